@@ -41,6 +41,21 @@ glyph first_of(std::string_view text) {
           width >= 0};
 }
 
+/// A line without room beside its first texts: its last one is below them. Where
+/// there is hardly room for that, the rest is cut off.
+std::vector<line> stacked(const line& x, size_t width, size_t room_min) {
+  constexpr auto indent = "  ";
+  if (x.size() == 1 || width < width_of(indent) + room_min)
+    return {x};
+  auto head = line{x.begin(), x.end() - 1};
+  auto& end = head.back().text;
+  end.erase(end.find_last_not_of(' ') + 1);
+  auto out = wrapped(head, width);
+  for (auto& y : wrapped({{indent}, x.back()}, width))
+    out.push_back(std::move(y));
+  return out;
+}
+
 /// Appends as much of a text as fits. @returns the columns that it takes
 size_t append(std::string& out, std::string_view text, size_t width) {
   auto taken = size_t{0};
@@ -109,22 +124,28 @@ std::vector<line> wrapped(const line& x, size_t width) {
   auto indent = size_t{0};
   for (size_t i = 0; i + 1 < x.size(); ++i)
     indent += width_of(x[i].text);
-  // Where there is hardly room, the rest is cut off.
   constexpr size_t room_min = 10;
-  if (x.empty() || width < indent + room_min)
+  if (x.empty() || indent + width_of(x.back().text) <= width)
     return {x};
+  if (width < indent + room_min)
+    return stacked(x, width, room_min);
   auto out = std::vector<line>{};
   auto rest = std::string_view{x.back().text};
   auto now = line{x.begin(), x.end() - 1};
   do {
     auto part = beginning_of(rest, width - indent);
-    if (const auto space = part.rfind(' ');
-        part.size() < rest.size() && space != part.npos && space > 0)
-      part = part.substr(0, space + 1);
+    auto taken = part.size();
+    if (taken < rest.size() && rest[taken] == ' ') {
+      ++taken; // The space between two words, of which the first one fits.
+    } else if (const auto space = part.rfind(' ');
+               taken < rest.size() && space != part.npos && space > 0) {
+      taken = space + 1;
+      part = part.substr(0, taken);
+    }
     now.push_back({std::string{part}, x.back().look});
     out.push_back(std::move(now));
     now = {{std::string(indent, ' ')}};
-    rest.remove_prefix(part.size());
+    rest.remove_prefix(taken);
   } while (!rest.empty());
   return out;
 }

@@ -50,7 +50,7 @@ line fitted(line x, size_t width);
 std::string_view beginning_of(std::string_view text, size_t width);
 
 /// A line in as many lines as its last text needs, which begins in the same column
-/// in all of them.
+/// in all of them; on a narrow screen below the others.
 std::vector<line> wrapped(const line& x, size_t width);
 
 /// Without styles, and without spaces at the end.

@@ -161,7 +161,7 @@ private:
       return;
     if (now - painted_ < paint_interval)
       return;
-    model_.step(time_passed{}, now);
+    model_.step(time_passed{picture_.is_covered}, now);
     picture_ = view(model_, terminal_.space(), {is_unicode()});
     terminal_.paint(picture_);
     painted_ = now;

@@ -90,8 +90,6 @@ model::model(std::string wanted, std::vector<action> actions, time_point now)
 
 std::vector<effect> model::step(const event& x, time_point now) {
   now_ = now;
-  if (!message_.empty() && now >= message_due_)
-    message_.clear();
   auto out = effects{};
   std::visit([&](const auto& y) { on(y, out); }, x);
   return out;
@@ -136,16 +134,26 @@ void model::on(const text_came& x, effects&) {
     text_.add(x.lines);
 }
 
+void model::on(const time_passed& x, effects&) {
+  if (!x.is_covered && now_ >= message_due_)
+    message_.clear();
+}
+
 void model::say(std::string text, core::duration shown) {
   message_ = std::move(text);
   message_due_ = now_ + shown;
+  message_scrolled_ = 0;
 }
 
 // -- keys -------------------------------------------------------------------------
 
 void model::on(const key_pressed& x, effects& out) {
+  if (x.is_covered && x.scroll_max > 0 && scroll_message(x))
+    return;
   if (entry_ == entry::question)
     press_in_question(x, out);
+  else if (x.is_covered)
+    message_.clear(); // What the key means for the rows below was not seen.
   else if (entry_ != entry::none)
     type(x);
   else if (page_ == page::text)
@@ -154,6 +162,31 @@ void model::on(const key_pressed& x, effects& out) {
     press_in_page(x);
   else
     press_in_tree(x, out);
+}
+
+/// @returns whether it is a key that moves
+bool model::scroll_message(const key_pressed& x) {
+  const auto page_size = static_cast<int64_t>(x.page_size);
+  const auto letter = x.which == key::character ? x.text : '\0';
+  auto by = int64_t{0};
+  if (x.which == key::up || letter == 'k')
+    by = -1;
+  else if (x.which == key::down || letter == 'j')
+    by = 1;
+  else if (x.which == key::page_up)
+    by = -page_size;
+  else if (x.which == key::page_down || letter == ' ')
+    by = page_size;
+  else if (x.which == key::home || letter == 'g')
+    by = -static_cast<int64_t>(message_scrolled_);
+  else if (x.which == key::end || letter == 'G')
+    by = static_cast<int64_t>(x.scroll_max);
+  else
+    return false;
+  message_scrolled_ = static_cast<size_t>(
+    std::clamp<int64_t>(static_cast<int64_t>(message_scrolled_) + by, 0,
+                        static_cast<int64_t>(x.scroll_max)));
+  return true;
 }
 
 void model::type(const key_pressed& x) {
@@ -379,6 +412,7 @@ void model::show_text(verb what, target of, effects& out) {
 void model::ask(verb what, const target& of, const std::string& level) {
   asked_ = {purpose_of(what, of, level), {of.job, request_of(what, of, level)}};
   entry_ = entry::question;
+  message_scrolled_ = 0;
 }
 
 // -- the cursor -------------------------------------------------------------------

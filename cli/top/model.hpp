@@ -63,6 +63,7 @@ struct key_pressed {
   // Of the picture, as in `screen`.
   size_t page_size = 1;
   size_t scroll_max = 0;
+  bool is_covered = false;
 };
 
 /// A row of the picture was clicked.
@@ -81,7 +82,10 @@ struct text_came {
   std::vector<line> lines;
 };
 
-struct time_passed {};
+struct time_passed {
+  /// As in `screen`: a message that covers rows stays until a key is pressed.
+  bool is_covered = false;
+};
 
 using event = std::variant<status_came, answer_missing, key_pressed,
                            row_clicked, job_answered, text_came, time_passed>;
@@ -141,6 +145,9 @@ public:
   const std::string& typed() const { return typed_; }
   const std::string& searched() const { return searched_; }
   const std::string& message() const { return message_; }
+
+  /// Lines of a message or a question that covers rows.
+  size_t message_scrolled() const { return message_scrolled_; }
   const text_page& text() const { return text_; }
 
   /// What the operator is asked to confirm; empty: nothing.
@@ -169,7 +176,8 @@ private:
   void on(const row_clicked& x, effects& out);
   void on(const job_answered& x, effects& out);
   void on(const text_came& x, effects& out);
-  void on(const time_passed&, effects&) {}
+  void on(const time_passed& x, effects& out);
+  bool scroll_message(const key_pressed& x);
   void type(const key_pressed& x);
   void end_entry();
   void press_in_question(const key_pressed& x, effects& out);
@@ -215,6 +223,7 @@ private:
   uint64_t text_number_ = 0; ///< Of the last text that was opened.
   std::string message_;
   time_point message_due_{};
+  size_t message_scrolled_ = 0;
   size_t scrolled_ = 0;
   time_point now_;
   std::optional<time_point> paused_;

@@ -109,6 +109,7 @@ struct terminal::members {
   bool is_unicode = true;
   size_t page_size = 1;
   size_t scroll_max = 0;
+  bool is_covered = false;
   int wheel_left = 0; ///< Keys that a turn of the wheel still stands for.
 };
 
@@ -166,6 +167,7 @@ void terminal::resize() {
 void terminal::paint(const screen& x) {
   members_->page_size = x.page_size;
   members_->scroll_max = x.scroll_max;
+  members_->is_covered = x.is_covered;
   ::werase(::stdscr);
   for (size_t i = 0; i < x.lines.size(); ++i) {
     ::wmove(::stdscr, static_cast<int>(i), 0);
@@ -186,8 +188,8 @@ void terminal::forget() {
 
 std::optional<input> terminal::next_input() {
   const auto pressed = [this](key which, char text = 0) {
-    return input{
-      key_pressed{which, text, members_->page_size, members_->scroll_max}};
+    return input{key_pressed{which, text, members_->page_size,
+                             members_->scroll_max, members_->is_covered}};
   };
   if (auto& left = members_->wheel_left; left != 0) {
     const auto is_up = left < 0;

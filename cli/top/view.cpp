@@ -21,6 +21,7 @@ using core::time_point;
 constexpr size_t rows_for_headings = 8;
 constexpr size_t rows_for_reason = 4;
 constexpr size_t rows_for_regroups = 12;
+constexpr size_t rows_for_cover = 3;
 
 constexpr size_t regroups_shown_max = 40;
 
@@ -129,25 +130,36 @@ const std::vector<column>& all_columns() {
 }
 
 constexpr size_t state_width = 10;
+constexpr size_t id_width_min = 8;
 constexpr size_t name_width_min = 10;
 constexpr size_t name_width_max = 28;
 constexpr size_t note_width_min = 12;
 constexpr size_t note_width_wanted = 36;
 constexpr size_t columns_before_note = 4;
 
+/// The widest names of rows.
+struct name_widths {
+  size_t any = 0;
+  size_t worker = 0;
+};
+
 /// Which columns there are, and how wide the first and the last one are.
 struct layout {
   size_t name = name_width_min;
+  size_t state = state_width;
   size_t column_count = 0;
   size_t note = 0; ///< 0: there is none.
 };
 
-layout layout_for(size_t width, size_t name_wanted) {
+layout layout_for(size_t width, name_widths wanted) {
   const auto& columns = all_columns();
   auto out = layout{};
-  out.name = std::clamp(name_wanted, name_width_min, name_width_max);
-  out.name = std::min(out.name, std::max(width / 3, name_width_min));
-  auto used = out.name + 1 + state_width;
+  out.name = std::clamp(wanted.any, name_width_min, name_width_max);
+  // Hosts may be cut; ranks not: all would look alike.
+  out.name
+    = std::min(out.name, std::max({width / 3, name_width_min, wanted.worker}));
+  out.state = std::min(state_width, width - std::min(width, out.name + 1));
+  auto used = out.name + 1 + out.state;
   while (out.column_count < columns.size()
          && used + 1 + columns[out.column_count].width <= width)
     used += 1 + columns[out.column_count++].width;
@@ -225,7 +237,7 @@ line line_of(const row& x, const layout& how, time_point now, look with) {
   const auto state = state_of(x);
   auto out = line{{fitted(name_of(x, with), how.name) + " ",
                    x.is_worker() ? style::plain : style::strong},
-                  {fitted(with_sign(state.empty() ? "-" : state), state_width),
+                  {fitted(with_sign(state.empty() ? "-" : state), how.state),
                    look_of(state)}};
   for (size_t i = 0; i < how.column_count; ++i) {
     const auto& y = all_columns()[i];
@@ -237,7 +249,7 @@ line line_of(const row& x, const layout& how, time_point now, look with) {
 }
 
 line heading_line(const layout& how, order by) {
-  auto text = fitted("NODE", how.name) + " " + fitted(" STATE", state_width);
+  auto text = fitted("NODE", how.name) + " " + fitted(" STATE", how.state);
   for (size_t i = 0; i < how.column_count; ++i)
     text
       += " " + fitted(all_columns()[i].heading, all_columns()[i].width, true);
@@ -271,14 +283,18 @@ std::string flags_of(const model& x) {
   return out;
 }
 
-/// What comes first is what is still there on a narrow terminal.
-line title_line(const model& x, const job_picture* job) {
+/// What comes first is what is still there on a narrow terminal: a long id is cut so
+/// that the phase has room.
+line title_line(const model& x, const job_picture* job, size_t width) {
   if (job == nullptr || !job->status)
     return {{" " + x.wanted() + flags_of(x), style::bar}};
   const auto& status = *job->status;
   const auto phase = phase_of(*job);
   const auto is_degraded = !status.is_healthy() && phase == "running";
-  auto text = formatted(" {}  {}{}{}", status.job_id(), phase,
+  const auto id_width = width - std::min(width, phase.size() + 4);
+  const auto id
+    = std::min(width_of(status.job_id()), std::max(id_width, id_width_min));
+  auto text = formatted(" {}  {}{}{}", fitted(status.job_id(), id), phase,
                         is_degraded ? " (degraded)" : "", flags_of(x));
   if (status.epoch() != 0)
     text += formatted("  epoch {}", to_string(epoch_id{status.epoch()}));
@@ -383,22 +399,27 @@ line regroup_line(const v1::JobStatus& x, size_t width, look with) {
      style::dim}};
 }
 
-/// What the operator should read or answer; empty: nothing.
-std::string prompt_of(const model& x) {
+/// What is being typed, with a cursor; empty: nothing is.
+std::string typed_of(const model& x) {
   switch (x.typing()) {
     case entry::filter:
       return "filter: " + x.typed() + "_";
     case entry::search:
       return "search: " + x.typed() + "_";
     case entry::level:
-      return "log level: " + x.typed()
-             + "_  (debug, info, warning, error, critical)";
-    case entry::question:
-      return "y/n  " + x.question(); // In front: it must not be cut off.
-    case entry::none:
-      break;
+      return "log level: " + x.typed() + "_";
+    default:
+      return "";
   }
-  return x.message();
+}
+
+/// What the operator should read or answer; empty: nothing.
+std::string prompt_of(const model& x) {
+  if (x.typing() == entry::question)
+    return "y/n  " + x.question(); // In front: it must not be cut off.
+  if (x.typing() == entry::level)
+    return typed_of(x) + "  (debug, info, warning, error, critical)";
+  return x.typing() == entry::none ? x.message() : typed_of(x);
 }
 
 std::string keys_of(const model& x, size_t count) {
@@ -411,58 +432,109 @@ std::string keys_of(const model& x, size_t count) {
                       "  f filter  / search";
 }
 
-/// What is said takes more than one line if it must, and if there is room.
-std::vector<line> foot_lines(const model& x, size space, size_t count) {
+/// The last lines of a picture.
+struct foot {
+  std::vector<line> lines{};
+  bool is_covering = false; ///< As in `screen`.
+  size_t scroll_max = 0;    ///< Likewise, of what covers.
+};
+
+/// The end of what is typed: that is where the operator looks. ASCII.
+line entry_line(const model& x, size_t width) {
+  const auto text = " " + typed_of(x);
+  if (text.size() <= width)
+    return {{text}};
+  return {{"~" + text.substr(text.size() - (width - 1))}};
+}
+
+/// A text that does not fit below the rows takes as much of the screen as it
+/// needs; what is longer than that is moved by keys.
+foot cover(const model& x, size_t height, std::vector<line> text) {
+  const auto asks = !x.question().empty();
+  auto out = foot{.lines = std::move(text), .is_covering = true};
+  if (out.lines.size() + (asks ? 0 : 1) > height) {
+    const auto shown = height - 1;
+    out.scroll_max = out.lines.size() - shown;
+    const auto first = out.lines.begin()
+                       + static_cast<std::ptrdiff_t>(
+                         std::min(x.message_scrolled(), out.scroll_max));
+    out.lines = {first, first + static_cast<std::ptrdiff_t>(shown)};
+    out.lines.push_back({{asks ? " up down  y/n" : " up down  Esc: back"}});
+  } else if (!asks) {
+    out.lines.push_back({{" Esc: back"}});
+  }
+  return out;
+}
+
+/// @param height_min Of a terminal that has room for it; a question is there
+///                   however low it is.
+foot foot_of(const model& x, size space, size_t height_min, size_t count) {
   constexpr size_t share = 6;
   constexpr size_t line_count_max = 3;
+  if (space.height <= height_min && x.question().empty())
+    return {};
   const auto prompt = prompt_of(x);
   const auto text = prompt.empty() ? keys_of(x, count) : prompt;
   const auto room = std::clamp<size_t>(space.height / share, 1, line_count_max);
-  auto out = wrapped({{" "}, {text}}, space.width);
-  if (prompt.empty() || out.size() > room)
-    out = {{{fitted(" " + text, space.width)}}};
-  for (auto& y : out)
+  auto lines = wrapped({{" "}, {text}}, space.width);
+  auto out = foot{};
+  if (!prompt.empty() && lines.size() <= room)
+    out.lines = std::move(lines);
+  else if (!typed_of(x).empty())
+    out.lines = {entry_line(x, space.width)};
+  else if (prompt.empty() || space.height < rows_for_cover)
+    out.lines = {{{fitted(" " + text, space.width)}}};
+  else
+    out = cover(x, space.height, std::move(lines));
+  for (auto& y : out.lines)
     for (auto& part : y)
       part.look = style::bar;
   return out;
 }
 
-/// A question is there however low the terminal is.
-bool has_foot(const model& x, size space, size_t height_min) {
-  return space.height > height_min || !x.question().empty();
-}
-
 // -- putting it together ------------------------------------------------------------
 
-/// Collects the lines of a picture.
+/// Collects the lines of a picture above its foot.
 class painter {
 public:
-  explicit painter(size space) : space_(space) {}
+  painter(size space, foot below) : space_(space), below_(std::move(below)) {}
 
   size_t width() const { return space_.width; }
 
-  size_t left() const { return space_.height - out_.lines.size(); }
+  size_t left() const {
+    const auto taken = out_.lines.size() + below_.lines.size();
+    return space_.height - std::min(space_.height, taken);
+  }
 
   void add(line x, std::optional<row_id> id = {}) {
-    if (left() == 0)
-      return;
-    out_.lines.push_back(fitted(std::move(x), space_.width));
-    out_.rows.push_back(std::move(id));
+    if (left() > 0)
+      put(std::move(x), std::move(id));
   }
 
-  void fill(size_t rows_below) {
-    while (left() > rows_below)
+  /// @param page_size, scroll_max As in `screen`, unless the foot covers rows.
+  screen take(size_t page_size, size_t scroll_max = 0) {
+    while (left() > 0)
       add({});
-  }
-
-  screen take(size_t page_size) {
-    fill(0);
+    if (below_.is_covering) {
+      page_size = below_.lines.size() - 1;
+      scroll_max = below_.scroll_max;
+    }
+    for (auto& x : below_.lines)
+      put(std::move(x), {});
     out_.page_size = std::max<size_t>(page_size, 1);
+    out_.scroll_max = scroll_max;
+    out_.is_covered = below_.is_covering;
     return std::move(out_);
   }
 
 private:
+  void put(line x, std::optional<row_id> id) {
+    out_.lines.push_back(fitted(std::move(x), space_.width));
+    out_.rows.push_back(std::move(id));
+  }
+
   size space_;
+  foot below_;
   screen out_;
 };
 
@@ -472,79 +544,69 @@ line marked(line x) {
   return x;
 }
 
-std::vector<line> foot_if(const model& x, size space, size_t height_min,
-                          size_t count) {
-  return has_foot(x, space, height_min) ? foot_lines(x, space, count)
-                                        : std::vector<line>{};
-}
-
-void add_foot(painter& out, std::vector<line> foot) {
-  out.fill(foot.size());
-  for (auto& x : foot)
-    out.add(std::move(x));
-}
-
 /// Shows a part of some lines below what is there already.
 /// @param first_of The first one, given by how many lines it can be moved.
 template <class FirstOf>
-screen page_below(painter out, const std::vector<line>& all,
-                  std::vector<line> foot, FirstOf first_of) {
+screen page_below(painter out, const std::vector<line>& all, FirstOf first_of) {
   auto lines = std::vector<line>{};
   for (const auto& y : all)
     for (auto& part : wrapped(y, out.width()))
       lines.push_back(std::move(part));
-  const auto room = out.left() - std::min(out.left(), foot.size());
+  const auto room = out.left();
   const auto scroll_max = lines.size() - std::min(lines.size(), room);
   const auto first = first_of(scroll_max);
   for (size_t i = first; i < lines.size() && i < first + room; ++i)
     out.add(std::move(lines[i]));
-  add_foot(out, std::move(foot));
-  auto picture = out.take(room);
-  picture.scroll_max = scroll_max;
-  return picture;
+  return out.take(room, scroll_max);
 }
 
 screen page_view(const model& x, size space, const std::vector<line>& all) {
   return page_below(
-    painter{space}, all, foot_if(x, space, 2, 0),
+    painter{space, foot_of(x, space, 2, 0)}, all,
     [&](size_t scroll_max) { return std::min(x.scrolled(), scroll_max); });
 }
 
 screen text_view(const model& x, size space) {
-  auto out = painter{space};
+  auto out = painter{space, foot_of(x, space, 2, 0)};
   if (space.height > 1)
     out.add({{" " + x.text().title(), style::bar}});
   const auto nothing = std::vector<line>{{{" nothing yet ...", style::dim}}};
   const auto& lines = x.text().lines();
   return page_below(
-    std::move(out), lines.empty() ? nothing : lines, foot_if(x, space, 2, 0),
+    std::move(out), lines.empty() ? nothing : lines,
     [&](size_t scroll_max) { return x.text().place(scroll_max); });
 }
 
-/// The widest name of a row.
-size_t name_width(const std::vector<row>& rows, look with) {
-  auto out = size_t{0};
-  for (const auto& x : rows)
-    if (!x.is_worker())
-      out = std::max(out, width_of(name_of(x, with)));
+name_widths widths_of(const std::vector<row>& rows, look with) {
+  auto out = name_widths{};
+  for (const auto& x : rows) {
+    const auto width = width_of(name_of(x, with));
+    out.any = std::max(out.any, width);
+    if (x.is_worker())
+      out.worker = std::max(out.worker, width);
+  }
   return out;
 }
 
 screen tree_view(const model& x, size space, const std::vector<row>& rows,
                  look with) {
-  auto out = painter{space};
+  auto out = painter{space, foot_of(x, space, 3, rows.size())};
   const auto* job = x.current(rows);
-  const auto how = layout_for(space.width, name_width(rows, with));
+  const auto how = layout_for(space.width, widths_of(rows, with));
+  const auto add_marked = [&](line y) {
+    for (auto& part : y)
+      part.text = fitted(part.text, space.width);
+    out.add(std::move(y));
+  };
   if (space.height > 1)
-    out.add(title_line(x, job));
+    add_marked(title_line(x, job, space.width));
   if (space.height >= rows_for_reason)
-    out.add(reason_line(job, x.now()));
+    add_marked(reason_line(job, x.now()));
   if (space.height >= rows_for_regroups && job != nullptr && job->status)
     out.add(regroup_line(*job->status, space.width, with));
   if (space.height >= rows_for_headings)
     out.add(heading_line(how, x.tree().by));
-  auto foot = foot_if(x, space, 3, rows.size());
-  const auto room = out.left() - std::min(out.left(), foot.size());
+  const auto room = out.left();
   const auto cursor = x.cursor_in(rows);
   // The cursor in the middle, but no empty lines.
   const auto last = rows.size() - std::min(rows.size(), room);
@@ -558,7 +620,6 @@ screen tree_view(const model& x, size space, const std::vector<row>& rows,
     out.add({{x.tree().filter.empty() ? "   there are no nodes"
                                       : "   no row has that text",
               style::dim}});
-  add_foot(out, std::move(foot));
   return out.take(room);
 }
 

@@ -21,6 +21,9 @@ struct screen {
   std::vector<std::optional<row_id>> rows;
   size_t page_size = 1;  ///< Lines for rows, or of a page.
   size_t scroll_max = 0; ///< Lines of a page that it can be moved by.
+  /// A message or a question is in place of rows, and these two are of it: keys are
+  /// for it alone.
+  bool is_covered = false;
 };
 
 /// @param space At least one row and one column; from 20x5 on it is of use.

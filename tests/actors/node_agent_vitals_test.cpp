@@ -1,5 +1,4 @@
 // Tests how a node agent answers when it is asked how its node is doing.
-#include "actors/worker_timers.hpp"
 #include "tests/actors/node_agent_fixture.hpp"
 #include "tests/support/fake_node_vitals.hpp"
 
@@ -176,15 +175,4 @@ TEST_CASE_METHOD(agent_vitals_fixture,
   advance(400ms);
   CHECK(coordinator.node->vitals().workers_size() == 2);
   CHECK(coordinator.node->request() == 3);
-}
-
-TEST_CASE("worker timers: a request after the sample is as old as that",
-          "[actors]") {
-  auto vitals = vitals_of({100}, 5);
-  const auto now = core::time_point{10s};
-  add_timers(vitals, {{100, "step", now - 1'500ms}}, now);
-  CHECK(vitals.workers[0].timer_age == 1'500ms);
-  add_timers(vitals, {{100, "next", now + 1s}}, now);
-  CHECK(vitals.workers[0].timer_age == 0ms);
-  CHECK(vitals.workers[0].timer_scope == "next");
 }

@@ -46,9 +46,29 @@ TEST_CASE("top cells: a long text goes on below itself, at a space", "[cli]") {
   };
   const auto x = line{{"ab: ", style::dim}, {"one two three fourteen"}};
   CHECK(text(x, 30) == "ab: one two three fourteen|");
-  CHECK(text(x, 17) == "ab: one two|    three|    fourteen|");
+  CHECK(text(x, 17) == "ab: one two three|    fourteen|");
+  CHECK(text(x, 16) == "ab: one two|    three|    fourteen|");
   CHECK(text(x, 14) == "ab: one two|    three|    fourteen|");
-  CHECK(text(x, 13) == "ab: one two three fourteen|"); // No room: to be cut.
+  CHECK(text(x, 13) == "ab:|  one two|  three|  fourteen|"); // No room beside.
+  CHECK(text(x, 11)
+        == "ab: one two three fourteen|"); // None at all: to be cut.
   CHECK(text({{"日本日本日本"}}, 11) == "日本日本日|本|");
   CHECK(text({}, 20) == "|");
+}
+
+TEST_CASE("top cells: what has no room beside a name is below it", "[cli]") {
+  use_utf8();
+  const auto x = line{{" up down PgUp Home  ", style::strong}, {"move there"}};
+  CHECK(wrapped(x, 30).size() == 1);
+  CHECK(wrapped(x, 29)
+        == std::vector<line>{
+          {{" up down PgUp Home", style::strong}},
+          {{"  "}, {"move there"}},
+        });
+  const auto narrow = wrapped(x, 12);
+  REQUIRE(narrow.size() == 3);
+  CHECK(plain_text(narrow[0]) == " up down");
+  CHECK(narrow[1].back().look == style::strong);
+  CHECK(plain_text(narrow[2]) == "  move there");
+  CHECK(wrapped({{" "}, {"日本日本日本日本日本"}}, 12).size() == 2);
 }

@@ -49,6 +49,26 @@ struct acting_fixture : top_fixture {
   }
 };
 
+/// On a terminal of 20 columns and 5 rows.
+struct low_fixture : acting_fixture {
+  std::vector<effect> press_low(key which, char text = 0) {
+    const auto now = screen(20, 5);
+    return uut.step(
+      key_pressed{which, text, now.page_size, now.scroll_max, now.is_covered},
+      at);
+  }
+
+  std::vector<effect> press_low(char letter) {
+    return press_low(key::character, letter);
+  }
+
+  std::vector<std::string> low_lines() { return lines(20, 5); }
+};
+
+constexpr auto long_refusal
+  = "refused: one two three four five six seven eight nine ten eleven twelve"
+    " thirteen fourteen";
+
 using names = std::vector<std::string>;
 
 } // namespace
@@ -408,4 +428,75 @@ TEST_CASE("top: no key, picture or size is too much", "[cli]") {
     for (const auto& line : got.lines)
       REQUIRE(width_of(top_fixture::text_of(line)) == width);
   }
+}
+
+TEST_CASE_METHOD(low_fixture,
+                 "top: a message that covers rows is read with keys that move",
+                 "[cli]") {
+  answer(long_refusal);
+  CHECK(low_lines()[0] == " refused: one two");
+  const auto which = GENERATE(key::down, key::up, key::page_down, key::end);
+  press_low(which);
+  const auto first = low_lines()[0];
+  if (which == key::down)
+    CHECK(first == " three four five six");
+  else if (which == key::up)
+    CHECK(first == " refused: one two");
+  else // There are six lines.
+    CHECK(has(low_lines()[3], "fourteen"));
+  press_low('g');
+  press_low('j');
+  CHECK(low_lines()[0] == " three four five six");
+  press_low('k');
+  press_low('k');
+  CHECK(low_lines()[0] == " refused: one two");
+  for (auto i = 0; i < 9; ++i)
+    press_low('j');
+  press_low('k');
+  CHECK_FALSE(has(low_lines()[3], "fourteen")); // It stood at the end.
+  answer(long_refusal);
+  CHECK(low_lines()[0] == " refused: one two");
+}
+
+TEST_CASE_METHOD(low_fixture,
+                 "top: a message that covers rows stays until another key",
+                 "[cli]") {
+  answer(long_refusal);
+  CHECK(screen(20, 5).is_covered);
+  at += 1h;
+  CHECK(screen(20, 5).is_covered);
+  const auto letter = GENERATE('q', 'R', 'y');
+  CHECK(press_low(letter).empty()); // Neither quit nor asked.
+  CHECK_FALSE(screen(20, 5).is_covered);
+  CHECK(has(low_lines()[4], "? help"));
+  CHECK(uut.where() == page::tree);
+  CHECK(press_low('q').size() == 1);
+}
+
+TEST_CASE_METHOD(low_fixture,
+                 "top: a message that covers all of its rows ends with any key",
+                 "[cli]") {
+  answer("refused: this is not for you");
+  CHECK(low_lines()[1] == " running for 4m 12s~");
+  CHECK(low_lines()[4] == " Esc: back");
+  press_low(key::down);
+  CHECK(has(low_lines()[4], "? help"));
+  CHECK(has(selected(20, 5), "n1"));
+}
+
+TEST_CASE_METHOD(
+  low_fixture, "top: a long question is read to its end before it is answered",
+  "[cli]") {
+  auto job = two_nodes();
+  job.set_job_id("the job of a person who likes names that are long");
+  uut = model{"any job", bound_actions(), at};
+  show(job);
+  press_low('R');
+  CHECK(low_lines()[0] == " y/n  restart job");
+  CHECK(low_lines()[4] == " up down  y/n");
+  CHECK(press_low(key::end).empty());
+  CHECK(has(low_lines()[3], "cost"));
+  const auto letter = GENERATE('y', 'n');
+  CHECK(press_low(letter).size() == (letter == 'y' ? 1 : 0));
+  CHECK(uut.typing() == entry::none);
 }

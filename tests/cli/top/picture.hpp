@@ -122,8 +122,10 @@ struct top_fixture {
   }
 
   cli::top::screen screen(size_t width = 80, size_t height = 24) {
-    uut.step(cli::top::time_passed{}, at);
-    return view(uut, {width, height}, {});
+    uut.step(cli::top::time_passed{was_covered}, at);
+    auto out = view(uut, {width, height}, {});
+    was_covered = out.is_covered;
+    return out;
   }
 
   /// The lines without spaces at their ends.
@@ -152,6 +154,7 @@ struct top_fixture {
     return "";
   }
 
+  bool was_covered = false; ///< The last screen.
   core::time_point at{};
   cli::top::model uut{"job job1", {}, core::time_point{}};
 };

@@ -80,12 +80,37 @@ TEST_CASE_METHOD(top_fixture, "top view: 20x5", "[cli]") {
   show(two_nodes());
   press("j");
   CHECK(frame(*this, 20, 5) == R"(
- job1  running  epoc
- running for 4m 12s;
+ job1  running  epo~
+ running for 4m 12s~
 ▾ 0 n1      running
     rank 0  runs
  ? help  q quit  En~
 )");
+}
+
+TEST_CASE_METHOD(top_fixture,
+                 "top view: 20x5, a long id leaves room for the phase",
+                 "[cli]") {
+  auto job = two_nodes();
+  job.set_job_id("3d723855-a1cf-6077-0b50-28c77386b38f");
+  show(job);
+  CHECK(lines(20, 5)[0] == " 3d723855~  running~");
+  CHECK(lines(60, 5)[0]
+        == " 3d723855-a1cf-6077-0b50-28c77386b38f  running  epoch 3  no~");
+  job.set_phase("gathering");
+  job.mutable_agents(0)->set_state("gathering");
+  show(job);
+  CHECK(lines(20, 5)[2] == "▾ 0 n1     *gatheri~");
+}
+
+TEST_CASE_METHOD(top_fixture, "top view: ranks are whole, however many",
+                 "[cli]") {
+  auto job = two_nodes();
+  job.mutable_agents(1)->set_first_global_rank(4'094);
+  show(job);
+  press("G");
+  CHECK(lines(80, 24)[9].find("    rank 4095  sleeps ") == 0);
+  CHECK(lines(20, 5)[3] == "    rank 4095  slee~");
 }
 
 TEST_CASE_METHOD(top_fixture, "top view: a job that waits", "[cli]") {
@@ -122,8 +147,8 @@ TEST_CASE_METHOD(top_fixture, "top view: the details of a job", "[cli]") {
 
  epochs, the newest first
  3            nodes 2, workers 4, formed 11m 40s ago, regrouped in 120.0 ms
- 2            nodes 2, workers 4, formed 13m 20s ago, regrouped in 80.0 ms,
-              cost a restart
+ 2            nodes 2, workers 4, formed 13m 20s ago, regrouped in 80.0 ms, cost
+              a restart
               ended: rank 1 exited with code 7
  1            nodes 2, workers 4, formed 15m 0s ago
               ended: agent n3 joined
@@ -190,12 +215,14 @@ NODE        STATE         CPU     MEMORY   SILENT    SINCE  NOTE
  y/n  drain node 0 (n1): its workers get notice, then it leaves
 )");
   CHECK(frame(x, 20, 5) == R"(
- job1  running  epoc
- running for 4m 12s;
-▾ 0 n1      running
-    rank 0  runs
- y/n  drain node 0 ~
+ job1  running  epo~
+ y/n  drain node 0
+ (n1): its workers
+ get notice, then it
+ leaves
 )");
+  CHECK(frame(x, 20, 3).find("\n up down  y/n\n") != std::string::npos);
+  CHECK(frame(x, 20, 2) == "\n job1  running  epo~\n y/n  drain node 0 ~\n");
   CHECK(frame(x, 20, 1) == "\n y/n  drain node 0 ~\n");
 }
 
@@ -210,7 +237,95 @@ TEST_CASE("top view: an answer takes the lines that it needs", "[cli]") {
         == " refused: node n1 hosts the coordinator, and the job would end with"
            " it; to end");
   CHECK(lines[11] == " the job: actorctl stop");
-  CHECK(x.lines(40, 5)[4] == " refused: node n1 hosts the coordinator~");
+  CHECK_FALSE(x.screen(80, 12).is_covered);
+}
+
+TEST_CASE("top view: an answer that has no room covers rows", "[cli]") {
+  auto x = top_fixture{bound_actions()};
+  x.show(two_nodes());
+  x.uut.step(job_answered{"refused: node n1 hosts the coordinator, and the job"
+                          " would end with it; to end the job: actorctl stop"},
+             x.at);
+  CHECK(frame(x, 40, 5) == R"(
+ job1  running  epoch 3  nodes 2 of 2:4~
+ refused: node n1 hosts the coordinator,
+ and the job would end with it; to end
+ the job: actorctl stop
+ Esc: back
+)");
+  CHECK(frame(x, 20, 5) == R"(
+ refused: node n1
+ hosts the
+ coordinator, and
+ the job would end
+ up down  Esc: back
+)");
+  const auto low = x.screen(20, 5);
+  CHECK(low.is_covered);
+  CHECK(low.page_size == 4);
+  CHECK(low.scroll_max == 2);
+  x.uut.step(
+    key_pressed{key::end, 0, low.page_size, low.scroll_max, low.is_covered},
+    x.at);
+  CHECK(frame(x, 20, 5) == R"(
+ coordinator, and
+ the job would end
+ with it; to end the
+ job: actorctl stop
+ up down  Esc: back
+)");
+  CHECK(x.lines(20, 4)[3] == " up down  Esc: back");
+  CHECK(x.lines(20, 3)[2].find("rank") != std::string::npos); // As ever.
+}
+
+TEST_CASE("top view: an answer covers other pages, too", "[cli]") {
+  auto x = top_fixture{bound_actions()};
+  x.show(two_nodes());
+  x.press("w");
+  x.uut.step(job_answered{"refused: the job ends"}, x.at);
+  CHECK(frame(x, 20, 5) == R"(
+ job job1
+ phase
+ refused: the job
+ ends
+ Esc: back
+)");
+  CHECK(x.lines(80, 24)[23] == " refused: the job ends");
+}
+
+TEST_CASE("top view: what is typed shows its end", "[cli]") {
+  auto x = top_fixture{bound_actions()};
+  x.show(two_nodes());
+  x.press("jL");
+  CHECK(x.lines(80, 24)[23]
+        == " log level: _  (debug, info, warning, error, critical)");
+  CHECK(x.lines(20, 5)[4] == " log level: _");
+  x.press("critical");
+  CHECK(x.lines(20, 5)[4] == "~og level: critical_");
+  CHECK_FALSE(x.screen(20, 5).is_covered);
+  x.press(key::escape);
+  x.press("fa text that is longer than this terminal");
+  CHECK(x.lines(20, 5)[4] == "~than this terminal_");
+}
+
+TEST_CASE_METHOD(top_fixture,
+                 "top view: details of a narrow terminal are whole", "[cli]") {
+  show(two_nodes());
+  press("w");
+  CHECK(frame(*this, 20, 12) == R"(
+ job job1
+ phase
+  running for 4m 12s
+ waits for    -
+ coordinator
+  pid 99 on n1, for
+  0s
+ nodes
+  2 here, 2 to 4
+  wanted
+ restarts
+ Enter, Esc: back
+)");
 }
 
 TEST_CASE("top view: a log follows its end", "[cli]") {
@@ -239,14 +354,14 @@ TEST_CASE("top view: a log follows its end", "[cli]") {
 [rank12]:one
 [rank12]:two     x red
 [rank12]:three \x07 �
-[rank12]:a line that is longer than
-         this terminal
+[rank12]:a line that is longer than this
+         terminal
  - node n3 does not answer
 
  q, Esc: back
 )");
   CHECK(x.lines(40, 5)[3] == " - node n3 does not answer");
-  CHECK(x.lines(40, 5)[2] == "         this terminal");
+  CHECK(x.lines(40, 5)[2] == "         terminal");
   CHECK(frame(x, 20, 2).find("answer") != std::string::npos);
 }
 
@@ -298,8 +413,8 @@ TEST_CASE_METHOD(top_fixture, "top view: several jobs have a row each",
   show(other);
   press("z");
   CHECK(frame(*this, 60, 10) == R"(
- job1  running  epoch 3  nodes 2 of 2:4  workers 4  restarts
- running for 4m 12s; epoch 2 ended: rank 1 exited with code
+ job1  running  epoch 3  nodes 2 of 2:4  workers 4  restart~
+ running for 4m 12s; epoch 2 ended: rank 1 exited with code~
 NODE        STATE         CPU     MEMORY   SILENT    SINCE
 ▾ job1      running         -          -        -   4m 12s
   ▸ 0 n1    running     100 %    2.0 GiB    1m 1s   4m 12s
