@@ -19,6 +19,13 @@ std::string to_text(float loss) {
   return out.str();
 }
 
+/// Epochs as actorrun's own lines count them: the rest of the number says when its
+/// first coordinator began (docs/rendezvous.md).
+uint64_t count_of(uint64_t epoch) {
+  constexpr auto epochs_per_term = uint64_t{4096};
+  return epoch == 0 ? 0 : (epoch - 1) % epochs_per_term + 1;
+}
+
 } // namespace
 
 progress::progress(const environment& self, const options& chosen)
@@ -34,7 +41,8 @@ void progress::begin(const training_state& state) {
   if (self_.rank != 0)
     return;
   auto line = std::ostringstream{};
-  line << "epoch " << self_.epoch << "  world " << self_.world_size << "  ";
+  line << "epoch " << count_of(self_.epoch) << "  world " << self_.world_size
+       << "  ";
   if (state.step >= options_.steps)
     line << "the checkpoint is complete at step " << state.step;
   else if (state.step > 0)
@@ -57,7 +65,7 @@ void progress::report(const training_state& state) {
     auto line = std::ostringstream{};
     line << "step " << std::setw(4) << state.step << "  loss "
          << to_text(state.loss) << "  world " << self_.world_size << "  epoch "
-         << self_.epoch << "\n";
+         << count_of(self_.epoch) << "\n";
     std::cout << line.str() << std::flush;
   }
   if (file_.is_open() && (edge || state.step % options_.progress_every == 0)) {
