@@ -41,8 +41,9 @@ void http_connection::on_ready() {
     case step::reading:
       return read();
     case step::writing:
-      return flush();
-    case step::streaming: // It has nothing more to say.
+      flush();
+      return take_requests(); // Some may have come with the one before.
+    case step::streaming:     // It has nothing more to say.
       return close();
     case step::ending:
       if (!receive(nullptr))
@@ -170,7 +171,9 @@ void http_connection::flush() {
 void http_connection::on_written() {
   body_ = nullptr;
   if (!is_stream_)
-    return keeps_alive_ ? enter(step::reading, limits_.idle) : end();
+    return keeps_alive_ ? enter(step::reading,
+                                input_.empty() ? limits_.idle : limits_.request)
+                        : end();
   enter(step::streaming, limits_.idle);
   if (const auto event = std::exchange(next_event_, nullptr))
     push(event);

@@ -12,6 +12,7 @@ using reading = std::variant<http_unfinished, http_request, http_fault>;
 
 constexpr std::string_view line_end = "\r\n";
 constexpr std::string_view head_end = "\r\n\r\n";
+constexpr std::string_view scheme = "http://";
 
 /// What RFC 9110 lets a method and the name of a field consist of.
 bool is_token(std::string_view x) {
@@ -65,18 +66,26 @@ std::optional<http_fault> read_first_line(std::string_view line,
     return http_fault{400, "this is no HTTP request"};
   if (rest != "HTTP/1.1" && rest != "HTTP/1.0")
     return http_fault{505, "only HTTP/1.1 and HTTP/1.0 are spoken here"};
-  if (!target.starts_with('/'))
+  auto resource = target.substr(0, target.find('#'));
+  if (lower(resource.substr(0, scheme.size())) == scheme) {
+    resource.remove_prefix(scheme.size());
+    out.host = resource.substr(0, resource.find_first_of("/?"));
+    resource.remove_prefix(out.host.size());
+    if (out.host.empty())
+      return http_fault{400, "the target of the request names no host"};
+  } else if (!resource.starts_with('/')) {
     return http_fault{400, "the target of the request is not a path"};
+  }
   out.method = method;
-  const auto resource = target.substr(0, target.find('#'));
   const auto mark = std::min(resource.find('?'), resource.size());
-  out.path = resource.substr(0, mark);
+  out.path = mark == 0 ? "/" : resource.substr(0, mark);
   out.query = resource.substr(std::min(mark + 1, resource.size()));
   out.keeps_alive = rest == "HTTP/1.1";
   return {};
 }
 
 struct fields {
+  bool names_host = false; ///< The target does: that counts.
   size_t host_count = 0;
   bool has_content = false;
 };
@@ -91,8 +100,8 @@ std::optional<http_fault> read_field(std::string_view line, http_request& out,
   if (!is_content(value))
     return http_fault{400, "the request's head has control characters"};
   if (name == "host") {
-    ++seen.host_count;
-    out.host = value;
+    if (++seen.host_count == 1 && !seen.names_host)
+      out.host = value;
   } else if (name == "transfer-encoding") {
     seen.has_content = true;
   } else if (name == "content-length") {
@@ -107,19 +116,21 @@ std::optional<http_fault> read_field(std::string_view line, http_request& out,
 } // namespace
 
 reading read_request(std::string_view bytes) {
-  const auto size = bytes.substr(0, http_head_size_max).find(head_end);
+  // Some clients send an empty line after the request before.
+  const auto begin = bytes.starts_with(line_end) ? line_end.size() : 0;
+  const auto size = bytes.substr(0, http_head_size_max).find(head_end, begin);
   if (size == bytes.npos) {
     if (bytes.size() >= http_head_size_max)
       return http_fault{431, "the request's head is too long"};
     return http_unfinished{};
   }
-  auto rest = bytes.substr(0, size);
+  auto rest = bytes.substr(begin, size - begin);
   auto out = http_request{};
   out.size = size + head_end.size();
   if (auto fault = read_first_line(take(rest, line_end), out))
     return std::move(*fault);
   const auto needs_host = out.keeps_alive; // Since HTTP/1.1.
-  auto seen = fields{};
+  auto seen = fields{.names_host = !out.host.empty()};
   for (size_t i = 0; !rest.empty(); ++i) {
     if (i == http_line_count_max)
       return http_fault{431, "the request's head has too many lines"};

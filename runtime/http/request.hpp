@@ -18,7 +18,9 @@ struct http_request {
   std::string method; ///< `GET`
   std::string path;   ///< Begins with `/`; without what follows a `?`.
   std::string query;  ///< What follows it.
-  std::string host; ///< As the client has sent it, with the port; may be empty.
+  /// As the client has sent it, with the port; empty: it names none, as clients of
+  /// HTTP/1.0 need not.
+  std::string host;
   bool keeps_alive = false; ///< The client may send another one.
   size_t size = 0;          ///< In bytes.
   int client

@@ -86,7 +86,8 @@ views::views(reactor& home, view_setup setup)
 
 void views::answer(const view_choice& which, const http_request& x,
                    http_callback done) {
-  if (which.checks_name && !is_own_name(x.host, setup_.host))
+  // Browsers always name a host.
+  if (which.checks_name && !x.host.empty() && !is_own_name(x.host, setup_.host))
     return done(text_reply(
       421, "this host is not known by that name; use its address, its host "
            "name or localhost"));

@@ -182,7 +182,19 @@ TEST_CASE_METHOD(ports_fixture,
     CHECK(get(page_port, path, "evil.example").starts_with("HTTP/1.1 421 "));
   CHECK(get(metrics_port, "/metrics", "evil.example:80")
           .starts_with("HTTP/1.1 421 "));
+  CHECK(get(page_port, "http://evil.example/", "localhost")
+          .starts_with("HTTP/1.1 421 "));
   CHECK(get(page_port, "/", "n1:80").starts_with("HTTP/1.1 200 "));
+  CHECK(get(page_port, "http://n1/", "n1").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE_METHOD(ports_fixture,
+                 "http ports: a probe of HTTP/1.0 need not name a host",
+                 "[runtime]") {
+  auto probe = http_client{metrics_port};
+  probe.send("GET /healthz HTTP/1.0\r\n\r\n");
+  CHECK(probe.read_reply().starts_with("HTTP/1.1 200 "));
+  CHECK(probe.is_closed());
 }
 
 TEST_CASE_METHOD(

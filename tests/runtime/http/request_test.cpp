@@ -56,9 +56,12 @@ TEST_CASE("http request: a client can ask for the end of the connection",
 TEST_CASE("http request: what has another form is refused", "[runtime]") {
   CHECK(fault_of("GET /\r\n\r\n") == 505);
   CHECK(fault_of("GET / HTTP/2.0\r\nHost: a\r\n\r\n") == 505);
-  CHECK(fault_of("\r\n\r\n") == 400);
+  CHECK(fault_of("\r\n\r\n\r\n") == 400);
   CHECK(fault_of("G@T / HTTP/1.1\r\nHost: a\r\n\r\n") == 400);
-  CHECK(fault_of("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n") == 400);
+  CHECK(fault_of("GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n") == 400);
+  CHECK(fault_of("GET http: HTTP/1.1\r\nHost: a\r\n\r\n") == 400);
+  CHECK(fault_of("GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n") == 400);
+  CHECK(fault_of("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n") == 400);
   CHECK(fault_of("GET /\x01 HTTP/1.1\r\nHost: a\r\n\r\n") == 400);
   CHECK(fault_of("GET / HTTP/1.1\r\n\r\n") == 400); // No host.
   CHECK(fault_of(with_field("Host: b")) == 400);    // Two of them.
@@ -66,6 +69,36 @@ TEST_CASE("http request: what has another form is refused", "[runtime]") {
   CHECK(fault_of(with_field("No colon")) == 400);
   CHECK(fault_of(with_field("Space : x")) == 400);
   CHECK(fault_of(with_field(std::string{"X: a\0b", 6})) == 400);
+}
+
+TEST_CASE("http request: a target may be that of a proxy; its host counts",
+          "[runtime]") {
+  const auto of = [](const std::string& target) {
+    return read("GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n");
+  };
+  CHECK(of("/x?y").host == "a");
+  const auto x = of("http://b:80/x/http://c?y=/");
+  CHECK(x.host == "b:80");
+  CHECK(x.path == "/x/http://c");
+  CHECK(x.query == "y=/");
+  CHECK(of("HTTP://b").host == "b");
+  CHECK(of("HTTP://b").path == "/");
+  CHECK(of("http://b?y").path == "/");
+  CHECK(of("http://b?y").query == "y");
+  CHECK(of("http://b#/x").path == "/");
+  CHECK(fault_of("GET http://b/ HTTP/1.1\r\n\r\n") == 400); // It needs both.
+  CHECK(read("GET http://b/ HTTP/1.0\r\n\r\n").host == "b");
+}
+
+TEST_CASE("http request: one empty line may come before it", "[runtime]") {
+  const auto text = std::string{"\r\nGET /x HTTP/1.1\r\nHost: a\r\n\r\n"};
+  const auto x = read(text);
+  CHECK(x.path == "/x");
+  CHECK(x.size == text.size());
+  for (size_t i = 0; i < text.size(); ++i)
+    CHECK(is_unfinished(text.substr(0, i)));
+  CHECK(is_unfinished("\r\n\r\n"));
+  CHECK(fault_of("\r\n" + text) == 400);
 }
 
 TEST_CASE("http request: content is refused", "[runtime]") {

@@ -117,6 +117,31 @@ TEST_CASE_METHOD(
   CHECK(uut.read_reply().ends_with(" /slow\n"));
 }
 
+TEST_CASE_METHOD(
+  server_fixture,
+  "http server: requests that come in one piece are answered, too,"
+  " when the client is slow to read",
+  "[runtime]") {
+  auto uut = http_client{port, 4'096};
+  uut.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
+           "GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
+           "GET /last HTTP/1.1\r\nHost: a\r\n\r\n");
+  CHECK(uut.read_reply().size() > large->size());
+  CHECK(uut.read_reply().size() > large->size());
+  CHECK(uut.read_reply().ends_with(" /last\n"));
+}
+
+TEST_CASE("http server: a request that has begun with the one before has no"
+          " more time than others",
+          "[runtime]") {
+  auto server = server_fixture{{.request = 100ms, .idle = 1h}};
+  auto uut = http_client{server.port};
+  uut.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b");
+  CHECK(uut.read_reply().ends_with(" /a\n"));
+  CHECK(uut.read_reply().starts_with("HTTP/1.1 408 "));
+  CHECK(uut.is_closed());
+}
+
 TEST_CASE_METHOD(server_fixture,
                  "http server: HEAD gets no body, other methods get nothing",
                  "[runtime]") {
