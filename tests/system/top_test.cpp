@@ -189,6 +189,15 @@ TEST_CASE_METHOD(terminal_scene, "top: it steers a job when that is confirmed",
   press("y");
   await_text("refused: without agent");
   await_text("needs, which is 2");
+  tmux({"resize-window", "-x", "20", "-y", "5"});
+  await_text("up down  Esc: back");
+  await_text("refused:");
+  press("End");
+  await_text("refused:", false);
+  press("q"); // Ends the message, and nothing else.
+  await_text("? help");
+  tmux({"resize-window", "-x", "80", "-y", "24"});
+  await_text("SILENT");
   press("R");
   await_text("y/n  restart job job");
   press("y");
