@@ -11,8 +11,8 @@ mkdir -p "$2"
 build_dir=$(realpath "$2")
 shift 2
 clean="$*"
-seed_max=20000
-seconds_max=60
+seed_max=100000
+seconds_max=300
 cxx="${CXX:-c++} -std=c++20 -O1 ${CXXFLAGS:-}"
 command -v patch >/dev/null || { echo "there is no program patch"; exit 1; }
 
