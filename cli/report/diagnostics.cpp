@@ -65,10 +65,10 @@ remedy remedy_of_connecting(errc code) {
         " the packets",
         "check host and port; a larger read_timeout in --rdzv-conf waits "
         "longer"};
-    default:
-      return {"the rendezvous endpoint cannot be reached",
-              "this machine has no route to the host's network",
-              "check network and routes to the host in --rdzv-endpoint"};
+    default: // Its text has the reason, which is the system's or the other side's.
+      return {"the connection to the job has failed", "",
+              "look whether the job runs (actorctl status) or how it has ended"
+              " (actorctl why); else check the network between the hosts"};
   }
 }
 

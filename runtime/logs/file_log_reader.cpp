@@ -2,12 +2,14 @@
 
 #include "actors/core/logs/credit_window.hpp"
 #include "actors/core/logs/line_splitter.hpp"
+#include "actors/core/logs/reading_pace.hpp"
 #include "actors/core/logs/tail_search.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/logs/log_history.hpp"
 #include "runtime/logs/log_pattern.hpp"
 #include "runtime/os/thread.hpp"
+#include "runtime/os/thread_times.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -131,6 +133,7 @@ private:
   uint64_t first_offset(const stream& x, const epoch_files& from);
   std::shared_ptr<const epoch_files> next_epoch();
   bool pause();
+  bool yield();
   bool is_wanted();
   bool is_draining();
   void send_end();
@@ -144,6 +147,8 @@ private:
   core::log_chunk batch_{};
   size_t batch_cost_ = 0;
   bool is_live_ = false; ///< What comes now is just being written.
+  thread_times times_{};
+  core::reading_pace pace_{};
 };
 
 bool file_log_reader::shared::reader::read_all() {
@@ -243,6 +248,8 @@ bool file_log_reader::shared::reader::read_on() {
 /// @param has_grown Whether there was anything.
 bool file_log_reader::shared::reader::show_new(stream& x, uint64_t to,
                                                bool& has_grown) {
+  if (!yield())
+    return false;
   auto part
     = x.file->read(x.offset, std::min<uint64_t>(read_max, to - x.offset));
   // It may be in a file that it was rotated into meanwhile.
@@ -341,7 +348,7 @@ file_log_reader::shared::reader::first_offset(const stream& x,
   auto search
     = core::tail_search{file.begin(), end, *what_.tail, std::move(counts)};
   while (const auto block = search.next()) {
-    if (!is_wanted())
+    if (!yield())
       return end;
     auto bytes = std::string{};
     while (bytes.size() < block->size) {
@@ -440,6 +447,24 @@ file_log_reader::shared::reader::next_epoch() {
 bool file_log_reader::shared::reader::pause() {
   auto guard = std::unique_lock{home_->mutex};
   home_->changed.wait_for(guard, poll_interval);
+  return home_->readings.contains(id_);
+}
+
+// The system's priorities do not do that: who has a low one, and the lock, lets those
+// of the agent wait that need it.
+bool file_log_reader::shared::reader::yield() {
+  const auto time
+    = pace_.pause_after(core::time_point::clock::now(), times_.now());
+  if (time == core::duration{})
+    return is_wanted();
+  if (!flush()) // The operator may wait for these.
+    return false;
+  const auto is_pointless = [this] {
+    const auto i = home_->readings.find(id_);
+    return i == home_->readings.end() || i->second.drains;
+  };
+  auto guard = std::unique_lock{home_->mutex};
+  home_->changed.wait_for(guard, time, is_pointless);
   return home_->readings.contains(id_);
 }
 

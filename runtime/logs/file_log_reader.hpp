@@ -10,9 +10,9 @@
 
 namespace actorrun::detail {
 
-/// Each reading has a detached thread that yields to all others of the machine: a
-/// file system that hangs costs that reading alone. No listener is called once this
-/// object is gone.
+/// Each reading has a detached thread, which leaves the processors to the workers where
+/// they use all (`core::reading_pace`); a file system that hangs costs that reading
+/// alone. No listener is called once this object is gone.
 class file_log_reader final : public ports::log_reader {
 public:
   /// How often files that are followed are looked at. Workers pay for a
