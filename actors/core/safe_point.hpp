@@ -34,8 +34,13 @@ struct safe_point_report {
   };
   kind what = kind::stepping;
   uint64_t step = 0;
-  uint64_t round = 0;                ///< That of the order that it answers.
+  /// That of the order that it answers. Of `stepping`: of one that has no answer yet;
+  /// 0: there is none.
+  uint64_t round = 0;
   std::chrono::milliseconds left{0}; ///< Of `wanted`: until the limit.
+
+  /// Whether some of the workers may wait for an order.
+  bool may_hold() const { return what != kind::stepping || round != 0; }
 
   friend bool operator==(const safe_point_report&, const safe_point_report&)
     = default;

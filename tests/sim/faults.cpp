@@ -611,6 +611,14 @@ void plan_faults(cluster& all) {
     for (uint32_t i = 0; i < 3; ++i)
       all.later(roll.between(core::duration{0}, plan.fault_window),
                 [&all] { node_comes_and_goes(all); });
+  static constexpr auto changes
+    = std::array{fault_kind{6, operator_changes_their_mind},
+                 fault_kind{2, time_limit_is_near},
+                 fault_kind{1, operator_drains}, fault_kind{1, link_breaks}};
+  if (plan.wavering)
+    for (uint32_t i = 0; i < 6; ++i)
+      all.later(roll.between(core::duration{0}, plan.fault_window),
+                [&all, &kind = pick(changes, roll)] { kind.strike(all); });
   if (!plan.harmless) {
     for (uint32_t i = 0; i < plan.fault_count; ++i)
       all.later(roll.between(core::duration{0}, plan.fault_window),

@@ -99,6 +99,18 @@ scenario roll_scenario(uint64_t seed) {
     x.work = std::max(x.work, core::duration{1s});
   x.limits.safe_point
     = milliseconds{roll.percent(20) ? 0 : roll.between(100, 1'000)};
+  x.wavering
+    = roll.percent(8) && x.agent_count > 1 && !x.job.ranked && !x.restless;
+  if (x.wavering) {
+    x.live_percent = 100;
+    x.step_max = roll.between(core::duration{20ms}, core::duration{200ms});
+    x.limits.safe_point = milliseconds{roll.between(300, 1'000)};
+    x.job.agent_count_min = 1;
+    x.job.agent_count_max = x.agent_count;
+    x.fault_count /= 4;
+    x.fault_window = 3s;
+    x.work = std::max(x.work, core::duration{4s});
+  }
   return x;
 }
 
@@ -107,6 +119,7 @@ scenario roll_harmless(uint64_t seed) {
   auto roll = dice{~seed};
   x.harmless = true;
   x.restless = false;
+  x.wavering = false;
   x.elected = false;
   x.stalled_start_percent = 0;
   x.no_warden_percent = 0;

@@ -17,12 +17,13 @@ struct scenario {
   std::chrono::milliseconds kill_timeout{200};
   uint32_t agent_count = 1; ///< At the start.
   uint32_t slot_count_max = 1;
-  core::duration tick{0};          ///< Of all clocks; 0: they are precise.
-  bool embedded = false;           ///< Agent 0's process hosts the coordinator.
-  bool elected = false;            ///< etcd elects the node that hosts it.
-  bool restless = false;           ///< Nodes come and go.
-  bool duplicates = false;         ///< Some messages arrive twice.
-  bool harmless = false;           ///< Only faults that may not cost an epoch.
+  core::duration tick{0};  ///< Of all clocks; 0: they are precise.
+  bool embedded = false;   ///< Agent 0's process hosts the coordinator.
+  bool elected = false;    ///< etcd elects the node that hosts it.
+  bool restless = false;   ///< Nodes come and go.
+  bool wavering = false;   ///< Changes wait for safe points, again and again.
+  bool duplicates = false; ///< Some messages arrive twice.
+  bool harmless = false;   ///< Only faults that may not cost an epoch.
   core::duration registry_lease{}; ///< Of the elected leader.
   core::duration message_delay_max{};
   core::duration start_delay_max{}; ///< Between the starts of two workers.

@@ -107,22 +107,38 @@ void agent_table::remove(const agent_id& agent) {
   count(i->second, -1);
   const auto gone = std::move(i->second);
   records_.erase(i);
-  if (settings_.ranked && !gone.shadowed)
+  if (gone.has_rank())
     hand_over_rank(gone);
+}
+
+void agent_table::set_excluded(agent_record& x, bool is_excluded) {
+  if (x.excluded == is_excluded)
+    return;
+  const auto had_rank = x.has_rank();
+  const auto is_shadowed = is_excluded ? x.shadowed : is_rank_taken(x.offering);
+  change(x, [=](auto& y) {
+    y.excluded = is_excluded;
+    y.shadowed = is_shadowed;
+  });
+  if (is_excluded && had_rank)
+    hand_over_rank(x);
 }
 
 bool agent_table::is_rank_taken(const offer& x) const {
   return settings_.ranked
          && std::any_of(records_.begin(), records_.end(), [&](const auto& y) {
-              return y.first != x.agent && !y.second.shadowed
+              return y.first != x.agent && y.second.has_rank()
                      && y.second.offering.node_rank == x.node_rank;
             });
 }
 
 void agent_table::hand_over_rank(const agent_record& gone) {
+  if (!settings_.ranked)
+    return;
   auto* successor = static_cast<agent_record*>(nullptr);
   for (auto& [id, x] : records_)
-    if (x.shadowed && x.offering.node_rank == gone.offering.node_rank
+    if (x.shadowed && !x.excluded
+        && x.offering.node_rank == gone.offering.node_rank
         && (successor == nullptr || x.arrival < successor->arrival))
       successor = &x;
   if (successor != nullptr)

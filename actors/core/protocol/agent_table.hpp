@@ -34,7 +34,7 @@ struct agent_record {
   epoch_id steps_in;     ///< The last in which its workers have safe points.
   bool connected = true;
   bool leaving = false;
-  /// Another agent has its node rank. It waits until that agent is lost.
+  /// Another agent has its node rank. It waits until that agent is lost or excluded.
   bool shadowed = false;
   /// An operator has excluded its host. It stands by.
   bool excluded = false;
@@ -42,6 +42,9 @@ struct agent_record {
 
   /// Its workers have been given notice.
   bool is_draining() const { return drain && drain->due; }
+
+  /// No other agent may have its node rank meanwhile.
+  bool has_rank() const { return !shadowed && !excluded; }
 
   /// It may get a place in the next epoch.
   bool is_candidate() const {
@@ -109,6 +112,10 @@ public:
   /// Removes an agent, whose rank goes to the longest-waiting agent that was
   /// shadowed by it. Does nothing if there is no such agent.
   void remove(const agent_id& agent);
+
+  /// Excludes an agent, or includes it again. Without that it has no node rank: one
+  /// that waits for its rank gets that, and keeps it.
+  void set_excluded(agent_record& x, bool is_excluded);
 
   /// Changes a record; the counts follow.
   template <class F>

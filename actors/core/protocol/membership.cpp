@@ -345,8 +345,13 @@ void membership::on(const epoch_revoked& event, time_point now, effects& out) {
 void membership::on(const safe_point_ordered& event, time_point, effects& out) {
   if (!share_.holds(event.epoch) || share_.state() != share_state::running)
     return;
-  if (safe_point_) // What they have answered before counts no more.
-    safe_point_ = safe_point_report{safe_point_report::kind::stepping};
+  // What they have answered before counts no more. Until they answer this one, the
+  // next coordinator must know that some may hold.
+  using kind = safe_point_order::kind;
+  if (safe_point_)
+    safe_point_ = safe_point_report{
+      .what = safe_point_report::kind::stepping,
+      .round = event.order.what == kind::go_on ? 0 : event.order.round};
   out.emplace_back(order_safe_point{event.epoch, event.order});
 }
 

@@ -130,7 +130,7 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
     });
   }
   const auto is_excluded = exclusions_.find(event.offering.host) != nullptr;
-  agents_.change(*record, [=](auto& x) { x.excluded = is_excluded; });
+  agents_.set_excluded(*record, is_excluded);
   if (event.offering.leased)
     leases_.renew(agent, now);
   out.emplace_back(accept_agent{agent});
@@ -177,7 +177,8 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
   if (event.held || agents_.contains(x.agent))
     return std::nullopt;
   for (const auto& [id, other] : agents_.records())
-    if (other.offering.node_rank == rank && other.connected && !other.leaving)
+    if (other.offering.node_rank == rank && other.connected && !other.leaving
+        && !other.excluded)
       return failure{errc::duplicate_agent,
                      "node rank " + std::to_string(rank) + " is taken: agent "
                        + id.value + " on " + other.offering.host + " has it"};
@@ -498,7 +499,7 @@ void rendezvous::on(const safe_point_reported& event, time_point now,
     return want_save(now + report.left);
   if (round_.is_active())
     follow_round(round_.take(event.agent, report), out);
-  else if (report.what != kind::stepping) // Some of its workers hold.
+  else if (report.may_hold())
     send_order({event.agent}, "nothing is to change", out);
 }
 
@@ -840,7 +841,7 @@ result<std::string> rendezvous::exclude(const exclusion_requested& event,
 void rendezvous::add_exclusion(excluded_host x) {
   for (const auto& [id, record] : agents())
     if (record.offering.host == x.host)
-      agents_.change(*agents_.find(id), [](auto& y) { y.excluded = true; });
+      agents_.set_excluded(*agents_.find(id), true);
   exclusions_.add(std::move(x));
 }
 
@@ -854,7 +855,7 @@ void rendezvous::on(const inclusion_requested& event, time_point,
   const auto was_excluded = exclusions_.remove(event.host);
   for (const auto& [id, record] : agents())
     if (record.excluded && record.offering.host == event.host)
-      agents_.change(*agents_.find(id), [](auto& x) { x.excluded = false; });
+      agents_.set_excluded(*agents_.find(id), false);
   out.emplace_back(to_answer(
     event.by, what,
     was_excluded ? actorrun::result<std::string>{"host " + event.host

@@ -223,3 +223,22 @@ TEST_CASE("agent_table: the first that waits for a rank gets it, whatever its "
     CHECK(uut.find({"c"})->shadowed);
   }
 }
+
+TEST_CASE("agent_table: an excluded agent has no rank while another wants it",
+          "[core]") {
+  auto uut
+    = agent_table{{.agent_count_min = 1, .agent_count_max = 1, .ranked = true}};
+  for (const auto* name : {"a", "b", "c"})
+    uut.add(offer_of(name, 0));
+  uut.set_excluded(*uut.find({"b"}), true);
+  uut.set_excluded(*uut.find({"a"}), true);
+  CHECK_FALSE(uut.find({"c"})->shadowed);
+  CHECK(uut.counts().candidates == 1);
+  uut.set_excluded(*uut.find({"a"}), false);
+  CHECK(uut.find({"a"})->shadowed);
+  uut.remove({"c"});
+  CHECK(uut.find({"a"})->has_rank());
+  uut.set_excluded(*uut.find({"b"}), false);
+  CHECK(uut.find({"b"})->shadowed);
+  CHECK(uut.counts().candidates == 1);
+}

@@ -134,3 +134,19 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(0s, accepted()).find("send_safe_point 1 stepping")
         != std::string::npos);
 }
+
+TEST_CASE_METHOD(fixture,
+                 "membership: the next coordinator learns of an order that has "
+                 "no answer yet",
+                 "[core]") {
+  run();
+  at(0s, said(1, kind::stepping));
+  const auto what
+    = GENERATE(safe_point_order::kind::hold, safe_point_order::kind::stop_at);
+  at(0s, safe_point_ordered{{1}, {what, 4, 3}});
+  at(0s, coordinator_disconnected{});
+  at(0s, coordinator_found{true});
+  at(0s, accepted());
+  CHECK(last<send_safe_point>().report
+        == safe_point_report{.what = kind::stepping, .round = 3});
+}

@@ -161,3 +161,28 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(3s, left("a"))
         == "forget_agent a; announce_epoch 2: c=0+1 x=1+1 b=2+1");
 }
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: an excluded agent does not have a rank that "
+                 "another can fill",
+                 "[core]") {
+  run();
+  at(1s, disconnect("a"));
+  at(2s, join("x", 1));
+  at(2s, exclusion_requested{"node-x", "bob", "a bad disk"});
+  at(3s, lose("a"));
+  at(4s, stopped("b", 1));
+  CHECK(at(4s, stopped("c", 1)) == "arm_timer 3");
+  SECTION("the next one with that rank gets it") {
+    CHECK(at(5s, join("y", 1))
+          == "accept_agent y; announce_epoch 2: c=0+1 y=1+1 b=2+1");
+    at(6s, inclusion_requested{"node-x", "bob"});
+    CHECK(uut.agents().at({"x"}).shadowed);
+    CHECK_FALSE(uut.agents().at({"y"}).shadowed);
+  }
+  SECTION("unless it may take part again") {
+    CHECK(at(5s, inclusion_requested{"node-x", "bob"})
+            .ends_with("announce_epoch 2: c=0+1 x=1+1 b=2+1"));
+    CHECK(at(6s, join("y", 1)) == "reject_agent y: duplicate_agent");
+  }
+}

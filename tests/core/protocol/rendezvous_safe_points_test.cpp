@@ -19,7 +19,7 @@ struct fixture : rendezvous_fixture {
   fixture() {
     run_two();
     at(3s, resize_requested{1, 3, "alice"});
-    CHECK(at(4s, reported("a", kind::stepping)) == "");
+    CHECK(at(4s, reported("a", kind::stepping, 0, 1, 0)) == "");
   }
 
   /// `c` has come, and all workers are asked to hold.
@@ -125,7 +125,9 @@ TEST_CASE_METHOD(fixture,
   CHECK(next.uut.current_phase() == phase::running);
   CHECK(next.at(0s, reported("b", kind::reached, 5)) == "go_on of 1: b");
   CHECK(next.at(0s, reported("b", kind::refused)) == "go_on of 1: b");
-  CHECK(next.at(0s, reported("b", kind::stepping)) == "");
+  CHECK(next.at(0s, reported("b", kind::stepping, 0, 1, 0)) == "");
+  // It has been ordered to hold, and has not answered yet.
+  CHECK(next.at(0s, reported("b", kind::stepping, 0, 1, 3)) == "go_on of 1: b");
 }
 
 TEST_CASE("rendezvous: there may be no time for safe points", "[core]") {
@@ -327,8 +329,8 @@ TEST_CASE_METHOD(fixture,
     REQUIRE(at(11s, stopped("b", 1)) == "announce_epoch 2: a=0+1 b=1+1");
     at(12s, started("a", 2));
     CHECK(at(12s, started("b", 2)) == "");
-    CHECK(
-      at(13s, reported("a", kind::stepping, 0, 2)).ends_with("hold of 2: a b"));
+    CHECK(at(13s, reported("a", kind::stepping, 0, 2, 0))
+            .ends_with("hold of 2: a b"));
   }
   SECTION("or not, if that comes too late") {
     at(10s, near_limit("a", 2s));
@@ -337,7 +339,7 @@ TEST_CASE_METHOD(fixture,
     at(11s, stopped("b", 1));
     at(12s, started("a", 2));
     at(12s, started("b", 2));
-    CHECK(at(13s, reported("a", kind::stepping, 0, 2)) == "");
+    CHECK(at(13s, reported("a", kind::stepping, 0, 2, 0)) == "");
   }
 }
 
