@@ -1240,6 +1240,11 @@ void rendezvous::update_cause() {
 }
 
 void rendezvous::conclude_epoch(time_point now, effects& out) {
+  // One that was cut off may hear of its drain only now.
+  for (const auto& [id, x] : agents_.records())
+    if (x.is_draining() && !x.leaving)
+      add_departure(x, "agent " + id.value + " leaves, as " + x.drain->by
+                         + " has asked");
   phase_ = phase::gathering;
   if (!failures_.empty())
     settle_failures(now, out);

@@ -62,6 +62,23 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.budget().restart_count() == 0);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "steering: a peer that fails while a node drains costs no "
+                 "restart, though that node hears of its drain only later",
+                 "[core]") {
+  run();
+  at(1s, drain("node-b"));
+  at(2s, disconnect("b"));
+  at(3s, failed("a", 1));
+  at(3s, stopped("a", 1));
+  at(3s, stopped("c", 1));
+  at(4s, rejoin("b", plan_of("b"), share_state::idle));
+  at(4s, stopped("b", 1));
+  CHECK(uut.budget().restart_count() == 0);
+  CHECK(last<explain_failures>().exemption
+        == "agent b leaves, as alice has asked");
+}
+
 TEST_CASE_METHOD(fixture, "steering: a successor learns which nodes drain",
                  "[core]") {
   run();
