@@ -79,14 +79,6 @@ scenario roll_scenario(uint64_t seed) {
   // Times that are equal decide between `<` and `<=`.
   if (roll.percent(10))
     x.tick = roll.percent(50) ? 1ms : 10ms;
-  if (x.tick.count() > 0) {
-    for (auto* limit :
-         {&x.limits.quiet, &x.limits.last_call, &x.limits.join_settle,
-          &x.limits.rejoin_backoff, &x.limits.connect, &x.limits.close,
-          &x.limits.keep_alive_interval, &x.limits.fence_guard, &x.grace})
-      *limit -= *limit % std::chrono::duration_cast<milliseconds>(x.tick);
-    x.registry_lease -= x.registry_lease % x.tick;
-  }
   x.exclude_after = roll.percent(20) ? uint32_t(roll.between(1, 2)) : 0;
   // More failures than a list has room for.
   if (roll.percent(1))
@@ -110,6 +102,15 @@ scenario roll_scenario(uint64_t seed) {
     x.fault_count /= 4;
     x.fault_window = 3s;
     x.work = std::max(x.work, core::duration{4s});
+  }
+  if (x.tick.count() > 0) {
+    for (auto* limit :
+         {&x.limits.quiet, &x.limits.last_call, &x.limits.join_settle,
+          &x.limits.rejoin_backoff, &x.limits.connect, &x.limits.close,
+          &x.limits.keep_alive_interval, &x.limits.fence_guard, &x.grace,
+          &x.limits.safe_point})
+      *limit -= *limit % std::chrono::duration_cast<milliseconds>(x.tick);
+    x.registry_lease -= x.registry_lease % x.tick;
   }
   return x;
 }
