@@ -170,7 +170,10 @@ result<std::string> host_in(const std::vector<std::string>& rest) {
 result<steer_arguments> drain_from(const control_settings& settings,
                                    const std::vector<std::string>& rest,
                                    const host_facts& world) {
-  const auto node = word_of(rest, "the node");
+  const auto word = word_of(rest, "the node");
+  if (!word)
+    return word.error();
+  const auto node = parse_text(*word);
   if (!node)
     return node.error();
   auto request = v1::OperatorRequest{};

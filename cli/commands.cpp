@@ -404,11 +404,13 @@ int show_status(const status_arguments& arguments) {
         ? std::vector<ended_job>{}
         : find_ended_jobs(arguments.journal_folder, arguments.job,
                           ids_of(found), now_ms());
+  const auto is_unknown
+    = found.empty() && !arguments.job.empty() && ended.empty();
   if (arguments.json)
     std::cout << to_json(found, ended);
-  else
+  else if (!is_unknown)
     std::cout << to_text(found, ended, arguments.wide);
-  if (found.empty() && !arguments.job.empty() && ended.empty()) {
+  if (is_unknown) {
     std::cerr << "actorctl: error: no job '" << arguments.job
               << "' of this user runs on this host\n"
                  "  try: actorctl status, which lists those that do\n";

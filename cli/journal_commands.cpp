@@ -1,6 +1,7 @@
 #include "cli/journal_commands.hpp"
 
 #include "actors/core/journal/story.hpp"
+#include "actors/core/text.hpp"
 #include "actors/job_status.hpp"
 #include "cli/commands.hpp"
 #include "cli/options/values.hpp"
@@ -15,7 +16,9 @@
 #include <chrono>
 #include <functional>
 #include <iostream>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace actorrun::cli {
 
@@ -61,6 +64,17 @@ result<journal_place> find_journal(const journal_subject& x) {
         in_quotes(x.name), x.folder)};
 }
 
+/// Prints why there is no journal to be read. @returns the exit code
+int fail_to_open(const failure& why) {
+  if (why.code != errc::connection_refused)
+    return fail(why, program);
+  std::cerr << formatted("{}: error: {}\n  try: actorctl status, which lists"
+                         " jobs, or --rdzv-endpoint and --rdzv-id for one"
+                         " elsewhere\n",
+                         program, why.text);
+  return static_cast<int>(exit_code_of(why.code));
+}
+
 result<journal_reading> open(const journal_subject& x) {
   const auto place = find_journal(x);
   if (!place)
@@ -90,6 +104,22 @@ result<journal_reading> read(const journal_subject& x) {
   return read(place->path);
 }
 
+/// What can be known here of a coordinator that has written a journal.
+enum class fate : uint8_t {
+  ended, ///< With an outcome.
+  runs,
+  lost,    ///< It has ended without one.
+  unknown, ///< It is, or was, on another host.
+};
+
+fate fate_of(const snapshot& x) {
+  if (x.result)
+    return fate::ended;
+  if (!is_of_this_host(x))
+    return fate::unknown;
+  return may_run(x) ? fate::runs : fate::lost;
+}
+
 /// The journals of the coordinators that the last one has succeeded, the oldest in
 /// front. A job that has ended is another one, even if it has the same id.
 std::vector<journal_reading> read_predecessors(const std::string& folder,
@@ -102,7 +132,8 @@ std::vector<journal_reading> read_predecessors(const std::string& folder,
   auto out = std::vector<journal_reading>{};
   for (const auto& x : places) {
     auto one = read(x.path);
-    if (!one || one->known().result || may_run(one->known())
+    if (!one || fate_of(one->known()) == fate::ended
+        || fate_of(one->known()) == fate::runs
         || out.size() == predecessor_count_max)
       break;
     out.push_back(std::move(*one));
@@ -113,15 +144,18 @@ std::vector<journal_reading> read_predecessors(const std::string& folder,
 
 void warn_of_damage(const journal_reading& x) {
   if (x.bad_line_count() > 0)
-    std::cerr << formatted("{}: warning: {} damaged {} of the journal left out"
-                           " ({})\n",
-                           program, x.bad_line_count(),
-                           x.bad_line_count() == 1 ? "line is" : "lines are",
+    std::cerr << formatted("{}: warning: {} of the journal left out, which"
+                           " cannot be read ({})\n",
+                           program,
+                           x.bad_line_count() == 1
+                             ? "1 line is"
+                             : formatted("{} lines are", x.bad_line_count()),
                            x.last_trouble());
 }
 
 core::time_point now_of(const snapshot& x) {
-  return may_run(x) ? std::max(journal_now(), x.latest.when) : x.latest.when;
+  return fate_of(x) == fate::runs ? std::max(journal_now(), x.latest.when)
+                                  : x.latest.when;
 }
 
 void print(const explanation& x, const std::string& state, bool json) {
@@ -136,6 +170,17 @@ explanation of_lost_coordinator(const snapshot& x) {
     " its journal ends at {}. Until then: {}",
     x.coordinator.pid, core::one_line(x.coordinator.host, host_size_max),
     clock_text(x.latest.wall_ms), out.sentence);
+  return out;
+}
+
+/// That of a job whose coordinator may run, and cannot be asked here.
+explanation of_unseen_coordinator(const snapshot& x) {
+  auto out = why(x, x.latest.when);
+  out.sentence = formatted(
+    "At {}, when this journal ends, and its coordinator was on {}, which is not"
+    " this host: {}",
+    clock_text(x.latest.wall_ms),
+    core::one_line(x.coordinator.host, host_size_max), out.sentence);
   return out;
 }
 
@@ -161,7 +206,7 @@ moment moment_after(const moment& known, core::time_point when) {
 int show_journal(const journal_arguments& arguments) {
   auto journal = open(arguments.what);
   if (!journal)
-    return fail(journal.error(), program);
+    return fail_to_open(journal.error());
   for (;;) {
     while (const auto x = journal->next()) {
       if (arguments.json)
@@ -186,13 +231,60 @@ void explain_epochs(const snapshot& known, size_t count,
     print(why_epoch(known, i), state, json);
 }
 
+/// As the coordinator itself tells it: its journal may be behind, on a full disk for
+/// example.
+/// @returns none: it is not on this host, or does not answer
+std::optional<job_explanation> ask_here(const snapshot& known, bool all) {
+  const auto jobs = find_local_jobs();
+  if (!jobs)
+    return {};
+  const auto i = std::ranges::find_if(*jobs, [&](const auto& x) {
+    return x.is_coordinator && x.pid == known.coordinator.pid;
+  });
+  if (i == jobs->end())
+    return {};
+  auto told = ask_why(*i, all, answer_limit);
+  return told ? std::optional{std::move(*told)} : std::nullopt;
+}
+
+/// @returns the exit code
+int print(const job_explanation& x, bool json) {
+  for (const auto& part : x.parts)
+    print(part, x.state, json);
+  return x.is_healthy ? 0 : unhealthy;
+}
+
 int explain_remote_job(const why_arguments& arguments) {
   const auto told = ask_why(*arguments.remote, arguments.all, answer_limit);
   if (!told)
     return fail_to_find(told.error(), *arguments.remote);
-  for (const auto& x : told->parts)
-    print(x, told->state, arguments.json);
-  return told->is_healthy ? 0 : unhealthy;
+  return print(*told, arguments.json);
+}
+
+/// An epoch that has ended is told of on its own, unless that ended the job.
+size_t told_epochs(const snapshot& x) {
+  const auto count = x.epochs.size();
+  if (count == 0)
+    return 0;
+  const auto& last = x.epochs.back();
+  const auto ends_job
+    = x.result && x.result->kind == core::outcome::verdict::failed;
+  const auto is_over = last.revoked_at || last.stopped_at;
+  return ends_job || !is_over ? count - 1 : count;
+}
+
+int explain_read_job(const snapshot& known, bool all, bool json) {
+  const auto how = fate_of(known);
+  const auto state = how == fate::lost ? "lost" : state_of(known);
+  if (all)
+    explain_epochs(known, told_epochs(known), state, json);
+  print(how == fate::lost      ? of_lost_coordinator(known)
+        : how == fate::unknown ? of_unseen_coordinator(known)
+                               : why(known, now_of(known)),
+        state, json);
+  const auto is_good
+    = (how == fate::ended || how == fate::runs) && is_healthy(known);
+  return is_good ? 0 : unhealthy;
 }
 
 } // namespace
@@ -202,10 +294,13 @@ int explain_job(const why_arguments& arguments) {
     return explain_remote_job(arguments);
   const auto place = find_journal(arguments.what);
   if (!place)
-    return fail(place.error(), program);
+    return fail_to_open(place.error());
   const auto journal = read(place->path);
   if (!journal)
     return fail(journal.error(), program);
+  const auto& known = journal->known();
+  if (arguments.what.name.empty() && !arguments.json)
+    std::cout << formatted("job {}:\n", core::printable(place->job.value));
   if (arguments.all)
     for (const auto& x : read_predecessors(arguments.what.folder, *place)) {
       explain_epochs(x.known(), x.known().epochs.size(), "lost",
@@ -213,31 +308,23 @@ int explain_job(const why_arguments& arguments) {
       print(of_lost_coordinator(x.known()), "lost", arguments.json);
       warn_of_damage(x);
     }
-  const auto& known = journal->known();
-  const auto is_lost = !known.result && !may_run(known);
-  const auto state = is_lost ? "lost" : state_of(known);
-  // What ends a failed job is the end of its last epoch.
-  const auto ends_with_last
-    = known.result && known.result->kind == core::outcome::verdict::failed;
-  if (arguments.all)
-    explain_epochs(known,
-                   known.epochs.size()
-                     - (ends_with_last && !known.epochs.empty() ? 1 : 0),
-                   state, arguments.json);
-  print(is_lost ? of_lost_coordinator(known) : why(known, now_of(known)), state,
-        arguments.json);
+  const auto is_file = arguments.what.name.find('/') != std::string::npos;
+  if (!is_file && fate_of(known) == fate::runs)
+    if (const auto told = ask_here(known, arguments.all))
+      return print(*told, arguments.json);
+  const auto code = explain_read_job(known, arguments.all, arguments.json);
   warn_of_damage(*journal);
-  return is_lost || !is_healthy(known) ? unhealthy : 0;
+  return code;
 }
 
 int replay(const replay_arguments& arguments) {
   const auto all = read(arguments.what);
   if (!all)
-    return fail(all.error(), program);
+    return fail_to_open(all.error());
   const auto until = moment_in(all->known(), arguments.at);
   auto journal = open(arguments.what);
   if (!journal)
-    return fail(journal.error(), program);
+    return fail_to_open(journal.error());
   auto shown = snapshot{};
   while (const auto x = journal->next()) {
     if (x->at.when > until)

@@ -2,6 +2,8 @@
 
 #include "cli/asked_job.hpp"
 #include "cli/commands.hpp"
+#include "cli/ended_jobs.hpp"
+#include "cli/options/host_facts.hpp"
 #include "cli/options/values.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
@@ -9,6 +11,7 @@
 #include "messages/formatted.hpp"
 #include "runtime/job_logs.hpp"
 #include "runtime/job_logs_json.hpp"
+#include "runtime/journal.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,6 +24,7 @@
 #include <variant>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace actorrun::cli {
@@ -34,6 +38,10 @@ constexpr auto program = "actorctl";
 /// Timeouts for the first answer; the coordinator asks all nodes for stacks.
 constexpr auto logs_limit = milliseconds{5'000};
 constexpr auto stacks_limit = milliseconds{6'000};
+
+/// A job that is followed may be away for so long, while its coordinator is replaced.
+constexpr auto return_limit = std::chrono::seconds{30};
+constexpr auto return_interval = milliseconds{250};
 
 /// The job has no such worker or node.
 constexpr auto no_such_worker = 1;
@@ -114,32 +122,108 @@ v1::ReadLogs request_of(const logs_arguments& x) {
   return out;
 }
 
+namespace {
+
+/// Goes on where the other side has gone: it may have been a coordinator, which gets a
+/// successor.
+class log_follower {
+public:
+  explicit log_follower(const logs_arguments& arguments)
+    : arguments_(arguments), how_{.what = request_of(arguments),
+                                  .limit = logs_limit,
+                                  .stop = signal_pipe[0]} {}
+
+  int run() {
+    for (;;) {
+      const auto done = read();
+      if (done || is_stopped != 0)
+        return 0;
+      if (!has_begun_ || !arguments_.what.follow)
+        return fail_to_read(done.error());
+      if (is_reading_)
+        begin_search(done.error());
+      if (has_ended())
+        return 0;
+      if (clock::now() >= due_)
+        return fail({errc::connection_failed,
+                     formatted("the job has not come back for {} s: its"
+                               " coordinator is gone, or it has ended",
+                               return_limit.count())},
+                    program);
+      wait();
+    }
+  }
+
+private:
+  using clock = std::chrono::steady_clock;
+
+  result<void> read() {
+    is_found_ = false;
+    const auto job = locate(arguments_.job, logs_limit);
+    if (!job)
+      return job.error();
+    is_found_ = true;
+    if (const auto* local = std::get_if<local_job>(&*job))
+      pid_ = local->is_coordinator ? local->pid : 0;
+    return std::visit(
+      [&](const auto& x) {
+        return read_logs(x, how_, [&](const auto& y) { return show(y); });
+      },
+      *job);
+  }
+
+  bool show(const v1::LogLines& x) {
+    if (has_begun_ && !std::exchange(is_reading_, true))
+      say("the job is back; lines that were written meanwhile are left out");
+    has_begun_ = is_reading_ = true;
+    say(x.trouble());
+    return write_out(to_text(x, for_terminal_));
+  }
+
+  int fail_to_read(const failure& why) const {
+    return is_found_ ? fail_to_look(why) : fail_to_reach(why, arguments_.job);
+  }
+
+  void begin_search(const failure& why) {
+    is_reading_ = false;
+    due_ = clock::now() + return_limit;
+    how_.what.mutable_what()->set_tail(0);
+    say(formatted("{}; for {} s it is looked for again", why.text,
+                  return_limit.count()));
+  }
+
+  /// Whether its journal, which is here if the coordinator was, tells its end.
+  bool has_ended() const {
+    const auto folder = own_journal_folder(this_process().variable);
+    const auto now
+      = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+    const auto jobs
+      = find_ended_jobs(folder, "", {}, now.time_since_epoch().count());
+    return std::ranges::any_of(
+      jobs, [&](const auto& x) { return x.pid == pid_ && x.how != lost_job; });
+  }
+
+  static void wait() {
+    auto stop = pollfd{.fd = signal_pipe[0], .events = POLLIN, .revents = 0};
+    ::poll(&stop, 1, static_cast<int>(return_interval.count()));
+  }
+
+  const logs_arguments& arguments_;
+  log_reading_options how_;
+  const bool for_terminal_ = ::isatty(STDOUT_FILENO) != 0;
+  int64_t pid_ = 0;         ///< Of a coordinator of this host.
+  bool is_found_ = false;   ///< The last time.
+  bool has_begun_ = false;  ///< The job has answered once.
+  bool is_reading_ = false; ///< It answers now.
+  clock::time_point due_{}; ///< Of the search.
+};
+
+} // namespace
+
 int show_logs(const logs_arguments& arguments) {
   if (!catch_stops())
     return fail(system_failure("there is no pipe for signals"), program);
-  const auto for_terminal = ::isatty(STDOUT_FILENO) != 0;
-  auto is_reading = false;
-  const auto show = [&](const v1::LogLines& x) {
-    is_reading = true;
-    say(x.trouble());
-    return write_out(to_text(x, for_terminal));
-  };
-  const auto how = log_reading_options{
-    .what = request_of(arguments), .limit = logs_limit, .stop = signal_pipe[0]};
-  const auto job = locate(arguments.job, logs_limit);
-  if (!job)
-    return fail_to_reach(job.error(), arguments.job);
-  const auto done
-    = std::visit([&](const auto& x) { return read_logs(x, how, show); }, *job);
-  if (done || is_stopped != 0)
-    return 0;
-  // The process that serves us ends with the job.
-  if (is_reading && arguments.what.follow
-      && done.error().code == errc::connection_failed) {
-    say(done.error().text);
-    return 0;
-  }
-  return fail_to_look(done.error());
+  return log_follower{arguments}.run();
 }
 
 int show_stacks(const stacks_arguments& arguments) {

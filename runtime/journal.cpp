@@ -107,11 +107,15 @@ std::optional<core::duration> age_of(int64_t pid) {
 } // namespace
 
 // Another process may have its number by now, also after a restart of the machine.
+bool is_of_this_host(const core::journal::snapshot& x) {
+  return x.coordinator.host == own_host_name();
+}
+
 bool may_run(const core::journal::snapshot& x) {
   const auto& where = x.coordinator;
   if (x.result)
     return false;
-  if (where.host != own_host_name())
+  if (!is_of_this_host(x))
     return true;
   const auto age = age_of(where.pid);
   const auto since = journal_now() - x.began.when;

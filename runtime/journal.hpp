@@ -66,6 +66,9 @@ private:
   std::unique_ptr<members> members_;
 };
 
+/// Whether its coordinator is, or was, on the host with the name of this one.
+bool is_of_this_host(const core::journal::snapshot& x);
+
 /// Whether the coordinator may still run: its process lives, or it is on another
 /// host.
 bool may_run(const core::journal::snapshot& x);

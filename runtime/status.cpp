@@ -235,6 +235,14 @@ result<job_explanation> ask_why(const job_options& job, bool all,
   return x ? explanations_in(*x) : x.error();
 }
 
+result<job_explanation> ask_why(const local_job& job, bool all,
+                                std::chrono::milliseconds limit) {
+  auto request = v1::OperatorRequest{};
+  request.mutable_explain()->set_all(all);
+  const auto x = ask(reach(job, limit), std::move(request));
+  return x ? explanations_in(*x) : x.error();
+}
+
 result<void> watch_status(const local_job& job, const watch_options& how,
                           const status_callback& on_status) {
   return watch(reach(job, how.limit), how, on_status);

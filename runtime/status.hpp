@@ -74,6 +74,10 @@ struct job_explanation {
 result<job_explanation> ask_why(const job_options& job, bool all,
                                 std::chrono::milliseconds limit);
 
+/// The same of a coordinator of this host. Blocks for at most `limit`.
+result<job_explanation> ask_why(const local_job& job, bool all,
+                                std::chrono::milliseconds limit);
+
 struct watch_options {
   /// The least between two reports; 100 ms to 60 s, others are fitted.
   std::chrono::milliseconds interval{1'000};

@@ -67,6 +67,13 @@ bool is_late_control(std::string_view character) {
          && static_cast<uint8_t>(character[1]) < 0xA0;
 }
 
+// U+202A to U+202E and U+2066 to U+2069: what follows is shown in another order than
+// it was written in (UAX #9).
+bool is_direction(std::string_view character) {
+  return (character >= "\u202a" && character <= "\u202e")
+         || (character >= "\u2066" && character <= "\u2069");
+}
+
 void put_control(std::string& out, char c) {
   constexpr auto digits = "0123456789abcdef";
   const auto value = static_cast<uint8_t>(c);
@@ -97,13 +104,24 @@ bool is_host_text(std::string_view text) {
          && text.find_first_not_of(host_characters) == text.npos;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto length = character_length(text);
+    if (length == 0)
+      return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string printable(std::string_view bytes) {
   auto out = std::string{};
   out.reserve(bytes.size());
   while (!bytes.empty()) {
     const auto c = bytes.front();
     auto length = character_length(bytes);
-    if (length == 0 || is_late_control(bytes.substr(0, length))) {
+    if (length == 0 || is_late_control(bytes.substr(0, length))
+        || is_direction(bytes.substr(0, length))) {
       out += replacement;
       length = length == 0 ? 1 : length;
     } else if (c == escape) {

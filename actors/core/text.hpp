@@ -13,9 +13,12 @@
 
 namespace actorrun::core {
 
+/// Whether it is valid UTF-8.
+bool is_utf8(std::string_view text);
+
 /// Makes any bytes readable: escape sequences of terminals are left out, other
 /// control characters but tab and line end become `\x07`, what is not UTF-8
-/// becomes U+FFFD. The result is valid UTF-8.
+/// becomes U+FFFD, as what turns the direction of text. The result is valid UTF-8.
 std::string printable(std::string_view bytes);
 
 /// The end of a text, at most `limit` bytes, from the beginning of a character

@@ -135,7 +135,7 @@ option_rules logs_rules(control_settings& out) {
      into(out.ranks, parse_ranks)},
     {"--node", 0, "NODE", group,
      "only the workers of this node: its host, node rank or agent id",
-     verbatim(out.node)},
+     into(out.node, parse_text)},
     {"--tail", 0, "N", group,
      "only the last N lines of each output of a worker",
      into(out.tail, count_parser(0, 1'000'000'000))},
@@ -185,7 +185,7 @@ option_rules drain_rules(control_settings& out) {
 option_rules reasoned_rules(control_settings& out) {
   auto rules = option_rules{{"--reason", 0, "TEXT", group,
                              "why, for the job's log and journal",
-                             verbatim(out.reason)}};
+                             into(out.reason, parse_text)}};
   append(rules, steer_rules(out));
   return rules;
 }
@@ -195,7 +195,7 @@ option_rules log_level_rules(control_settings& out) {
     = option_rules{{"--node", 0, "NODE", group,
                     "this node only: its host, its agent or its node rank"
                     " (default: all nodes and the coordinator)",
-                    verbatim(out.node)}};
+                    into(out.node, parse_text)}};
   append(rules, steer_rules(out));
   return rules;
 }

@@ -1,6 +1,7 @@
 #include "cli/options/values.hpp"
 
 #include "actors/core/protocol/rank_assignment.hpp"
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
 #include <algorithm>
@@ -110,6 +111,15 @@ result<uint32_t> parse_count(std::string_view text, uint32_t min,
   if (*x < min || *x > max)
     return bad_argument(formatted("{} is not in {}", in_quotes(text), range));
   return static_cast<uint32_t>(*x);
+}
+
+result<std::string> parse_text(const std::string& text) {
+  if (text.size() > text_size_max)
+    return bad_argument(formatted("the text has {} bytes, and may have {}",
+                                  text.size(), text_size_max));
+  if (!core::is_utf8(text))
+    return bad_argument(in_quotes(text) + " is not valid UTF-8");
+  return text;
 }
 
 result<double> parse_positive(std::string_view text) {

@@ -51,6 +51,10 @@ inline auto count_parser(uint32_t min, uint32_t max) {
   return [=](std::string_view text) { return parse_count(text, min, max); };
 }
 
+/// What people are to read, or a name, of at most `text_size_max` bytes.
+inline constexpr size_t text_size_max = 4'096;
+result<std::string> parse_text(const std::string& text);
+
 /// A finite number above 0.
 result<double> parse_positive(std::string_view text);
 

@@ -23,19 +23,19 @@ std::string clean(const std::string& text) {
 ended_job ended_job_of(const core::journal::snapshot& x,
                        const std::string& journal) {
   const auto& end = x.ended_at ? *x.ended_at : x.latest;
-  return {.job = clean(x.coordinator.job.value),
-          .how = x.result ? core::to_string(x.result->kind) : "lost",
-          .why = x.result
-                   ? clean(x.result->reason)
-                   : "its coordinator has vanished; its journal ends here",
-          .began_ms = x.began.wall_ms,
-          .ended_ms = end.wall_ms,
-          .epoch_count = x.forgotten_epoch_count + x.epochs.size(),
-          .restart_count = x.restart_count,
-          .restart_count_max = x.coordinator.settings.restart_count_max,
-          .host = clean(x.coordinator.host),
-          .pid = x.coordinator.pid,
-          .journal = journal};
+  return {
+    .job = clean(x.coordinator.job.value),
+    .how = x.result ? core::to_string(x.result->kind) : std::string{lost_job},
+    .why = x.result ? clean(x.result->reason)
+                    : "its coordinator has vanished; its journal ends here",
+    .began_ms = x.began.wall_ms,
+    .ended_ms = end.wall_ms,
+    .epoch_count = x.forgotten_epoch_count + x.epochs.size(),
+    .restart_count = x.restart_count,
+    .restart_count_max = x.coordinator.settings.restart_count_max,
+    .host = clean(x.coordinator.host),
+    .pid = x.coordinator.pid,
+    .journal = journal};
 }
 
 std::string ended_to_text(const std::vector<ended_job>& ended) {

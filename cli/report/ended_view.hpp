@@ -7,14 +7,18 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace actorrun::cli {
 
+/// In place of a verdict: the coordinator has vanished.
+inline constexpr auto lost_job = std::string_view{"lost"};
+
 /// A job that has ended, in short. Texts are printable.
 struct ended_job {
   std::string job;
-  std::string how;      ///< A verdict, or `lost`: its coordinator has vanished.
+  std::string how;      ///< A verdict, or `lost_job`.
   std::string why;      ///< One line.
   int64_t began_ms = 0; ///< Unix time, as is the next.
   int64_t ended_ms = 0;

@@ -213,6 +213,8 @@ std::string phase_of(const job_picture& x) {
 std::string state_of(const row& x) {
   if (x.node == nullptr)
     return phase_of(*x.job);
+  if (x.job->end) // What it said last is over.
+    return x.is_worker() ? "ended" : "gone";
   if (!x.is_worker())
     return x.node->state();
   const auto letter

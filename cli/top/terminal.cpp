@@ -17,6 +17,9 @@ namespace actorrun::cli::top {
 
 namespace {
 
+/// Of terminfo(5).
+constexpr auto cursor_movement = "cup";
+
 /// How long the rest of a key's sequence is waited for, in ms.
 constexpr int escape_delay = 50;
 
@@ -118,11 +121,18 @@ terminal::terminal(std::unique_ptr<members> x) : members_(std::move(x)) {}
 result<std::unique_ptr<terminal>> terminal::open(bool has_colours) {
   const auto* name = std::getenv("TERM");
   auto* what = ::newterm(nullptr, stdout, stdin);
-  if (what == nullptr)
+  const auto can_move
+    = what != nullptr && ::tigetstr(cursor_movement) != nullptr;
+  if (what != nullptr && !can_move) {
+    ::endwin();
+    ::delscreen(what);
+  }
+  if (!can_move)
     return failure{
       errc::bad_argument,
       formatted("top cannot use this terminal: TERM is '{}', which is not known"
-                " here; try TERM=xterm, or actorctl top --once",
+                " here, or cannot move its cursor; try TERM=xterm, or actorctl "
+                "top --once",
                 name == nullptr ? "" : name)};
   auto x = std::make_unique<members>();
   x->what = what;

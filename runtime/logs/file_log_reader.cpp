@@ -450,9 +450,14 @@ bool file_log_reader::shared::reader::pause() {
   return home_->readings.contains(id_);
 }
 
+// Who asks for what is there already waits for it, and it has an end. What is
+// followed may grow as fast as workers can write.
+//
 // The system's priorities do not do that: who has a low one, and the lock, lets those
 // of the agent wait that need it.
 bool file_log_reader::shared::reader::yield() {
+  if (!is_live_)
+    return is_wanted();
   const auto time
     = pace_.pause_after(core::time_point::clock::now(), times_.now());
   if (time == core::duration{})

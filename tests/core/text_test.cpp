@@ -86,6 +86,22 @@ TEST_CASE("plain text: invalid UTF-8 is replaced", "[core]") {
   }
 }
 
+TEST_CASE("plain text: nothing turns the direction of what follows", "[core]") {
+  CHECK(printable("a\u202ecba\u202c") == "a\ufffdcba\ufffd");
+  CHECK(printable("\u2066x\u2069") == "\ufffdx\ufffd");
+  CHECK(printable("\u2029\u202f\u2065\u206a")
+        == "\u2029\u202f\u2065\u206a");               // Beside them.
+  CHECK(printable("\u05d0\u0627") == "\u05d0\u0627"); // Hebrew and Arabic.
+}
+
+TEST_CASE("is_utf8: every byte belongs to a character", "[core]") {
+  CHECK(is_utf8(""));
+  CHECK(is_utf8("a\u00e4\u20ac\U0001f600\n"));
+  CHECK_FALSE(is_utf8("a\xff"));
+  CHECK_FALSE(is_utf8("\xc3"));
+  CHECK_FALSE(is_utf8("\xed\xa0\x80")); // A surrogate.
+}
+
 TEST_CASE("plain text: the end of a text begins with a whole character",
           "[core]") {
   CHECK(end_of("abc", 3) == "abc");

@@ -219,6 +219,42 @@ TEST_CASE_METHOD(journal_scene, "journal: of another version, it says so",
   CHECK(contains(ask({"why", write("none.jsonl", "")}, 2), "no record"));
 }
 
+TEST_CASE_METHOD(
+  journal_scene,
+  "journal: of a coordinator on another host no more is told than "
+  "it says",
+  "[journal]") {
+  auto& x = small_job({}, "exec sleep 1000");
+  const auto runs = [&] {
+    auto code = -1;
+    read({ACTORCTL_PROGRAM, "why"}, &code);
+    return code == 0;
+  };
+  CHECK(eventually(runs));
+  auto text = ask({"journal", "--json"}, 0);
+  auto name = read({"uname", "-n"});
+  name.pop_back();
+  const auto host = "\"" + name + "\"";
+  for (auto i = text.find(host); i != text.npos; i = text.find(host, i))
+    text.replace(i, host.size(), "\"elsewhere\"");
+  const auto copy = write("copy.jsonl", text);
+  const auto told = ask({"why", copy}, 1);
+  CHECK(told.starts_with("At "));
+  CHECK(
+    contains(told, "its coordinator was on elsewhere, which is not this host"));
+  x.signal(SIGTERM);
+  x.wait();
+}
+
+TEST_CASE_METHOD(journal_scene, "journal: of a job that is unknown it says so",
+                 "[journal]") {
+  small_job({}, "exit 0").wait();
+  auto& x = start({ACTORCTL_PROGRAM, "why", "other"});
+  CHECK(x.wait() == 3);
+  CHECK(count_of(x.output(), "there is no journal of job \"other\"") == 1);
+  CHECK(count_of(x.output(), "rdzv-conf") == 0);
+}
+
 TEST_CASE_METHOD(journal_scene,
                  "journal: a file system that hangs holds up no job",
                  "[journal]") {

@@ -170,7 +170,8 @@ TEST_CASE_METHOD(scene, "why: the coordinator is asked from afar", "[status]") {
   const auto text = read(far, &code);
   CHECK(code == 0);
   CHECK(count_of(text, "exited with code 8") >= 1);
-  CHECK(text == read({ACTORCTL_PROGRAM, "why"}));
+  CHECK(text == read({ACTORCTL_PROGRAM, "why", "job"}));
+  CHECK("job job:\n" + text == read({ACTORCTL_PROGRAM, "why"}));
   auto as_data = far;
   as_data.insert(as_data.end(), {"--all", "--json"});
   const auto data = read(as_data, &code);

@@ -140,6 +140,48 @@ TEST_CASE_METHOD(log_scene,
 }
 
 TEST_CASE_METHOD(log_scene,
+                 "actorctl logs: goes on with the successor of a coordinator",
+                 "[logs]") {
+  const auto options = agent_options{.nodes = "1"};
+  auto& first = coordinator(options);
+  run({"--nnodes=1", "--rdzv-id=job", "--rdzv-endpoint=" + endpoint(),
+       "--rdzv-conf=is_host=0", "-r3", "--log-dir=" + logs(), "--no-python",
+       "sh", "-c",
+       "i=0; while sleep 0.02; do i=$((i + 1)); echo line $i; done"});
+  const auto remote = words{"--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"};
+  auto ask = words{ACTORCTL_PROGRAM, "logs"};
+  ask.insert(ask.end(), remote.begin(), remote.end());
+  await_output(*this, ask, "line 1");
+  ask.insert(ask.end(), {"-f", "--tail=1"});
+  auto& follower = start(ask);
+  require(follower.says("[rank0]:line "), "it reads");
+  first.signal(SIGKILL);
+  first.wait();
+  require(follower.says("it is looked for again"), "the coordinator is missed");
+  coordinator(options);
+  require(follower.says("the job is back"), "its successor is found");
+  const auto count = count_of(follower.output(), "[rank0]:line ");
+  CHECK(eventually(
+    [&] { return count_of(follower.output(), "[rank0]:line ") > count; }));
+  follower.signal(SIGTERM);
+  CHECK(follower.wait() == 0);
+}
+
+TEST_CASE_METHOD(log_scene, "actorctl logs: a name or reason is text",
+                 "[logs]") {
+  for (const auto& command :
+       {words{"drain", "n\xff"}, words{"restart", "--reason=x\xff"},
+        words{"loglevel", "info", "--node=n\xff"},
+        words{"logs", "--node=n\xff"}}) {
+    auto all = command;
+    all.insert(all.begin(), ACTORCTL_PROGRAM);
+    auto& x = start(std::move(all));
+    CHECK(x.wait() == 2);
+    CHECK(count_of(x.output(), "is not valid UTF-8") == 1);
+  }
+}
+
+TEST_CASE_METHOD(log_scene,
                  "actorctl logs: a signal ends it, and a reader that is "
                  "stopped holds up nothing",
                  "[logs]") {

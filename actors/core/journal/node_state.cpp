@@ -55,8 +55,11 @@ std::string state_of(const node_entry& x, const snapshot& job) {
     return "draining";
   if (x.now.excluded)
     return "excluded";
-  if (is_member(x.now, job))
-    return to_string(x.now.share);
+  if (is_member(x.now, job)) {
+    const auto works = x.now.share == share_state::starting
+                       || x.now.share == share_state::running;
+    return to_string(job.result && works ? share_state::stopping : x.now.share);
+  }
   return job.phase == rendezvous::phase::running ? "standby" : "waiting";
 }
 

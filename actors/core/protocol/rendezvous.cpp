@@ -777,6 +777,8 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
   const auto* noun = max == 1 ? " node" : " nodes";
   resize_reason_ = "resized to " + now + noun + " by " + event.by;
   const auto surplus = counts.members - std::min(counts.members, max);
+  if (now == before)
+    return "the job has " + now + noun + " already";
   return "the job has " + now + noun + " now, and not " + before + " any more"
          + (is_active() && surplus > 0
               ? "; " + counted(surplus, "node")

@@ -134,3 +134,12 @@ TEST_CASE("values: positive numbers are finite and above 0", "[cli]") {
   for (const auto* text : {"0", "-1", "inf", "nan", "", "1x"})
     CHECK_FALSE(parse_positive(text));
 }
+
+TEST_CASE("values: a text is UTF-8 of a bounded size", "[cli]") {
+  CHECK(*parse_text("node-b \u00e4") == "node-b \u00e4");
+  CHECK(*parse_text("") == "");
+  CHECK(parse_text(std::string(text_size_max, 'x')));
+  CHECK(parse_text(std::string(text_size_max + 1, 'x')).error().text
+        == "the text has 4097 bytes, and may have 4096");
+  CHECK(parse_text("x\xff").error().text.ends_with(" is not valid UTF-8"));
+}

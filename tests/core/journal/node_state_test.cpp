@@ -56,6 +56,15 @@ TEST_CASE_METHOD(fixture, "node_state: what its workers do", "[core]") {
   CHECK(reason() == "");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "node_state: when the job has ended, workers are stopped",
+                 "[core]") {
+  job.result.emplace();
+  CHECK(state() == "stopping");
+  x.now.share = share_state::succeeded;
+  CHECK(state() == "succeeded");
+}
+
 TEST_CASE_METHOD(fixture, "node_state: a node without workers waits",
                  "[core]") {
   SECTION("for an epoch") {

@@ -303,6 +303,7 @@ TEST_CASE_METHOD(fixture, "steering: numbers of nodes have bounds", "[core]") {
         == "refused: 3 nodes are here: a minimum of 4 would end the epoch that"
            " runs");
   CHECK(answer(resize(3, 100'000)).starts_with("the job has 3:100000 nodes"));
+  CHECK(answer(resize(3, 100'000)) == "the job has 3:100000 nodes already");
   CHECK(uut.current_phase() == phase::running);
 }
 
