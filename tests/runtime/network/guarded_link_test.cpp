@@ -138,7 +138,7 @@ TEST_CASE_METHOD(guarded_fixture,
                  "notice",
                  "[runtime]") {
   const auto there = connect_guarded(key());
-  caf::anon_send(agent, **there);
+  tell_anonymously(agent, **there);
   CHECK(told.take() == "monitors");
   expect_an_epoch(there);
   SECTION("the agent") {
