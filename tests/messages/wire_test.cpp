@@ -21,7 +21,7 @@ using bytes = caf::binary_serializer::container_type;
 #if ACTORRUN_CAF_1
 
 /// How CAF reports that Protobuf cannot read what it has got.
-constexpr auto no_message = caf::sec::save_callback_failed;
+constexpr auto no_message = caf::sec::load_callback_failed;
 
 template <class T>
 bytes save(const T& x) {
@@ -66,6 +66,11 @@ bytes carrying(std::string content) {
 struct known_config : caf::actor_system_config {
   known_config() { register_wire_types(*this); }
 };
+
+#if ACTORRUN_CAF_1
+// CAF 1 has one table for the process, and reads it for each error, too.
+const auto table = known_config{};
+#endif
 
 } // namespace
 
