@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -28,6 +29,8 @@
 
 #if ACTORRUN_CAF_1
 #include <caf/anon_mail.hpp>
+#include <caf/behavior.hpp>
+#include <caf/detail/behavior_impl.hpp>
 #include <caf/init_global_meta_objects.hpp>
 #include <caf/scheduler.hpp>
 #else
@@ -99,6 +102,41 @@ using interface = caf::typed_actor<
 /// actor of ours sends such messages.
 inline std::atomic<uint64_t> dropped_message_count = 0;
 
+#if ACTORRUN_CAF_1
+
+/// What an actor does when it ends; empty when that is done.
+using end_task = std::shared_ptr<std::function<void()>>;
+
+/// Ends an actor before those that watch it are notified, as CAF 0.17 does: CAF 1 calls
+/// `on_exit` after that. It drops the behavior before both.
+class ending_behavior final : public caf::detail::behavior_impl {
+public:
+  ending_behavior(end_task at_end, pointer handlers)
+    : at_end_(std::move(at_end)), handlers_(std::move(handlers)) {}
+
+  ~ending_behavior() override {
+    if (const auto end = std::exchange(*at_end_, nullptr))
+      end();
+  }
+
+  using behavior_impl::invoke;
+
+  bool invoke(caf::detail::invoke_result_visitor& f, caf::message& x) override {
+    return handlers_->invoke(f, x);
+  }
+
+private:
+  end_task at_end_;
+  pointer handlers_;
+};
+
+inline caf::behavior ending_with(end_task at_end, const caf::behavior& x) {
+  return caf::behavior{caf::detail::behavior_impl::pointer{
+    new ending_behavior{std::move(at_end), x.as_behavior_impl()}, false}};
+}
+
+#endif
+
 /// Runs `State`, which has `name`, a constructor that takes the actor's pointer
 /// first, `make_behavior()` and `on_exit()`.
 ///
@@ -123,6 +161,22 @@ public:
     return enqueued(); // Of CAF 1: whether the actor has got it.
   }
 
+#if ACTORRUN_CAF_1
+  ~actor_impl() override {
+    *at_end_ = nullptr;
+  }
+
+  typename Handle::base::behavior_type make_behavior() override {
+    this->do_become(ending_with(at_end_, state_.make_behavior().unbox()), true);
+    return Handle::base::behavior_type::make_empty_behavior();
+  }
+
+  void on_exit() override {
+    if (const auto end = std::exchange(*at_end_, nullptr))
+      end();
+    Handle::base::on_exit();
+  }
+#else
   typename Handle::base::behavior_type make_behavior() override {
     return state_.make_behavior();
   }
@@ -131,8 +185,11 @@ public:
     state_.on_exit();
     Handle::base::on_exit();
   }
+#endif
 
-  const char* name() const override { return State::name; }
+  const char* name() const override {
+    return State::name;
+  }
 
 private:
 // CAF 1 would rather have these in every behavior.
@@ -167,6 +224,10 @@ private:
                                : x.sender->node() != this->node();
   }
 
+#if ACTORRUN_CAF_1
+  const end_task at_end_
+    = std::make_shared<std::function<void()>>([this] { state_.on_exit(); });
+#endif
   State state_;
 };
 

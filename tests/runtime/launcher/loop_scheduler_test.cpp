@@ -58,11 +58,11 @@ caf::behavior adder(caf::event_based_actor*, reactor* home) {
 
 } // namespace
 
-TEST_CASE("loop_scheduler: a system has exactly one more thread", "[runtime]") {
+TEST_CASE("loop_scheduler: a system has one more thread of ours", "[runtime]") {
   const auto before = thread_count();
   const auto x = fixture{};
-  // CAF 1 has another one, which starts threads for detached actors.
-  CHECK(thread_count() == before + 1 + ACTORRUN_CAF_1);
+  // CAF 1 has two of its own: one starts threads for detached actors, one prints.
+  CHECK(thread_count() == before + 1 + (ACTORRUN_CAF_1 ? 2 : 0));
 }
 
 TEST_CASE("loop_scheduler: only systems of its kind share their reactor",
