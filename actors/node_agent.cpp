@@ -206,7 +206,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
   // Without it nothing controls the workers. Who hosts this node notices our end.
   watches_.watch(self_, supervisor_, [this] {
     if (!is_over_)
-      self_->quit(caf::exit_reason::unhandled_exception);
+      self_->quit(exit_by_failure);
   });
   dispatch(agent_started{});
   if (config_.devices)

@@ -35,11 +35,7 @@ inline v1::OperatorRequest own_node_request() {
 /// it is due, also after the answer.
 template <class Self, class Handle, class T>
 auto ask_local(Self* self, const Handle& whom, T&& x) {
-#if ACTORRUN_CAF_1
-  return self->mail(std::forward<T>(x)).request(whom, caf::infinite);
-#else
-  return self->request(whom, caf::infinite, std::forward<T>(x));
-#endif
+  return ask_without_limit(self, whom, std::forward<T>(x));
 }
 
 /// Shows an operator a status.

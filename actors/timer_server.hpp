@@ -163,6 +163,8 @@ timer_server_actor spawn_timer_server(caf::actor_system& system,
 
 } // namespace actorrun
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timer_lines_ready)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timer_notices_ready)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::timers_go_on)
+ACTORRUN_BEGIN_LOCAL_TYPES(actorrun_timer_server, ACTORRUN_FIRST_TYPE_ID + 220)
+ACTORRUN_LOCAL_TYPE(actorrun_timer_server, actorrun::timer_lines_ready)
+ACTORRUN_LOCAL_TYPE(actorrun_timer_server, actorrun::timer_notices_ready)
+ACTORRUN_LOCAL_TYPE(actorrun_timer_server, actorrun::timers_go_on)
+ACTORRUN_END_LOCAL_TYPES(actorrun_timer_server)

@@ -194,7 +194,7 @@ worker_supervisor_state::make_behavior() {
 void worker_supervisor_state::lose(const char* role) {
   config_.lines.error(
     formatted("the {} of this node has ended unexpectedly", role));
-  self_->quit(caf::exit_reason::unhandled_exception);
+  self_->quit(exit_by_failure);
 }
 
 // Two actors that hold each other never end.

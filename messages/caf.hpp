@@ -1,11 +1,13 @@
-// Hides the differences between CAF 0.17, 0.18 and 1.x: typed interfaces, actors
-// as plain state classes, sends, timers and monitors.
+// Hides the differences between CAF 0.17 and CAF 1.1: numbers of message types,
+// typed interfaces, actors as plain state classes, sends, timers and monitors.
 #pragma once
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/event_based_actor.hpp>
+#include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
+#include <caf/type_id.hpp>
 #include <caf/typed_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
@@ -13,14 +15,60 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 
 // CAF 1.1.0 defines a wrong CAF_VERSION; major and minor are right everywhere.
-#define ACTORRUN_CAF_017 (CAF_MAJOR_VERSION == 0 && CAF_MINOR_VERSION < 18)
-#define ACTORRUN_CAF_1 (CAF_MAJOR_VERSION >= 1)
+#define ACTORRUN_CAF_017 (CAF_MAJOR_VERSION == 0 && CAF_MINOR_VERSION == 17)
+#define ACTORRUN_CAF_1 (CAF_MAJOR_VERSION == 1 && CAF_MINOR_VERSION == 1)
+#if !ACTORRUN_CAF_017 && !ACTORRUN_CAF_1
+#error "actorrun can be built with CAF 0.17 and with CAF 1.1"
+#endif
+
+#if ACTORRUN_CAF_1
+#include <caf/anon_mail.hpp>
+#include <caf/behavior.hpp>
+#include <caf/detail/behavior_impl.hpp>
+#include <caf/init_global_meta_objects.hpp>
+#include <caf/scheduler.hpp>
+#else
+#include <caf/execution_unit.hpp>
+#endif
+
+// -- messages that stay in the process ----------------------------------------
+
+// CAF 1 wants a number for these, too, and a registration before the first actor
+// system. Blocks are placed by hand behind that of the wire types; no peer ever sees
+// their numbers.
+#if ACTORRUN_CAF_1
+#define ACTORRUN_BEGIN_LOCAL_TYPES(block, first)                               \
+  CAF_BEGIN_TYPE_ID_BLOCK(block, first)
+#define ACTORRUN_LOCAL_TYPE(block, ...)                                        \
+  CAF_ALLOW_UNSAFE_MESSAGE_TYPE(__VA_ARGS__)                                   \
+  CAF_ADD_TYPE_ID(block, (__VA_ARGS__))
+#define ACTORRUN_END_LOCAL_TYPES(block) CAF_END_TYPE_ID_BLOCK(block)
+#define ACTORRUN_REGISTER_LOCAL_TYPES(block)                                   \
+  caf::init_global_meta_objects<caf::id_block::block>()
+#else
+#define ACTORRUN_BEGIN_LOCAL_TYPES(block, first)
+#define ACTORRUN_LOCAL_TYPE(block, ...)                                        \
+  CAF_ALLOW_UNSAFE_MESSAGE_TYPE(__VA_ARGS__)
+#define ACTORRUN_END_LOCAL_TYPES(block)
+#define ACTORRUN_REGISTER_LOCAL_TYPES(block) static_cast<void>(0)
+#endif
 
 namespace actorrun {
+
+/// Where an actor is run: what CAF passes to `enqueue`.
+#if ACTORRUN_CAF_1
+using actor_host = caf::scheduler;
+using enqueued = bool;
+#else
+using actor_host = caf::execution_unit;
+using enqueued = void;
+#endif
 
 // -- typed interfaces: interface<Result(Argument...), void(Argument...)> ------
 
@@ -54,6 +102,41 @@ using interface = caf::typed_actor<
 /// actor of ours sends such messages.
 inline std::atomic<uint64_t> dropped_message_count = 0;
 
+#if ACTORRUN_CAF_1
+
+/// What an actor does when it ends; empty when that is done.
+using end_task = std::shared_ptr<std::function<void()>>;
+
+/// Ends an actor before those that watch it are notified, as CAF 0.17 does: CAF 1 calls
+/// `on_exit` after that. It drops the behavior before both.
+class ending_behavior final : public caf::detail::behavior_impl {
+public:
+  ending_behavior(end_task at_end, pointer handlers)
+    : at_end_(std::move(at_end)), handlers_(std::move(handlers)) {}
+
+  ~ending_behavior() override {
+    if (const auto end = std::exchange(*at_end_, nullptr))
+      end();
+  }
+
+  using behavior_impl::invoke;
+
+  bool invoke(caf::detail::invoke_result_visitor& f, caf::message& x) override {
+    return handlers_->invoke(f, x);
+  }
+
+private:
+  end_task at_end_;
+  pointer handlers_;
+};
+
+inline caf::behavior ending_with(end_task at_end, const caf::behavior& x) {
+  return caf::behavior{caf::detail::behavior_impl::pointer{
+    new ending_behavior{std::move(at_end), x.as_behavior_impl()}, false}};
+}
+
+#endif
+
 /// Runs `State`, which has `name`, a constructor that takes the actor's pointer
 /// first, `make_behavior()` and `on_exit()`.
 ///
@@ -66,28 +149,34 @@ public:
   template <class... Ts>
   explicit actor_impl(caf::actor_config& config, Ts&&... xs)
     : Handle::base(config), state_(this, std::forward<Ts>(xs)...) {
-#if !ACTORRUN_CAF_1
-    this->set_error_handler(
-      [](caf::scheduled_actor*, caf::error&) { ++dropped_message_count; });
-    this->set_default_handler(
-      [](caf::scheduled_actor*, auto&) -> caf::result<caf::message> {
-        ++dropped_message_count;
-        return caf::sec::unexpected_message;
-      });
-#endif
+    count_strange_messages();
   }
 
-#if ACTORRUN_CAF_017
   using Handle::base::enqueue;
 
-  void enqueue(caf::mailbox_element_ptr x, caf::execution_unit* host) override {
-    if (is_foreign_order(*x, host))
-      ++dropped_message_count;
-    else
-      Handle::base::enqueue(std::move(x), host);
+  enqueued enqueue(caf::mailbox_element_ptr x, actor_host* host) override {
+    if (!is_foreign_order(*x, host))
+      return Handle::base::enqueue(std::move(x), host);
+    ++dropped_message_count;
+    return enqueued(); // Of CAF 1: whether the actor has got it.
   }
-#endif
 
+#if ACTORRUN_CAF_1
+  ~actor_impl() override {
+    *at_end_ = nullptr;
+  }
+
+  typename Handle::base::behavior_type make_behavior() override {
+    this->do_become(ending_with(at_end_, state_.make_behavior().unbox()), true);
+    return Handle::base::behavior_type::make_empty_behavior();
+  }
+
+  void on_exit() override {
+    if (const auto end = std::exchange(*at_end_, nullptr))
+      end();
+    Handle::base::on_exit();
+  }
+#else
   typename Handle::base::behavior_type make_behavior() override {
     return state_.make_behavior();
   }
@@ -96,24 +185,49 @@ public:
     state_.on_exit();
     Handle::base::on_exit();
   }
+#endif
 
   const char* name() const override {
     return State::name;
   }
 
 private:
-#if ACTORRUN_CAF_017
-  // What a network has brought has a sender elsewhere, or none and the execution
-  // unit that has read it.
+// CAF 1 would rather have these in every behavior.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  void count_strange_messages() {
+    this->set_error_handler(
+      [](caf::scheduled_actor*, caf::error&) { ++dropped_message_count; });
+#if ACTORRUN_CAF_1
+    this->set_default_handler(
+      [](caf::scheduled_actor*, caf::message&) -> caf::skippable_result {
+        ++dropped_message_count;
+        return caf::make_error(caf::sec::unexpected_message);
+      });
+#else
+    this->set_default_handler(
+      [](caf::scheduled_actor*, auto&) -> caf::result<caf::message> {
+        ++dropped_message_count;
+        return caf::sec::unexpected_message;
+      });
+#endif
+  }
+#pragma GCC diagnostic pop
+
+  // What a network has brought has a sender elsewhere, or none and the host that has
+  // read it.
   bool is_foreign_order(const caf::mailbox_element& x,
-                        const caf::execution_unit* host) const {
+                        const actor_host* host) const {
     if (!x.content().template match_elements<caf::exit_msg>())
       return false;
     return x.sender == nullptr ? host != nullptr
                                : x.sender->node() != this->node();
   }
-#endif
 
+#if ACTORRUN_CAF_1
+  const end_task at_end_
+    = std::make_shared<std::function<void()>>([this] { state_.on_exit(); });
+#endif
   State state_;
 };
 
@@ -149,12 +263,39 @@ void tell_later(Self* self, caf::timespan delay, T&& x) {
 
 /// Sends a request; the caller adds `.then(on_result, on_error)`.
 /// @param limit Finite: CAF does not fail requests when a link breaks.
-template <class Self, class To, class T>
-auto ask(Self* self, const To& to, caf::timespan limit, T&& x) {
+template <class Self, class To, class... Ts>
+auto ask(Self* self, const To& to, caf::timespan limit, Ts&&... xs) {
 #if ACTORRUN_CAF_1
-  return self->mail(std::forward<T>(x)).request(to, limit);
+  return self->mail(std::forward<Ts>(xs)...).request(to, limit);
 #else
-  return self->request(to, limit, std::forward<T>(x));
+  return self->request(to, limit, std::forward<Ts>(xs)...);
+#endif
+}
+
+/// The same without a limit. @pre `to` is of this process, and always answers
+template <class Self, class To, class... Ts>
+auto ask_without_limit(Self* self, const To& to, Ts&&... xs) {
+#if ACTORRUN_CAF_1
+  return self->mail(std::forward<Ts>(xs)...).request(to, caf::infinite);
+#else
+  return self->request(to, caf::infinite, std::forward<Ts>(xs)...);
+#endif
+}
+
+/// The reason with which an actor quits that cannot go on.
+#if ACTORRUN_CAF_1
+inline constexpr auto exit_by_failure = caf::exit_reason::unknown;
+#else
+inline constexpr auto exit_by_failure = caf::exit_reason::unhandled_exception;
+#endif
+
+/// What went wrong, as text.
+inline std::string to_text(caf::actor_system& system, const caf::error& why) {
+#if ACTORRUN_CAF_1
+  (void)system;
+  return to_string(why);
+#else
+  return system.render(why);
 #endif
 }
 

@@ -8,6 +8,7 @@
 #else
 #include <caf/detail/meta_object.hpp>
 #include <caf/init_global_meta_objects.hpp>
+#include <caf/io/middleman.hpp>
 #endif
 
 namespace actorrun {
@@ -17,6 +18,8 @@ void register_wire_types(caf::actor_system_config& config) {
   config.add_message_types<caf::id_block::actorrun>();
 #else
   (void)config;
+  caf::core::init_global_meta_objects();
+  caf::io::middleman::init_global_meta_objects();
   caf::init_global_meta_objects<caf::id_block::actorrun>();
 #endif
 }

@@ -9,7 +9,9 @@
 #include "messages/rendezvous.pb.h"
 #include "messages/worker.pb.h"
 
+#if ACTORRUN_CAF_017
 #include <caf/meta/load_callback.hpp>
+#endif
 #include <caf/sec.hpp>
 #include <caf/type_id.hpp>
 

@@ -1,11 +1,14 @@
 #include "runtime/system_config.hpp"
 
+#include "actors/message_types.hpp"
 #include "messages/caf.hpp"
-#include "messages/type_ids.hpp"
+#include "runtime/etcd/leadership.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
 #include "runtime/network/late_network.hpp"
 
+#if ACTORRUN_CAF_017
 #include <caf/atom.hpp>
+#endif
 #include <caf/io/middleman.hpp>
 #include <google/protobuf/stubs/logging.h>
 
@@ -17,23 +20,26 @@ namespace {
 // default is one per core.
 constexpr auto scheduler_threads = size_t{2};
 
+void register_types(caf::actor_system_config& config) {
+  register_message_types(config);
+  detail::register_leadership_types();
+}
+
 } // namespace
 
 void configure(caf::actor_system_config& config) {
-  register_wire_types(config);
+  register_types(config);
   config.load<caf::io::middleman>();
 }
 
-system_config::system_config([[maybe_unused]] actor_place where) {
+system_config::system_config(actor_place where) {
   // Protobuf would print a line for each text of a peer that is not UTF-8.
   google::protobuf::SetLogHandler(nullptr);
-  register_wire_types(*this);
+  register_types(*this);
   detail::load_network_late(*this);
-#if ACTORRUN_CAF_017
   if (where == actor_place::reactor)
-    module_factories.emplace_back([](caf::actor_system& system) {
-      return new detail::loop_scheduler{system};
-    });
+    detail::loop_scheduler::install(*this);
+#if ACTORRUN_CAF_017
   // `stealing`, the default, wakes up 400 times a second to find nothing.
   set("scheduler.policy", caf::atom("sharing"));
   set("scheduler.max-threads", scheduler_threads);
@@ -43,6 +49,8 @@ system_config::system_config([[maybe_unused]] actor_place where) {
   set("caf.scheduler.policy", "sharing");
   set("caf.scheduler.max-threads", scheduler_threads);
   set("caf.middleman.workers", size_t{0});
+  // Leases show which agent has gone; CAF 1 would look for it, too.
+  set("caf.middleman.heartbeat-interval", caf::timespan{0});
 #endif
 }
 

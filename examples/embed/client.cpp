@@ -58,7 +58,7 @@ int ask_all_the_time(caf::actor_system& system, uint16_t port) {
   auto is_lost = false;
   while (!is_lost && (!is_line_there(1ms) || pass_line_on())) {
     const auto began = clock_type::now();
-    self->request(*host, answer_limit, lookup{"left"})
+    ask(self, *host, answer_limit, lookup{"left"})
       .receive([](const placement&) {},
                [&](const caf::error&) { is_lost = true; });
     times.push_back(
@@ -88,7 +88,7 @@ int main() {
     return 2;
   }
   caf::actor_system_config config;
-  config.add_message_types<caf::id_block::embed>();
+  register_own_types(config);
   config.load<caf::io::middleman>();
   caf::actor_system system{config};
   return ask_all_the_time(system, port);

@@ -10,12 +10,12 @@
 #include <caf/actor_system_config.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/io/middleman.hpp>
-#include <caf/stateful_actor.hpp>
 
 #include <actorrun/runtime/actorrun.hpp>
 #include <array>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <sstream>
 
 using namespace actorrun;
@@ -27,18 +27,15 @@ void print(const std::string& line) {
 }
 
 // THE HOST'S OWN ACTOR knows how large each job is, and answers whoever asks.
-struct directory_state {
-  std::map<std::string, placement> known;
-};
-
-caf::behavior directory(caf::stateful_actor<directory_state>* self) {
+caf::behavior directory() {
+  const auto known = std::make_shared<std::map<std::string, placement>>();
   return {
     [=](const lookup& x) {
-      auto& found = self->state.known[x.job];
+      auto& found = (*known)[x.job];
       found.job = x.job;
       return found;
     },
-    [=](const placement& x) { self->state.known[x.job] = x; },
+    [=](const placement& x) { (*known)[x.job] = x; },
   };
 }
 
@@ -75,7 +72,7 @@ struct supervisor {
 
 private:
   void tell(uint64_t epoch, uint32_t world_size) {
-    caf::anon_send(directory_, placement{job_, epoch, world_size});
+    tell_anonymously(directory_, placement{job_, epoch, world_size});
   }
 
   std::string job_;
@@ -146,7 +143,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   caf::actor_system_config config;
-  config.add_message_types<caf::id_block::embed>();
+  register_own_types(config);
   configure(config);
   caf::actor_system system{config};
   return run(system, {argv + 1, argv + argc});

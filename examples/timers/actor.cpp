@@ -11,6 +11,7 @@
 #include <caf/exit_reason.hpp>
 #include <caf/scoped_actor.hpp>
 
+#include <actorrun/actors/message_types.hpp>
 #include <actorrun/actors/timer_server.hpp>
 #include <chrono>
 #include <cstdio>
@@ -23,7 +24,9 @@ using namespace std::chrono_literals;
 struct shard_loaded {
   int number = 0;
 };
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(shard_loaded)
+ACTORRUN_BEGIN_LOCAL_TYPES(timers_actor, caf::first_custom_type_id)
+ACTORRUN_LOCAL_TYPE(timers_actor, shard_loaded)
+ACTORRUN_END_LOCAL_TYPES(timers_actor)
 
 // A TIMER CLIENT, which is notified when a timer of its own has expired, with
 // an additional message.
@@ -76,6 +79,8 @@ struct loader {
 
 int main() {
   caf::actor_system_config config;
+  register_message_types(config);
+  ACTORRUN_REGISTER_LOCAL_TYPES(timers_actor);
   caf::actor_system system{config};
   const auto timers = spawn_timer_server(system, {});
   const auto who = system.spawn<actor_impl<loader_actor, loader>>(timers);

@@ -24,7 +24,9 @@ struct fifo_ready {};
 
 } // namespace
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(fifo_ready)
+ACTORRUN_BEGIN_LOCAL_TYPES(timers_server, caf::first_custom_type_id)
+ACTORRUN_LOCAL_TYPE(timers_server, fifo_ready)
+ACTORRUN_END_LOCAL_TYPES(timers_server)
 
 namespace {
 
@@ -115,6 +117,7 @@ int main(int argc, char** argv) {
   }
   caf::actor_system_config config;
   configure(config);
+  ACTORRUN_REGISTER_LOCAL_TYPES(timers_server);
   caf::actor_system system{config};
 
   auto workers = agent_options{};

@@ -1,21 +1,54 @@
-# Finds CAF: the package configuration that CAF 0.18 and newer install, else the
-# headers and libraries of Debian's libcaf-dev (0.17), which has none.
+# Finds CAF: the package configuration that CAF 1 installs, else the headers and
+# libraries of Debian's libcaf-dev (0.17), which has none.
 # Defines the targets CAF::<component> and CAF_VERSION.
 find_package(Threads REQUIRED)
 find_package(CAF QUIET CONFIG COMPONENTS ${CAF_FIND_COMPONENTS})
+
+# With two CAFs on a machine, the headers of one compile against the libraries of the
+# other until a program crashes. CAF 1 writes its version into another header, and
+# only the first part of it into the names of its libraries.
+function(caf_check_versions headers libraries)
+  if(NOT "${headers}." MATCHES "^${libraries}\\.")
+    message(FATAL_ERROR "The headers of CAF are those of ${headers}, its libraries are "
+                        "those of ${libraries}: give one prefix with both in "
+                        "CMAKE_PREFIX_PATH.")
+  endif()
+  if(NOT headers MATCHES "^(0\\.17|1\\.1)\\.")
+    message(FATAL_ERROR "CAF ${headers} was found. actorrun is known to work with CAF "
+                        "0.17 and with CAF 1.1.")
+  endif()
+endfunction()
+
+function(caf_version_of headers out)
+  set(line)
+  if(EXISTS ${headers}/caf/detail/build_config.hpp)
+    file(STRINGS ${headers}/caf/detail/build_config.hpp line
+         REGEX "#define CAF_VERSION_STR ")
+  endif()
+  if(line MATCHES "[0-9]+\\.[0-9]+\\.[0-9]+")
+    set(${out} ${CMAKE_MATCH_0} PARENT_SCOPE)
+    return()
+  endif()
+  file(STRINGS ${headers}/caf/config.hpp line REGEX "#define CAF_VERSION [0-9]+")
+  if(line MATCHES "[0-9]+")
+    math(EXPR major "${CMAKE_MATCH_0} / 10000")
+    math(EXPR minor "(${CMAKE_MATCH_0} / 100) % 100")
+    math(EXPR patch "${CMAKE_MATCH_0} % 100")
+    set(${out} ${major}.${minor}.${patch} PARENT_SCOPE)
+  endif()
+endfunction()
+
 if(TARGET CAF::core)
+  get_target_property(folders CAF::core INTERFACE_INCLUDE_DIRECTORIES)
+  list(GET folders 0 folder)
+  caf_version_of(${folder} headers)
+  caf_check_versions("${headers}" "${CAF_VERSION}")
   return()
 endif()
 
 find_path(CAF_INCLUDE_DIR caf/config.hpp)
 if(CAF_INCLUDE_DIR)
-  file(STRINGS ${CAF_INCLUDE_DIR}/caf/config.hpp line
-       REGEX "#define CAF_VERSION [0-9]+")
-  string(REGEX MATCH "[0-9]+" number "${line}")
-  math(EXPR major "${number} / 10000")
-  math(EXPR minor "(${number} / 100) % 100")
-  math(EXPR patch "${number} % 100")
-  set(CAF_VERSION ${major}.${minor}.${patch})
+  caf_version_of(${CAF_INCLUDE_DIR} CAF_VERSION)
 endif()
 
 set(libraries)
@@ -29,11 +62,16 @@ endforeach()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(
-  CAF REQUIRED_VARS CAF_INCLUDE_DIR ${libraries} VERSION_VAR CAF_VERSION
+  CAF REQUIRED_VARS CAF_INCLUDE_DIR CAF_VERSION ${libraries} VERSION_VAR CAF_VERSION
   HANDLE_COMPONENTS)
 
 foreach(component ${CAF_FIND_COMPONENTS})
   if(CAF_FOUND AND NOT TARGET CAF::${component})
+    # The file behind the link has the version in its name.
+    get_filename_component(file ${CAF_${component}_LIBRARY} REALPATH)
+    if(file MATCHES "\\.so\\.([0-9.]+)$")
+      caf_check_versions(${CAF_VERSION} ${CMAKE_MATCH_1})
+    endif()
     add_library(CAF::${component} UNKNOWN IMPORTED)
     set_target_properties(
       CAF::${component}
@@ -46,7 +84,6 @@ endforeach()
 # reference from a null pointer and never use it. Since version 15, libstdc++
 # checks for that wherever nothing is optimised, and aborts.
 if(TARGET CAF::core
-   AND CAF_VERSION VERSION_LESS 0.18
    AND NOT (CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION
                                                    VERSION_LESS 15))
   set_property(TARGET CAF::core APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS

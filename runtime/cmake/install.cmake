@@ -87,6 +87,7 @@ install(EXPORT actorrunTargets NAMESPACE actorrun:: DESTINATION ${package}
         COMPONENT dev)
 install(EXPORT actorrunWorkerTargets NAMESPACE actorrun:: DESTINATION ${package}
         COMPONENT worker)
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" CAF_SERIES "${CAF_VERSION}")
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/actorrunConfig.cmake.in
   ${PROJECT_BINARY_DIR}/actorrunConfig.cmake INSTALL_DESTINATION ${package})

@@ -258,4 +258,8 @@ void etcd_leadership::stop() {
   self->wait_for(actor_);
 }
 
+void register_leadership_types() {
+  ACTORRUN_REGISTER_LOCAL_TYPES(actorrun_leadership);
+}
+
 } // namespace actorrun::detail

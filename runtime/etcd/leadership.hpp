@@ -125,10 +125,18 @@ private:
   bool is_stopped_ = false;
 };
 
+/// Makes the messages of that actor known to CAF. @see register_message_types
+void register_leadership_types();
+
 } // namespace actorrun::detail
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::detail::etcd_leadership::start_now)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::detail::etcd_leadership::search)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::detail::endpoint_report)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::core::resign_requested)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(actorrun::detail::etcd_leadership::stop_now)
+ACTORRUN_BEGIN_LOCAL_TYPES(actorrun_leadership, ACTORRUN_FIRST_TYPE_ID + 230)
+ACTORRUN_LOCAL_TYPE(actorrun_leadership,
+                    actorrun::detail::etcd_leadership::start_now)
+ACTORRUN_LOCAL_TYPE(actorrun_leadership,
+                    actorrun::detail::etcd_leadership::search)
+ACTORRUN_LOCAL_TYPE(actorrun_leadership, actorrun::detail::endpoint_report)
+ACTORRUN_LOCAL_TYPE(actorrun_leadership, actorrun::core::resign_requested)
+ACTORRUN_LOCAL_TYPE(actorrun_leadership,
+                    actorrun::detail::etcd_leadership::stop_now)
+ACTORRUN_END_LOCAL_TYPES(actorrun_leadership)

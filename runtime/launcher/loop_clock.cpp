@@ -18,15 +18,8 @@ namespace actorrun::detail {
 
 namespace {
 
-using base = caf::detail::simple_actor_clock;
-
-/// Holds an actor until the reactor gets to it.
-caf::strong_actor_ptr hold(caf::abstract_actor* x) {
-  return caf::actor_cast<caf::strong_actor_ptr>(x);
-}
-
 // The steady clock of libstdc++ is CLOCK_MONOTONIC. All zero would disarm.
-timespec to_timespec(base::time_point due) {
+timespec to_timespec(loop_alarm::time_point due) {
   using namespace std::chrono;
   const auto left = std::max<nanoseconds>(due.time_since_epoch(), 1ns);
   const auto whole = duration_cast<seconds>(left);
@@ -40,6 +33,103 @@ unique_fd open_alarm() {
     return fd;
   std::perror("actorrun: clock");
   std::abort();
+}
+
+} // namespace
+
+// -- alarm --------------------------------------------------------------------
+
+void loop_alarm::arm(time_point due, reactor::task fn) {
+  if (due >= armed_for_)
+    return;
+  fn_ = std::move(fn);
+  if (!fd_) {
+    fd_ = open_alarm();
+    home_.watch(fd_.get(), EPOLLIN, [this](uint32_t) {
+      auto count = uint64_t{};
+      [[maybe_unused]] const auto size
+        = ::read(fd_.get(), &count, sizeof count);
+      armed_for_ = time_point::max();
+      if (const auto call = std::exchange(fn_, nullptr))
+        call();
+    });
+  }
+  armed_for_ = due;
+  const auto when = itimerspec{.it_interval = {}, .it_value = to_timespec(due)};
+  ::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+void loop_alarm::stop() {
+  if (fd_)
+    home_.unwatch(fd_.get());
+  fd_.reset();
+  fn_ = nullptr;
+  armed_for_ = time_point::min(); // Nothing is earlier.
+}
+
+// -- clock --------------------------------------------------------------------
+
+#if ACTORRUN_CAF_1
+
+struct loop_clock::agenda {
+  explicit agenda(reactor& home) : alarm(home) {}
+
+  void add(time_point due, caf::action what) {
+    if (is_stopped)
+      return;
+    items.emplace(due, std::move(what));
+    arm();
+  }
+
+  void arm() {
+    if (!items.empty())
+      alarm.arm(items.begin()->first, [this] { run_due(); });
+  }
+
+  void run_due() {
+    const auto now = std::chrono::steady_clock::now();
+    while (!items.empty() && items.begin()->first <= now) {
+      auto what = std::move(items.begin()->second);
+      items.erase(items.begin());
+      what.run(); // Nothing, if it was disposed.
+    }
+    arm();
+  }
+
+  std::multimap<time_point, caf::action> items;
+  loop_alarm alarm;
+  bool is_stopped = false;
+};
+
+loop_clock::loop_clock(reactor& home)
+  : home_(home), agenda_(std::make_shared<agenda>(home)) {}
+
+void loop_clock::stop() {
+  agenda_->is_stopped = true;
+  agenda_->alarm.stop();
+  agenda_->items.clear();
+}
+
+caf::disposable loop_clock::schedule(time_point due, caf::action what) {
+  auto out = what.as_disposable();
+  if (home_.on_thread())
+    agenda_->add(due, std::move(what));
+  else
+    home_.post([to = agenda_, due, what = std::move(what)]() mutable {
+      to->add(due, std::move(what));
+    });
+  return out;
+}
+
+#else
+
+namespace {
+
+using base = caf::detail::simple_actor_clock;
+
+/// Holds an actor until the reactor gets to it.
+caf::strong_actor_ptr hold(caf::abstract_actor* x) {
+  return caf::actor_cast<caf::strong_actor_ptr>(x);
 }
 
 } // namespace
@@ -129,33 +219,20 @@ void loop_clock::cancel_all() {
   base::cancel_all();
 }
 
-// Once for each moment that is the next; what is cancelled leaves its alarm.
 void loop_clock::arm() {
-  if (schedule_.empty() || schedule_.begin()->first >= armed_for_)
+  if (schedule_.empty())
     return;
-  if (!alarm_) {
-    alarm_ = open_alarm();
-    home_.watch(alarm_.get(), EPOLLIN, [this](uint32_t) {
-      auto count = uint64_t{};
-      [[maybe_unused]] const auto size
-        = ::read(alarm_.get(), &count, sizeof count);
-      armed_for_ = time_point::max();
-      trigger_expired_timeouts();
-      arm();
-    });
-  }
-  armed_for_ = schedule_.begin()->first;
-  const auto when
-    = itimerspec{.it_interval = {}, .it_value = to_timespec(armed_for_)};
-  ::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+  alarm_.arm(schedule_.begin()->first, [this] {
+    trigger_expired_timeouts();
+    arm();
+  });
 }
 
 void loop_clock::stop() {
   base::cancel_all();
-  if (alarm_)
-    home_.unwatch(alarm_.get());
-  alarm_.reset();
-  armed_for_ = time_point::min(); // Nothing is earlier.
+  alarm_.stop();
 }
+
+#endif
 
 } // namespace actorrun::detail

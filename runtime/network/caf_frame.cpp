@@ -25,8 +25,11 @@ constexpr size_t data_offset = 8;
 constexpr size_t source_offset = 16;
 constexpr size_t destination_offset = 24;
 
-/// Takes a text from the front: its size, seven bits per byte with the lowest
-/// first, and its bytes.
+/// What CAF numbers a message with that has no answer.
+constexpr auto unanswered = uint64_t{0x1000'0000'0000'0000};
+
+} // namespace
+
 std::optional<std::string_view> take_text(std::string_view& from) {
   auto size = size_t{0};
   for (auto shift = 0U; shift < 28U; shift += 7U) {
@@ -46,7 +49,6 @@ std::optional<std::string_view> take_text(std::string_view& from) {
   return std::nullopt;
 }
 
-/// The other way round.
 void append_text(std::string& out, std::string_view text) {
   auto size = text.size();
   for (; size > 0x7FU; size >>= 7U)
@@ -55,16 +57,10 @@ void append_text(std::string& out, std::string_view text) {
   out += text;
 }
 
-/// In network order.
 void append_number(std::string& out, uint64_t x, size_t size) {
   for (auto i = size; i > 0; --i)
     out += static_cast<char>(x >> (8U * (i - 1)));
 }
-
-/// What CAF numbers a message with that has no answer.
-constexpr auto unanswered = uint64_t{0x1000'0000'0000'0000};
-
-} // namespace
 
 caf_frame parse_frame(std::string_view bytes) {
   assert(bytes.size() >= frame_header_size);
@@ -78,18 +74,30 @@ caf_frame parse_frame(std::string_view bytes) {
   };
 }
 
+std::string encode_frame(const caf_frame& x) {
+  auto out = std::string{static_cast<char>(x.kind), '\0', '\0',
+                         static_cast<char>(x.flags)};
+  append_number(out, x.content.size(), 4);
+  append_number(out, x.operation_data, 8);
+  append_number(out, x.source, 8);
+  append_number(out, x.destination, 8);
+  return out.append(x.content);
+}
+
+std::string message_content(std::string_view type, std::string_view bytes) {
+  auto out = std::string{message_prefix};
+  append_text(out, std::string{types_prefix}.append(type));
+  append_text(out, bytes);
+  return out;
+}
+
 std::string write_message(uint64_t source, uint64_t destination,
                           std::string_view type, std::string_view bytes) {
-  auto content = std::string{message_prefix};
-  append_text(content, std::string{types_prefix}.append(type));
-  append_text(content, bytes);
-  auto out = std::string{static_cast<char>(frame_kind::direct_message)};
-  out.append(3, '\0'); // No flags.
-  append_number(out, content.size(), 4);
-  append_number(out, unanswered, 8);
-  append_number(out, source, 8);
-  append_number(out, destination, 8);
-  return out + content;
+  return encode_frame({.kind = static_cast<uint8_t>(frame_kind::direct_message),
+                       .operation_data = unanswered,
+                       .source = source,
+                       .destination = destination,
+                       .content = message_content(type, bytes)});
 }
 
 std::optional<frame_message> parse_message(std::string_view content) {
@@ -111,6 +119,10 @@ std::optional<uint64_t> offered_actor(std::string_view content) {
       || content.substr(node_name_size, application.size()) != application)
     return std::nullopt;
   return number_at(content, node_name_size + application.size(), 8);
+}
+
+std::string plain_end() {
+  return std::string(reason_size, '\0').append(empty_message);
 }
 
 bool is_plain_end(std::string_view content) {

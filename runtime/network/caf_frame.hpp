@@ -1,5 +1,6 @@
 // Reads the frames of CAF's protocol between actor systems, as CAF 0.17.6 writes
-// them: 32 bytes of header in network order and as much content as it says.
+// them: 32 bytes of header in network order and as much content as it says. They go
+// over the wire with every CAF; see frame_dialect.
 #pragma once
 
 #include "runtime/network/frame_splitter.hpp"
@@ -53,11 +54,29 @@ inline constexpr auto caf_frame_layout
 /// @pre `bytes` is what `frame_splitter::next` has returned
 caf_frame parse_frame(std::string_view bytes);
 
+/// The other way round; the size is that of the content.
+std::string encode_frame(const caf_frame& x);
+
+/// Takes a text from the front: its size, seven bits per byte with the lowest
+/// first, and its bytes. None: there is not so much.
+std::optional<std::string_view> take_text(std::string_view& from);
+
+/// The other way round.
+void append_text(std::string& out, std::string_view text);
+
+/// In network order.
+void append_number(std::string& out, uint64_t x, size_t size);
+
 /// One message in the content of a direct message.
 struct frame_message {
   std::string_view type;  ///< `actorrun::v1::KeepAlive`.
   std::string_view bytes; ///< Protobuf.
 };
+
+/// The content of a direct message.
+/// @param type `actorrun::v1::LeaseGranted`.
+/// @param bytes Protobuf.
+std::string message_content(std::string_view type, std::string_view bytes);
 
 /// Writes a frame with one message, which wants no answer.
 /// @param type `actorrun::v1::LeaseGranted`.
@@ -72,6 +91,10 @@ std::optional<frame_message> parse_message(std::string_view content);
 /// The actor that a server's handshake offers; none if the content is not what
 /// CAF writes for a server of ours.
 std::optional<uint64_t> offered_actor(std::string_view content);
+
+/// What follows the names of the two systems in the content of an end, with no
+/// reason.
+std::string plain_end();
 
 /// Whether a content says that an actor has ended, with a reason that holds no
 /// message.

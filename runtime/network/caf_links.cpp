@@ -1,10 +1,9 @@
 #include "runtime/network/caf_links.hpp"
 
 #include "messages/caf.hpp"
-#include "runtime/network/caf_frame.hpp"
+#include "runtime/network/frame_dialect.hpp"
 #include "runtime/network/late_network.hpp"
 
-#include <caf/binary_serializer.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/io/abstract_broker.hpp>
 #include <caf/io/basp_broker.hpp>
@@ -12,7 +11,6 @@
 #include <caf/io/network/multiplexer.hpp>
 #include <caf/io/scribe.hpp>
 
-#include <cassert>
 #include <memory>
 #include <set>
 #include <string>
@@ -22,8 +20,12 @@ namespace actorrun::detail {
 namespace {
 
 caf::actor broker_of(caf::actor_system& system) {
-  return network_of(system).named_broker<caf::io::basp_broker>(
-    caf::atom("BASP"));
+#if ACTORRUN_CAF_1
+  const auto name = std::string{"BASP"};
+#else
+  const auto name = caf::atom("BASP");
+#endif
+  return network_of(system).named_broker<caf::io::basp_broker>(name);
 }
 
 // What a broker writes to a connection that has just closed goes into a buffer that
@@ -48,9 +50,7 @@ using callback = std::function<void(result<caf::strong_actor_ptr>)>;
 caf::behavior ask_broker(caf::event_based_actor* self, caf::actor broker,
                          caf::io::scribe_ptr scribe, core::duration limit,
                          const std::shared_ptr<callback>& on_actor) {
-  self
-    ->request(broker, limit, caf::connect_atom_v, std::move(scribe),
-              uint16_t{1})
+  ask(self, broker, limit, caf::connect_atom_v, std::move(scribe), uint16_t{1})
     .then(
       [=](const caf::node_id&, const caf::strong_actor_ptr& actor,
           const std::set<std::string>&) {
@@ -65,7 +65,7 @@ caf::behavior ask_broker(caf::event_based_actor* self, caf::actor broker,
                               ? errc::connection_timed_out
                               : errc::not_actorrun,
                             "the other side closed the connection: "
-                              + self->system().render(why)});
+                              + to_text(self->system(), why)});
       });
   return {};
 }
@@ -73,19 +73,15 @@ caf::behavior ask_broker(caf::event_based_actor* self, caf::actor broker,
 } // namespace
 
 std::string node_name(caf::actor_system& system) {
-  auto bytes = caf::binary_serializer::container_type{};
-  auto writer = caf::binary_serializer{system, bytes};
-  [[maybe_unused]] const auto trouble = writer(system.node());
-  assert(!trouble && bytes.size() == node_name_size);
-  return {bytes.begin(), bytes.end()};
+  return wire_name(system.node());
 }
 
 void serve(caf::actor_system& system, unique_fd connection,
            const caf::strong_actor_ptr& actor) {
   forget_lost_writes(system);
   auto scribe = network_of(system).backend().new_scribe(connection.release());
-  caf::anon_send(broker_of(system), caf::publish_atom_v, std::move(scribe),
-                 file_number(actor), actor, std::set<std::string>{});
+  tell_anonymously(broker_of(system), caf::publish_atom_v, std::move(scribe),
+                   file_number(actor), actor, std::set<std::string>{});
 }
 
 void attach(caf::actor_system& system, unique_fd connection,

@@ -13,7 +13,7 @@
 
 namespace actorrun::detail {
 
-/// The name of an actor system as CAF writes it into its frames, of
+/// The name of an actor system as the frames of the wire have it, of
 /// `node_name_size` bytes.
 std::string node_name(caf::actor_system& system);
 

@@ -12,6 +12,8 @@
 //   tombstone       16 incarnation  8 newest epoch  32 HMAC; follows a server
 //                   hello with the verdict `gone` and ends the connection
 //
+// The version of an agent's link has the protocol's in its lower byte and the CAF's in
+// the upper one (messages/version.hpp).
 // All versions of the protocol share the first six bytes of the client hello
 // and the whole of the server hello; so two versions can report their
 // difference.

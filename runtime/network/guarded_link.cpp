@@ -114,16 +114,18 @@ result<guarded_link::progress> guarded_link::read_network() {
 result<void> guarded_link::pass_on(std::string_view plain) {
   auto checked = std::string{};
   auto ok = filter_.arriving(plain, checked);
-  caf_.send(checked);
+  caf_.send(dialect_.from_wire(checked));
   return ok;
 }
 
 guarded_link::progress guarded_link::read_caf() {
   auto written = std::string{};
   const auto got = caf_.receive(written);
+  if (!got || *got == progress::ended)
+    return progress::ended;
+  const auto frames = dialect_.to_wire(written);
   auto checked = std::string{};
-  if (!got || *got == progress::ended || !filter_.leaving(written, checked)
-      || !network_.send(checked))
+  if (!frames || !filter_.leaving(*frames, checked) || !network_.send(checked))
     return progress::ended;
   return network_.flush() ? *got : progress::ended;
 }

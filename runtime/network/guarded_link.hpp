@@ -4,6 +4,7 @@
 
 #include "actors/core/time.hpp"
 #include "messages/result.hpp"
+#include "runtime/network/frame_dialect.hpp"
 #include "runtime/network/frame_filter.hpp"
 #include "runtime/network/keys.hpp"
 #include "runtime/network/link_ends.hpp"
@@ -54,8 +55,8 @@ result<open_link> carry(reactor& home, unique_fd connection, link_setup setup);
 
 /// Everything but the constructor runs on the reactor's thread.
 ///
-///     network ==> session ==> filter.arriving ==> CAF
-///             <==         <== filter.leaving  <==
+///     network ==> session ==> filter.arriving ==> dialect.from_wire ==> CAF
+///             <==         <== filter.leaving  <== dialect.to_wire   <==
 ///
 /// One side is read only when the other has taken everything, so a link holds no
 /// more than one message and one read for each direction. Keep-alives are answered
@@ -90,6 +91,7 @@ private:
   socket_watch network_watch_;
   socket_watch caf_watch_;
   frame_filter filter_;
+  frame_dialect dialect_;
   core::duration limit_; ///< For the encryption.
   std::function<void(const resumption_key&)> on_encrypted_;
   std::function<void(const result<void>&)> on_closed_;

@@ -13,11 +13,13 @@
 #pragma once
 
 #include "messages/result.hpp"
+#include "messages/version.hpp"
 #include "runtime/network/frames.hpp"
 #include "runtime/network/keys.hpp"
 #include "runtime/os/munge.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -141,6 +143,8 @@ private:
   trust how_;
   resumption_finder resumption_of_;
   std::optional<client_hello> hello_;
+  /// Of our hello: an operator's link needs no CAF.
+  uint16_t version_ = protocol_version;
 };
 
 /// The side that connects.

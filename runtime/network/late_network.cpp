@@ -2,6 +2,7 @@
 
 #include "messages/caf.hpp"
 
+#include <caf/actor_system_config.hpp>
 #include <caf/io/middleman.hpp>
 #include <caf/io/network/default_multiplexer.hpp>
 
@@ -11,17 +12,25 @@
 
 namespace actorrun::detail {
 
-#if ACTORRUN_CAF_017
-
 namespace {
 
 class late_middleman final : public caf::io::middleman {
 public:
   explicit late_middleman(caf::actor_system& system) : middleman(system) {}
 
+#if ACTORRUN_CAF_1
+  static caf::actor_system_module* make(caf::actor_system& system) {
+    return new late_middleman{system};
+  }
+#endif
+
   void ensure_started() {
     std::call_once(once_, [this] {
+#if ACTORRUN_CAF_1
+      backend_.emplace(system());
+#else
       backend_.emplace(&system());
+#endif
       middleman::start();
     });
   }
@@ -46,8 +55,12 @@ private:
 } // namespace
 
 void load_network_late(caf::actor_system_config& config) {
+#if ACTORRUN_CAF_1
+  config.load<late_middleman>();
+#else
   config.module_factories.emplace_back(
     [](caf::actor_system& system) { return new late_middleman{system}; });
+#endif
 }
 
 caf::io::middleman& network_of(caf::actor_system& system) {
@@ -56,17 +69,5 @@ caf::io::middleman& network_of(caf::actor_system& system) {
     late->ensure_started();
   return network;
 }
-
-#else
-
-void load_network_late(caf::actor_system_config& config) {
-  config.load<caf::io::middleman>();
-}
-
-caf::io::middleman& network_of(caf::actor_system& system) {
-  return system.middleman();
-}
-
-#endif
 
 } // namespace actorrun::detail

@@ -13,7 +13,7 @@ enum class link_side { client, server };
 struct link_ends {
   link_side mine = link_side::client;
   std::string client_id; ///< The agent's, as in its hello.
-  /// The name of our actor system, as CAF writes it into its frames.
+  /// The name of our actor system, as the frames of the wire have it.
   std::string own_node{};
   /// The actor that a server offers; 0 at the client's side.
   uint64_t served = 0;

@@ -51,7 +51,7 @@ TEST_CASE_METHOD(
   files->write(path(1, 0, "out"), text + "end");
   auto drained = std::make_shared<bool>(false);
   keep(system.spawn([&, drained](caf::event_based_actor* self) {
-    self->request(uut, 3'600s, drain_worker{{1}, 0})
+    ask(self, uut, 3'600s, drain_worker{{1}, 0})
       .then([&, drained](const worker_drained& x) {
         *drained = true;
         CHECK(x.epoch == epoch_id{1});
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
   files->write(path(1, 7, "out"), "last");
   auto seen = std::string{};
   keep(system.spawn([&](caf::event_based_actor* self) {
-    self->request(uut, 3'600s, drain_worker{{1}, 7})
+    ask(self, uut, 3'600s, drain_worker{{1}, 7})
       .then([&](const worker_drained&) { seen = out(); });
     return caf::behavior{};
   }));

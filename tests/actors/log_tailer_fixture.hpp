@@ -81,20 +81,12 @@ struct log_tailer_fixture : actor_fixture {
   /// to itself does not delay the others.
   template <class Function>
   void run_in_turns(Function after_each) {
-    auto& scheduler
-      = dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler());
-    while (!scheduler.jobs.empty()) {
-      scheduler.run_once();
-      if (!scheduler.jobs.empty())
-        std::rotate(scheduler.jobs.begin(), scheduler.jobs.begin() + 1,
-                    scheduler.jobs.end());
-      after_each();
-    }
+    here_.run_in_turns(after_each);
   }
 
   template <class Message>
   void tell_tailer(Message x) {
-    caf::anon_send(uut, std::move(x));
+    tell_anonymously(uut, std::move(x));
     run();
   }
 
@@ -103,7 +95,7 @@ struct log_tailer_fixture : actor_fixture {
   std::shared_ptr<bool> ask_tailer(Question x) {
     auto out = std::make_shared<bool>(false);
     keep(system.spawn([to = uut, x, out](caf::event_based_actor* self) {
-      self->request(to, std::chrono::seconds{10'000'000}, x)
+      ask(self, to, std::chrono::seconds{10'000'000}, x)
         .then([out](const Answer&) { *out = true; });
       return caf::behavior{};
     }));

@@ -248,8 +248,7 @@ TEST_CASE_METHOD(coordinator_fixture,
                  "coordinator: it closes once and then ends", "[actors]") {
   auto down = std::make_shared<int>(0);
   keep(system.spawn([=, this](caf::event_based_actor* self) -> caf::behavior {
-    self->monitor(uut);
-    self->set_down_handler([down](const caf::down_msg&) { ++*down; });
+    notice_end(self, uut, [down] { ++*down; });
     return {[](int) {}};
   }));
   tell_anonymously(uut, core::stop_requested{15});

@@ -25,7 +25,7 @@ struct desk_fixture : actor_fixture {
 
   template <class T>
   void tell(T x) {
-    caf::anon_send(uut, std::move(x));
+    tell_anonymously(uut, std::move(x));
     run();
   }
 
@@ -35,7 +35,7 @@ struct desk_fixture : actor_fixture {
   picture ask(bool for_watch = false, uint64_t number = 0) {
     auto out = std::make_shared<shared_status>();
     keep(system.spawn([=, this](caf::event_based_actor* self) -> caf::behavior {
-      self->request(uut, caf::infinite, status_wanted{number, for_watch})
+      ask_without_limit(self, uut, status_wanted{number, for_watch})
         .then([out](const status_shown& x) { *out = x.what; });
       return {};
     }));

@@ -173,8 +173,8 @@ TEST_CASE_METHOD(timer_interface_fixture,
                  "[actors]") {
   acquire_own("a", 1s);
   const auto before = dropped_message_count.load();
-  caf::anon_send(caf::actor_cast<caf::actor>(uut),
-                 timer_overrun{"a", 1s}); // Of the interface of clients.
+  tell_anonymously(caf::actor_cast<caf::actor>(uut),
+                   timer_overrun{"a", 1s}); // Of the interface of clients.
   run();
   CHECK(dropped_message_count == before + 1);
   advance(1s);

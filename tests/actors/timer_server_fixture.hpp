@@ -29,12 +29,7 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
   timer_server_fixture() {
     // Cancels the arbitrary time at which `self->clock()` begins.
     source->offset
-      = wall_begin
-        - core::duration{
-          dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler())
-            .clock()
-            .now()
-            .time_since_epoch()};
+      = wall_begin - core::duration{here_.now().time_since_epoch()};
   }
 
   void begin() { begin(config()); }
@@ -82,7 +77,7 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
 
   template <class Message>
   void tell_uut(Message x) {
-    caf::anon_send(uut, std::move(x));
+    tell_anonymously(uut, std::move(x));
     run();
   }
 
@@ -121,12 +116,7 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
   // -- results ----------------------------------------------------------------
 
   /// Number of delayed messages that are pending.
-  size_t armed_count() {
-    return dynamic_cast<caf::scheduler::test_coordinator&>(system.scheduler())
-      .clock()
-      .schedule()
-      .size();
-  }
+  size_t armed_count() { return here_.pending_count(); }
 
   /// What the supervisor received since the last call: `report_overrun …`.
   std::string told() const { return heard.told(); }
@@ -134,8 +124,9 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
   timer_figures figures() {
     auto out = std::make_shared<timer_figures>();
     keep(system.spawn([to = uut, out](caf::event_based_actor* self) {
-      self->request(to, 60s, timer_question{})
-        .then([out](const timer_figures& x) { *out = x; });
+      ask(self, to, 60s, timer_question{}).then([out](const timer_figures& x) {
+        *out = x;
+      });
       return caf::behavior{};
     }));
     run();

@@ -12,6 +12,11 @@ function(run)
 endfunction()
 
 file(REMOVE_RECURSE ${WORK})
+# Where another CAF is, as for our own build.
+if(PREFIXES)
+  string(REPLACE ";" ":" PREFIXES "${PREFIXES}")
+  set(ENV{CMAKE_PREFIX_PATH} "${PREFIXES}")
+endif()
 if(SANITIZE)
   set(FLAGS "${FLAGS} -fsanitize=${SANITIZE}")
 endif()

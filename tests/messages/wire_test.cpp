@@ -16,7 +16,30 @@ using namespace actorrun::test;
 
 namespace {
 
-using bytes = std::vector<char>;
+using bytes = caf::binary_serializer::container_type;
+
+#if ACTORRUN_CAF_1
+
+/// How CAF reports that Protobuf cannot read what it has got.
+constexpr auto no_message = caf::sec::load_callback_failed;
+
+template <class T>
+bytes save(const T& x) {
+  auto out = bytes{};
+  auto sink = caf::binary_serializer{out};
+  REQUIRE(sink.apply(x));
+  return out;
+}
+
+template <class T>
+caf::error load(const bytes& from, T& to) {
+  auto source = caf::binary_deserializer{from};
+  return source.apply(to) ? caf::error{} : source.get_error();
+}
+
+#else
+
+constexpr auto no_message = caf::sec::invalid_argument;
 
 template <class T>
 bytes save(const T& x) {
@@ -32,14 +55,22 @@ caf::error load(const bytes& from, T& to) {
   return source(to);
 }
 
+#endif
+
 /// The bytes that CAF carries when Protobuf has written `content`.
 bytes carrying(std::string content) {
   return save(content);
 }
 
+/// The systems of this program know our types.
 struct known_config : caf::actor_system_config {
   known_config() { register_wire_types(*this); }
 };
+
+#if ACTORRUN_CAF_1
+// CAF 1 has one table for the process, and reads it for each error, too.
+const auto table = known_config{};
+#endif
 
 } // namespace
 
@@ -101,7 +132,7 @@ TEST_CASE("wire: content that is no message is an error", "[messages]") {
     auto y = T{};
     // Field 1 claims five bytes; there are two.
     const auto why = load(carrying(std::string{"\x0a\x05xx"}), y);
-    CHECK(why == caf::sec::invalid_argument);
+    CHECK(why == no_message);
     // A number that never ends.
     CHECK(load(carrying(std::string(11, '\xff')), y) != caf::none);
   });
@@ -136,17 +167,23 @@ TEST_CASE("wire: an actor system knows every type by its name", "[messages]") {
   auto system = caf::actor_system{config};
   for_each_wire_type([&]<class T>(const T& x) {
     INFO(x.GetTypeName());
+    auto y = caf::message{};
+#if ACTORRUN_CAF_1
+    REQUIRE(load(save(caf::make_message(x)), y) == caf::none);
+#else
     auto packed = bytes{};
     auto sink = caf::binary_serializer{system, packed};
     REQUIRE(sink(caf::make_message(x)) == caf::none);
     auto source = caf::binary_deserializer{system, packed};
-    auto y = caf::message{};
     REQUIRE(source(y) == caf::none);
+#endif
     REQUIRE(y.match_elements<T>());
     CHECK(y.get_as<T>(0).SerializeAsString() == x.SerializeAsString());
   });
 }
 
+// CAF 1 has one table for all systems of a process.
+#if ACTORRUN_CAF_017
 TEST_CASE("wire: a type that is not registered does not arrive", "[messages]") {
   auto config = known_config{};
   auto unknown_client_config = caf::actor_system_config{};
@@ -160,10 +197,12 @@ TEST_CASE("wire: a type that is not registered does not arrive", "[messages]") {
   const auto failed = source(y) != caf::none;
   CHECK((failed || y.empty()));
 }
+#endif
 
 TEST_CASE("wire: a message's text is its type", "[messages]") {
   auto x = v1::KeepAlive{};
   fill(x);
-  CHECK(caf::deep_to_string(x).find("actorrun.v1.KeepAlive")
-        != std::string::npos);
+  const auto name = std::string{ACTORRUN_CAF_1 ? "actorrun::v1::KeepAlive"
+                                               : "actorrun.v1.KeepAlive"};
+  CHECK(caf::deep_to_string(x).find(name) != std::string::npos);
 }

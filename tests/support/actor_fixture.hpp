@@ -2,13 +2,14 @@
 // actors of another process.
 #pragma once
 
+#include "actors/message_types.hpp"
 #include "messages/type_ids.hpp"
+#include "tests/support/caf.hpp"
+#include "tests/support/virtual_time.hpp"
 
 #include <caf/actor_cast.hpp>
-#include <caf/atom.hpp>
 #include <caf/exit_reason.hpp>
 #include <caf/io/middleman.hpp>
-#include <caf/scheduler/test_coordinator.hpp>
 #include <caf/send.hpp>
 
 #include <chrono>
@@ -22,8 +23,8 @@ using namespace std::chrono_literals;
 
 struct virtual_time_config : caf::actor_system_config {
   virtual_time_config() {
-    register_wire_types(*this);
-    set("scheduler.policy", caf::atom("testing"));
+    register_message_types(*this);
+    virtual_time::install(*this);
   }
 };
 
@@ -32,8 +33,12 @@ struct virtual_time_config : caf::actor_system_config {
 struct distant_config : virtual_time_config {
   distant_config() {
     load<caf::io::middleman>();
+#if ACTORRUN_CAF_1
+    set("caf.middleman.workers", size_t{0});
+#else
     set("middleman.network-backend", caf::atom("testing"));
     set("middleman.workers", size_t{0});
+#endif
   }
 };
 
@@ -42,8 +47,8 @@ struct distant_config : virtual_time_config {
 class actor_fixture {
 public:
   actor_fixture()
-    : system{here_config_}, elsewhere{there_config_},
-      here_{coordinator_of(system)}, there_{coordinator_of(elsewhere)} {
+    : system{here_config_}, elsewhere{there_config_}, here_{system},
+      there_{elsewhere} {
     system.await_actors_before_shutdown(false);
     elsewhere.await_actors_before_shutdown(false);
   }
@@ -68,26 +73,22 @@ public:
   /// Advances the time; every timer fires exactly when it is due.
   void advance(caf::timespan by) {
     run();
-    auto& clock = here_.clock();
-    const auto end = clock.now() + by;
-    while (!clock.schedule().empty()
-           && clock.schedule().begin()->first <= end) {
-      clock.trigger_timeout();
+    const auto end = here_.now() + by;
+    while (here_.deliver_next(end))
       run();
-    }
-    clock.current_time = end;
+    here_.set_now(end);
   }
 
   /// Advances the time as for a process that was stopped: timers fire at the
   /// end.
   void sleep_over(caf::timespan by) {
     run();
-    here_.clock().current_time += by;
+    here_.set_now(here_.now() + by);
     advance(caf::timespan{0});
   }
 
   /// Virtual time since the test began.
-  caf::timespan now() { return here_.clock().now() - began_; }
+  caf::timespan now() { return here_.now() - began_; }
 
   template <class Handle>
   Handle keep(Handle x) {
@@ -105,7 +106,7 @@ public:
   /// Sends in the name of `from`.
   template <class From, class To, class T>
   void send(const From& from, const To& to, T x) {
-    caf::send_as(from, to, std::move(x));
+    tell_as(from, to, std::move(x));
     run();
   }
 
@@ -116,7 +117,7 @@ public:
   answer ask_status(const Handle& of, const v1::StatusRequest& what = {}) {
     auto out = std::make_shared<std::optional<v1::JobStatus>>();
     keep(system.spawn([=](caf::event_based_actor* self) -> caf::behavior {
-      self->request(of, 60s, what).then([out](const v1::JobStatus& x) {
+      ask(self, of, 60s, what).then([out](const v1::JobStatus& x) {
         *out = x;
       });
       return {};
@@ -126,11 +127,6 @@ public:
   }
 
 private:
-  static caf::scheduler::test_coordinator&
-  coordinator_of(caf::actor_system& x) {
-    return dynamic_cast<caf::scheduler::test_coordinator&>(x.scheduler());
-  }
-
   virtual_time_config here_config_;
   distant_config there_config_;
 
@@ -138,10 +134,12 @@ public:
   caf::actor_system system;
   caf::actor_system elsewhere;
 
+protected:
+  virtual_time here_;
+
 private:
-  caf::scheduler::test_coordinator& here_;
-  caf::scheduler::test_coordinator& there_;
-  caf::actor_clock::time_point began_ = here_.clock().now();
+  virtual_time there_;
+  caf::actor_clock::time_point began_ = here_.now();
   std::vector<caf::strong_actor_ptr> kept_;
 };
 

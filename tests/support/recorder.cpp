@@ -203,6 +203,7 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
                                         bool answers) {
   using self_pointer = rendezvous_coordinator_actor::pointer;
   using behavior = rendezvous_coordinator_actor::behavior_type;
+  using status_promise = caf::typed_response_promise<v1::JobStatus>;
   auto out = coordinator_recorder{};
   out.join = std::make_shared<v1::JoinRequest>();
   out.handle = system.spawn([to = out.inbox, join = out.join, node = out.node,
@@ -237,9 +238,12 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
         to.write(to_string(from_wire(x)) + " of " + std::to_string(x.epoch()));
       },
       [to](const v1::LeaveNotice& x) { to.write(to_text(x)); },
-      [self, answers](const v1::StatusRequest&) -> caf::result<v1::JobStatus> {
+      // CAF 1 answers with an error for a promise that is gone.
+      [self, answers, kept = std::vector<status_promise>{}](
+        const v1::StatusRequest&) mutable -> caf::result<v1::JobStatus> {
         if (!answers)
-          return self->make_response_promise<v1::JobStatus>();
+          return kept.emplace_back(
+            self->make_response_promise<v1::JobStatus>());
         auto status = v1::JobStatus{};
         status.set_phase("recorded");
         return status;

@@ -1,6 +1,9 @@
 // Nodes with different settings for one job: each that does not fit is refused
 // at once with a reason, and the job is not affected.
+#include "tests/support/skip.hpp"
 #include "tests/system/etcd_scene.hpp"
+
+#include <cstdlib>
 
 namespace actorrun::test {
 
@@ -11,7 +14,7 @@ constexpr auto refusal_limit = 3s;
 
 /// Two nodes with a rank each, or two that need none.
 struct two_nodes : scene {
-  void start(bool ranked) {
+  void start_job(bool ranked) {
     for (auto rank = 0; rank < 2; ++rank)
       run(joined(line, ranked ? words{"--node-rank=" + std::to_string(rank),
                                       "--rdzv-backend=static"}
@@ -50,7 +53,7 @@ struct two_nodes : scene {
 
 TEST_CASE_METHOD(two_nodes, "mixed nodes: a static job takes no others",
                  "[static]") {
-  start(true);
+  start_job(true);
   CHECK(count_of(refused({"--rdzv-conf=is_host=0"}),
                  "asks for --nnodes=2 --max-restarts=0 without "
                  "--rdzv-backend=static")
@@ -66,7 +69,7 @@ TEST_CASE_METHOD(two_nodes, "mixed nodes: a static job takes no others",
 
 TEST_CASE_METHOD(two_nodes, "mixed nodes: a job without ranks takes no others",
                  "[static]") {
-  start(false);
+  start_job(false);
   CHECK(count_of(refused({"--rdzv-backend=static", "--node-rank=1"}),
                  "the job runs with --nnodes=2 --max-restarts=0 without "
                  "--rdzv-backend=static")
@@ -74,6 +77,34 @@ TEST_CASE_METHOD(two_nodes, "mixed nodes: a job without ranks takes no others",
   CHECK(count_of(refused({"--rdzv-backend=etcd-v2"}),
                  "its job does not meet through etcd")
         == 1);
+}
+
+// ACTORRUN_OTHER_CAF is an actorrun of the other build (docs/testing.md).
+TEST_CASE_METHOD(two_nodes, "mixed nodes: a node with another CAF is refused",
+                 "[refusals]") {
+  const auto* other = std::getenv("ACTORRUN_OTHER_CAF");
+  if (other == nullptr) {
+    skip("other CAF", "ACTORRUN_OTHER_CAF names no actorrun with another CAF");
+    return;
+  }
+  const auto is_member = GENERATE(false, true);
+  line.front() = "--nnodes=1:2";
+  const auto as = [&](bool is_host) {
+    const auto place
+      = std::string{"--rdzv-conf=is_host="} + (is_host ? "1" : "0");
+    return joined(line, is_host == is_member ? words{other, place}
+                                             : words{ACTORRUN_PROGRAM, place});
+  };
+  auto& host = start(as(true));
+  before = await_world(1);
+  auto& member = start(as(false));
+  CHECK(member.wait() == 4);
+  // What the other one says is tested by its own build.
+  CHECK((is_member ? member : host).says("is built with CAF "));
+  for (const auto& worker : before)
+    CHECK(alive(worker.pid));
+  order_end();
+  CHECK(host.wait() == 0);
 }
 
 TEST_CASE("mixed nodes: a job that meets through etcd takes no others",

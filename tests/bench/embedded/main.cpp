@@ -60,7 +60,7 @@ void measure(const caf::actor& host, latencies& of,
   const auto end = bench::clock::now() + window;
   for (auto next = bench::clock::now(); next < end; next += message_interval) {
     std::this_thread::sleep_until(next);
-    caf::anon_send(host, stamp_now());
+    tell_anonymously(host, stamp_now());
     ++count;
   }
   const auto found = of.take(count);

@@ -1,5 +1,6 @@
 // Runs the leadership against a real etcd.
 #include "runtime/etcd/leadership.hpp"
+#include "runtime/system_config.hpp"
 #include "tests/runtime/etcd/etcd_server.hpp"
 #include "tests/support/catch.hpp"
 
@@ -69,7 +70,7 @@ struct candidate {
   std::atomic<bool> has_no_memory = false;
   std::atomic<bool> is_dead = false;
   std::atomic<core::duration> asleep = core::duration{0}; ///< Of its machine.
-  caf::actor_system_config settings;
+  system_config settings;
   caf::actor_system system{settings};
   std::optional<etcd_leadership> uut;
 };

@@ -16,7 +16,11 @@ struct host_note {
 
 template <class Inspector>
 auto inspect(Inspector& f, host_note& x) {
+#if ACTORRUN_CAF_1
+  return f.object(x).fields(f.field("value", x.value));
+#else
   return f(x.value);
+#endif
 }
 
 } // namespace
@@ -48,7 +52,13 @@ TEST_CASE("launcher: the host's types keep their numbers", "[runtime]") {
   CHECK(caf::type_id<v1::JoinRequest>::value == 1'000);
   CHECK(caf::type_id<v1::StacksReport>::value == 1'023);
   caf::actor_system_config config;
+#if ACTORRUN_CAF_1
+  caf::init_global_meta_objects<caf::id_block::host>();
+  const auto name = "SpawnServ";
+#else
   config.add_message_types<caf::id_block::host>();
+  const auto name = caf::atom("SpawnServ");
+#endif
   configure(config);
   caf::actor_system system{config};
   auto uut = launcher::start(system, job(), agent());
@@ -56,9 +66,11 @@ TEST_CASE("launcher: the host's types keep their numbers", "[runtime]") {
   const auto how = (*uut)->wait();
   REQUIRE(how.result);
   CHECK(how.result->kind == core::outcome::verdict::succeeded);
-  CHECK(system.registry().get(caf::atom("SpawnServ")));
+  CHECK(system.registry().get(name));
 }
 
+// CAF 1 has one table for all systems of a process, and aborts without it.
+#if ACTORRUN_CAF_017
 TEST_CASE("launcher: a system that was not configured is refused",
           "[runtime]") {
   caf::actor_system_config config;
@@ -76,5 +88,6 @@ TEST_CASE("launcher: a system that was not configured is refused",
     CHECK(x.text.find("configure") != std::string::npos);
   }
 }
+#endif
 
 } // namespace actorrun

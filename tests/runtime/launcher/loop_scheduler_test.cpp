@@ -4,6 +4,7 @@
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/system_config.hpp"
 #include "tests/runtime/deadline.hpp"
+#include "tests/support/caf.hpp"
 #include "tests/support/catch.hpp"
 
 #include <caf/event_based_actor.hpp>
@@ -57,10 +58,11 @@ caf::behavior adder(caf::event_based_actor*, reactor* home) {
 
 } // namespace
 
-TEST_CASE("loop_scheduler: a system has exactly one more thread", "[runtime]") {
+TEST_CASE("loop_scheduler: a system has one more thread of ours", "[runtime]") {
   const auto before = thread_count();
   const auto x = fixture{};
-  CHECK(thread_count() == before + 1);
+  // CAF 1 has two of its own: one starts threads for detached actors, one prints.
+  CHECK(thread_count() == before + 1 + (ACTORRUN_CAF_1 ? 2 : 0));
 }
 
 TEST_CASE("loop_scheduler: only systems of its kind share their reactor",
@@ -80,7 +82,7 @@ TEST_CASE_METHOD(fixture, "loop_scheduler: actors run on the reactor",
     [first, loop = home.get()](caf::event_based_actor* self) -> caf::behavior {
       return {[=](int x) {
         auto promise = self->make_response_promise<int>();
-        self->request(first, timeout, x).then([promise, loop](int y) mutable {
+        ask(self, first, timeout, x).then([promise, loop](int y) mutable {
           promise.deliver(loop->on_thread() ? y + 1 : -1);
         });
         return promise;
@@ -88,7 +90,7 @@ TEST_CASE_METHOD(fixture, "loop_scheduler: actors run on the reactor",
     });
   auto self = caf::scoped_actor{system};
   for (auto i = 0; i < 1'000; ++i)
-    self->request(second, timeout, i)
+    ask(self.ptr(), second, timeout, i)
       .receive([i](int x) { CHECK(x == i + 2); },
                [](const caf::error&) { FAIL("no answer"); });
 }
@@ -101,7 +103,7 @@ TEST_CASE_METHOD(fixture,
   const auto begin = std::chrono::steady_clock::now();
   system.spawn([&](caf::event_based_actor* self) -> caf::behavior {
     for (const auto ms : {30, 10, 20})
-      self->delayed_send(self, std::chrono::milliseconds{ms}, ms);
+      tell_later(self, std::chrono::milliseconds{ms}, ms);
     return {[&, self, got = std::vector<int>{}](int ms) mutable {
       CHECK(std::chrono::steady_clock::now()
             >= begin + std::chrono::milliseconds{ms});
@@ -120,18 +122,18 @@ TEST_CASE_METHOD(fixture,
                  " thread",
                  "[runtime]") {
   const auto mute = system.spawn([](caf::event_based_actor* self) {
-    self->set_default_handler(caf::skip);
+    actorrun::test::skip_unknown_messages(self);
     return caf::behavior{[](const std::string&) {}};
   });
   auto error = std::promise<caf::error>{};
   system.spawn([&](caf::event_based_actor* self) {
-    self->request(mute, 5ms, 1)
+    ask(self, mute, 5ms, 1)
       .then([](int) {}, [&](const caf::error& x) { error.set_value(x); });
   });
   CHECK(wait_for(error.get_future()) == caf::sec::request_timeout);
   auto self = caf::scoped_actor{system};
   auto seen = caf::error{};
-  self->request(mute, 5ms, 1)
+  ask(self.ptr(), mute, 5ms, 1)
     .receive([](int) {}, [&](const caf::error& x) { seen = x; });
   CHECK(seen == caf::sec::request_timeout);
   caf::anon_send_exit(mute, caf::exit_reason::kill);
@@ -157,10 +159,10 @@ TEST_CASE_METHOD(fixture,
     });
   });
   system.spawn([is_over](caf::event_based_actor* self) -> caf::behavior {
-    self->send(self, 1);
+    tell(self, self, 1);
     return {[=](int x) {
       if (!*is_over)
-        self->send(self, x);
+        tell(self, self, x);
     }};
   });
   for (auto i = 0; i < 100; ++i)
@@ -179,7 +181,7 @@ TEST_CASE("loop_scheduler: the end of the system ends its actors",
     auto x = fixture{};
     x.system.spawn(
       [held = gone](caf::event_based_actor* self) -> caf::behavior {
-        self->delayed_send(self, 1h, 1);
+        tell_later(self, 1h, 1);
         return {[held](int) {}};
       });
     gone.reset();

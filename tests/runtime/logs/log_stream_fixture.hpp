@@ -111,9 +111,9 @@ public:
     for (uint32_t i = 0; i < worker_count; ++i)
       std::filesystem::create_directory(folder_path() + "/"
                                         + std::to_string(i));
-    caf::anon_send(tailer,
-                   follow_epoch{plan, core::plan_outputs(options, folder_path(),
-                                                         worker_count)});
+    tell_anonymously(
+      tailer, follow_epoch{plan, core::plan_outputs(options, folder_path(),
+                                                    worker_count)});
   }
 
   std::string folder_path() const {
@@ -169,7 +169,7 @@ public:
                [](const caf::error&) { FAIL("nothing is drained"); });
   }
 
-  void close() { caf::anon_send(tailer, close_epoch{epoch}); }
+  void close() { tell_anonymously(tailer, close_epoch{epoch}); }
 
   /// @returns whether all was shown in time
   bool flush(caf::timespan limit = timeout) {

@@ -6,6 +6,7 @@
 #include "runtime/network/caf_links.hpp"
 #include "runtime/system_config.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
+#include "tests/support/caf.hpp"
 #include "tests/support/catch.hpp"
 
 #include <caf/event_based_actor.hpp>
@@ -89,8 +90,7 @@ struct caf_links_fixture {
 
   static caf::behavior writer(caf::event_based_actor* self,
                               inbox<std::string>* to) {
-    self->set_down_handler([to](const caf::down_msg&) { to->put("down"); });
-    self->set_error_handler([](caf::error&) {}); // Answers to nonsense.
+    actorrun::test::ignore_errors(self); // Answers to nonsense.
     return {
       [=](const v1::JoinAccepted& x) {
         to->put("accepted, fence " + std::to_string(x.fence_ns()));
@@ -102,7 +102,8 @@ struct caf_links_fixture {
         to->put("revoked " + std::to_string(x.epoch()));
       },
       [=](const caf::strong_actor_ptr& whom) {
-        self->monitor(whom);
+        actorrun::test::notice_end(self, caf::actor_cast<caf::actor>(whom),
+                                   [to] { to->put("down"); });
         to->put("monitors");
       },
     };
@@ -138,7 +139,7 @@ struct caf_links_fixture {
     x.mutable_offer()->set_slot_count(1);
     x.mutable_settings()->set_agent_count_min(1);
     x.mutable_settings()->set_agent_count_max(1);
-    caf::send_as(agent, caf::actor_cast<caf::actor>(there), x);
+    actorrun::test::tell_as(agent, caf::actor_cast<caf::actor>(there), x);
   }
 
   // These outlive the actors, which write to them.

@@ -29,7 +29,7 @@ TEST_CASE_METHOD(caf_links_fixture,
                  "caf_links: when a connection ends, both sides are notified",
                  "[runtime]") {
   const auto there = connect();
-  caf::anon_send(agent, there);
+  tell_anonymously(agent, there);
   CHECK(told.take() == "monitors");
   join(there);
   CHECK(told.take() == "accepted, fence 180000000000");
@@ -64,16 +64,17 @@ TEST_CASE_METHOD(caf_links_fixture,
   const auto shutdown = caf::exit_msg{address, caf::exit_reason::user_shutdown};
   const auto before = dropped_message_count.load();
   SECTION("with a sender") {
-    caf::send_as(agent, target, kill);
-    caf::send_as(agent, target, shutdown);
-    caf::send_as(agent, target, caf::make_error(caf::sec::runtime_error));
-    caf::send_as(agent, target, 7);
+    actorrun::test::tell_as(agent, target, kill);
+    actorrun::test::tell_as(agent, target, shutdown);
+    actorrun::test::tell_as(agent, target,
+                            caf::make_error(caf::sec::runtime_error));
+    actorrun::test::tell_as(agent, target, 7);
   }
   SECTION("without one") {
-    caf::anon_send(target, kill);
-    caf::anon_send(target, shutdown);
-    caf::anon_send(target, caf::make_error(caf::sec::runtime_error));
-    caf::anon_send(target, 7);
+    tell_anonymously(target, kill);
+    tell_anonymously(target, shutdown);
+    tell_anonymously(target, caf::make_error(caf::sec::runtime_error));
+    tell_anonymously(target, 7);
   }
   join(there);
   CHECK(told.take() == "accepted, fence 180000000000");
@@ -83,7 +84,7 @@ TEST_CASE_METHOD(caf_links_fixture,
 TEST_CASE_METHOD(caf_links_fixture,
                  "caf_links: its own process can end an actor", "[runtime]") {
   const auto there = connect();
-  caf::anon_send(agent, there);
+  tell_anonymously(agent, there);
   CHECK(told.take() == "monitors");
   caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
   CHECK(told.take() == "down");

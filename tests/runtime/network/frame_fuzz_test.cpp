@@ -1,6 +1,7 @@
 // Mutated frames against a real coordinator behind the filter. CTest sends some
 // thousands; ACTORRUN_FUZZ_COUNT=10000000 and a sanitizer make it a night's work.
 
+#include "runtime/network/frame_dialect.hpp"
 #include "runtime/network/frame_filter.hpp"
 #include "tests/messages/wire_samples.hpp"
 #include "tests/runtime/memory.hpp"
@@ -66,6 +67,7 @@ struct fuzz_fixture : caf_links_fixture {
           caf::actor_cast<caf::strong_actor_ptr>(coordinator));
     peer = std::move(pair.client);
     filter.emplace(ends());
+    dialect.emplace();
     send(client_greeting_of_ours());
   }
 
@@ -91,7 +93,7 @@ struct fuzz_fixture : caf_links_fixture {
     const auto ok = filter->arriving(frame, passed);
     if (!passed.empty()) {
       ++passed_count;
-      write(passed);
+      write(dialect->from_wire(passed));
     }
     if (!ok)
       open();
@@ -200,9 +202,8 @@ struct fuzz_fixture : caf_links_fixture {
     const auto there = connect();
     auto answered = inbox<bool>{};
     client.system.spawn([&](caf::event_based_actor* self) {
-      self
-        ->request(caf::actor_cast<rendezvous_coordinator_actor>(there),
-                  std::chrono::seconds{10}, v1::StatusRequest{})
+      ask(self, caf::actor_cast<rendezvous_coordinator_actor>(there),
+          std::chrono::seconds{10}, v1::StatusRequest{})
         .then([&](const v1::JobStatus&) { answered.put(true); },
               [&](const caf::error&) { answered.put(false); });
     });
@@ -213,6 +214,7 @@ struct fuzz_fixture : caf_links_fixture {
   std::vector<std::string> samples;
   unique_fd peer;
   std::optional<frame_filter> filter;
+  std::optional<frame_dialect> dialect;
   int passed_count = 0;
   int job_count = 1;
 };

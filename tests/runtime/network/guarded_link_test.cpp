@@ -138,7 +138,7 @@ TEST_CASE_METHOD(guarded_fixture,
                  "notice",
                  "[runtime]") {
   const auto there = connect_guarded(key());
-  caf::anon_send(agent, **there);
+  tell_anonymously(agent, **there);
   CHECK(told.take() == "monitors");
   expect_an_epoch(there);
   SECTION("the agent") {
@@ -251,7 +251,7 @@ TEST_CASE_METHOD(guarded_fixture,
     written += write_frame({.source = 7,
                             .destination = 9,
                             .content = content_of("actorrun::v1::JobEnded")});
-  REQUIRE(send_whole(x->for_caf.get(), written));
+  REQUIRE(send_whole(x->for_caf.get(), frame_dialect{}.from_wire(written)));
   x->link.reset();
   CHECK(read_up_to(pair.client.get(), written.size() + 1) == written);
 }
@@ -268,12 +268,13 @@ TEST_CASE_METHOD(guarded_fixture,
     = write_frame({.source = 7,
                    .destination = 9,
                    .content = content_of("actorrun::v1::JobEnded")});
+  const auto written = std::string{frame_dialect{}.from_wire(frame)};
   auto sent = size_t{0};
   const auto is_writable = [&] {
     return is_ready(x->for_caf.get(), POLLOUT, std::chrono::milliseconds{200});
   };
   while (is_writable() && sent < (64U << 20U))
-    if (send_whole(x->for_caf.get(), frame))
+    if (send_whole(x->for_caf.get(), written))
       sent += frame.size();
   CHECK(sent < (8U << 20U));
   // It goes on as soon as the other side reads.

@@ -185,6 +185,41 @@ TEST_CASE("handshake: another version is refused by both, which name it",
   }
 }
 
+TEST_CASE("handshake: an agent with another CAF is refused by both, which name "
+          "both",
+          "[runtime]") {
+  const auto other = static_cast<uint16_t>(link_version() ^ 0x100U);
+  const auto has_017 = caf_generation() == 0;
+  const auto text = std::string{"is built with CAF "}
+                    + (has_017 ? "1.1, this program with CAF 0.17"
+                               : "0.17, this program with CAF 1.1");
+  auto s = server();
+  const auto answer = s.feed(hello_with(other));
+  CHECK(code_of(s) == errc::protocol_mismatch);
+  CHECK(s.why().text.starts_with(text));
+  const auto told = decode_server_hello(answer);
+  REQUIRE(told);
+  CHECK(told->status == verdict::version_differs);
+  CHECK(told->version == link_version());
+
+  auto c = client();
+  c.feed(encode(server_hello{other, verdict::version_differs, nonce(1)}));
+  CHECK(code_of(c) == errc::protocol_mismatch);
+  CHECK(c.why().text.starts_with(text));
+}
+
+TEST_CASE("handshake: an operator may have another CAF, or none", "[runtime]") {
+  const auto key = credentials_of(job_id{"job"}, "secret");
+  const auto operator_side
+    = client_handshake{key, purpose::operate, "o1", nonce(9), trust::secret};
+  CHECK(version_in(operator_side.opening()) == protocol_version);
+  auto s = server();
+  const auto told = decode_server_hello(s.feed(operator_side.opening()));
+  REQUIRE(told);
+  CHECK(told->status == verdict::ok);
+  CHECK(told->version == protocol_version);
+}
+
 TEST_CASE("handshake: another job is refused by both", "[runtime]") {
   auto c = client("other");
   auto s = server("job");

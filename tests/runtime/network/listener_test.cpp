@@ -240,7 +240,7 @@ TEST_CASE_METHOD(
   "[runtime]") {
   const auto uut = listen({.half_open_max = 2, .handshake = 1h});
   const auto speaker = connect_to(loopback(uut.port()));
-  const auto hello = client_hello_bytes(protocol_version);
+  const auto hello = client_hello_bytes(link_version());
   REQUIRE(send_whole(speaker.get(), hello));
   REQUIRE(read_up_to(speaker.get(), server_hello_size).size()
           == server_hello_size);

@@ -189,7 +189,7 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(keys.take());
   const auto greeting
     = write_frame({.kind = frame_kind::client_handshake, .content = another});
-  REQUIRE(send_whole(link->for_caf.get(), greeting));
+  REQUIRE(send_whole(link->for_caf.get(), frame_dialect{}.from_wire(greeting)));
   CHECK(read_up_to(link->for_caf.get(), 1).empty());
   CHECK(is_closed(link->for_caf.get()));
 }
