@@ -12,7 +12,7 @@ inline constexpr uint16_t protocol_version = 8;
 
 /// The major version of the CAF that this program is built with: 0 for 0.17, which is
 /// the default, 1 for 1.1.
-uint8_t caf_generation();
+uint8_t caf_major();
 
 /// What both ends of an agent's link give as the version: the protocol's, and in the
 /// upper byte the CAF's. Operators need no CAF and give the protocol's alone.

@@ -73,10 +73,10 @@ uint8_t caf_of(uint16_t version) {
   return static_cast<uint8_t>(version >> 8U);
 }
 
-std::string caf_name(uint8_t generation) {
-  if (generation > 1)
-    return formatted("{}", generation);
-  return generation == 1 ? "1.1" : "0.17";
+std::string caf_name(uint8_t major) {
+  if (major > 1)
+    return formatted("{}", major);
+  return major == 1 ? "1.1" : "0.17";
 }
 
 std::string versions(uint16_t theirs) {
@@ -88,7 +88,7 @@ std::string versions(uint16_t theirs) {
 std::string different_cafs(uint16_t theirs) {
   return formatted("is built with CAF {}, this program with CAF {}; run an "
                    "actorrun that is built with one CAF everywhere",
-                   caf_name(caf_of(theirs)), caf_name(caf_generation()));
+                   caf_name(caf_of(theirs)), caf_name(caf_major()));
 }
 
 } // namespace

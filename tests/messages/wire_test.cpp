@@ -21,7 +21,7 @@ using bytes = caf::binary_serializer::container_type;
 #if ACTORRUN_CAF_1
 
 /// How CAF reports that Protobuf cannot read what it has got.
-constexpr auto no_message = caf::sec::load_callback_failed;
+constexpr auto no_message = caf::sec::field_value_synchronization_failed;
 
 template <class T>
 bytes save(const T& x) {

@@ -189,7 +189,7 @@ TEST_CASE("handshake: an agent with another CAF is refused by both, which name "
           "both",
           "[runtime]") {
   const auto other = static_cast<uint16_t>(link_version() ^ 0x100U);
-  const auto has_017 = caf_generation() == 0;
+  const auto has_017 = caf_major() == 0;
   const auto text = std::string{"is built with CAF "}
                     + (has_017 ? "1.1, this program with CAF 0.17"
                                : "0.17, this program with CAF 1.1");
