@@ -61,7 +61,7 @@ TEST_CASE_METHOD(steering_fixture,
     x.set_epoch(1);
     x.set_state(state);
     x.set_step(step);
-    x.set_round(1);
+    x.set_round(state == v1::SAFE_POINT_STEPPING ? 0 : 1); // No order yet.
     send(from.handle, uut, x);
   };
   report(a, "1", v1::SAFE_POINT_STEPPING, 0);
