@@ -14,7 +14,7 @@ function(caf_check_versions headers libraries)
                         "CMAKE_PREFIX_PATH.")
   endif()
   if(NOT headers MATCHES "^(0\\.17|1\\.1)\\.")
-    message(FATAL_ERROR "CAF ${headers} was found. actorrun is known to work with CAF "
+    message(FATAL_ERROR "CAF ${headers} was found. actorrun can be built with CAF "
                         "0.17 and with CAF 1.1.")
   endif()
 endfunction()
