@@ -137,6 +137,13 @@ result<v1::JobStatus> ask(result<reached> there,
   return std::move(**x);
 }
 
+result<job_explanation> ask_why(result<reached> there, bool all) {
+  auto request = v1::OperatorRequest{};
+  request.mutable_explain()->set_all(all);
+  const auto x = ask(std::move(there), std::move(request));
+  return x ? explanations_in(*x) : x.error();
+}
+
 result<void> watch(result<reached> there, const watch_options& how,
                    const status_callback& on_status) {
   if (!there)
@@ -229,18 +236,12 @@ result<v1::JobStatus> ask_status(const job_options& job,
 
 result<job_explanation> ask_why(const job_options& job, bool all,
                                 std::chrono::milliseconds limit) {
-  auto request = v1::OperatorRequest{};
-  request.mutable_explain()->set_all(all);
-  const auto x = ask(reach(job, limit), std::move(request));
-  return x ? explanations_in(*x) : x.error();
+  return ask_why(reach(job, limit), all);
 }
 
 result<job_explanation> ask_why(const local_job& job, bool all,
                                 std::chrono::milliseconds limit) {
-  auto request = v1::OperatorRequest{};
-  request.mutable_explain()->set_all(all);
-  const auto x = ask(reach(job, limit), std::move(request));
-  return x ? explanations_in(*x) : x.error();
+  return ask_why(reach(job, limit), all);
 }
 
 result<void> watch_status(const local_job& job, const watch_options& how,
