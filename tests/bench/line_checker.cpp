@@ -32,6 +32,18 @@ result<line_checker> line_checker::open(size_t worker_count) {
                       worker_count};
 }
 
+result<void> line_checker::await_lines(size_t count) {
+  auto input = pollfd{.fd = reading_.get(), .events = POLLIN, .revents = 0};
+  const auto limit = int(std::chrono::milliseconds{timeout}.count());
+  while (count > 0) {
+    auto x = '\0';
+    if (::poll(&input, 1, limit) != 1 || ::read(input.fd, &x, 1) != 1)
+      return unmeasured("the launcher does not show the first lines");
+    count -= x == '\n';
+  }
+  return {};
+}
+
 result<line_account>
 line_checker::read(uint64_t line_count,
                    const std::function<void(uint64_t)>& on_part) {

@@ -43,6 +43,9 @@ public:
   int writing_end() const { return writing_.get(); }
   void close_writing_end() { writing_.reset(); }
 
+  /// Reads until that many lines have been shown, which are not counted.
+  result<void> await_lines(size_t count);
+
   /// Reads to the end.
   /// @param line_count Lines of each worker.
   /// @param on_part    Called from time to time with the number of lines so

@@ -9,12 +9,13 @@ duration reading_pace::pause_after(time_point now, processor_time had) {
   if (ran < slice)
     return {};
   const auto waited = had.waited - last_.waited;
+  const auto caused = had.caused - last_.caused;
   last_ = had;
   if (waited * waited_part >= ran)
     busy_until_ = now + busy_time;
   if (now >= busy_until_)
     return {};
-  return std::min<duration>(ran * busy_part, pause_max);
+  return std::min<duration>((ran + caused) * busy_part, pause_max);
 }
 
 } // namespace actorrun::core

@@ -5,10 +5,11 @@
 
 namespace actorrun::core {
 
-/// What a thread has had of the processors since it began; neither ever decreases.
+/// What a reading has had of the processors since it began; none ever decreases.
 struct processor_time {
-  duration ran{};    ///< On one of them.
-  duration waited{}; ///< Ready to run, while others ran.
+  duration ran{};    ///< Its thread, on one of them.
+  duration waited{}; ///< Its thread, ready to run, while others ran.
+  duration caused{}; ///< Others, to bring its lines to the screen.
 };
 
 /// Lets a reading run as fast as it can while processors are idle, and leaves them to
@@ -26,13 +27,12 @@ public:
   /// ran.
   static constexpr int waited_part = 4;
 
-  /// Then it runs for one part in so many, until that is tried again.
+  /// Then it takes one part in so many, until that is tried again.
   static constexpr int busy_part = 200;
   static constexpr auto busy_time = std::chrono::seconds{2};
 
   static constexpr auto pause_max = std::chrono::seconds{1};
 
-  /// @param had Of the reading's thread.
   /// @returns how long it should pause now; 0: it goes on
   duration pause_after(time_point now, processor_time had);
 

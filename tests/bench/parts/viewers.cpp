@@ -9,10 +9,14 @@
 
 #include <atomic>
 #include <csignal>
+#include <filesystem>
+#include <memory>
 #include <thread>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace actorrun::bench {
@@ -29,9 +33,8 @@ constexpr double throughput_min = 0.99;
 
 constexpr size_t shown_worker_count = 8;
 
-/// Lines of each worker: 2 GB in total, so that the start of the viewers, which is
-/// not meant, is a small part.
-constexpr uint64_t line_count = 2'500'000;
+/// Lines of each worker: 4 GB in total.
+constexpr uint64_t line_count = 5'000'000;
 
 constexpr std::chrono::milliseconds scrape_interval{1'000};
 
@@ -156,7 +159,6 @@ private:
 
 constexpr auto watched_job = "bench-watched";
 
-/// The ports are in the environment, because a launcher has no state.
 const log_launcher watched{
   "actorrun --tee", [](setting& s, const std::string& folder, size_t count,
                        std::vector<std::string> worker) {
@@ -165,34 +167,101 @@ const log_launcher watched{
     return out;
   }};
 
-result<line_account> watched_account(setting& s, uint64_t count) {
+/// `top`, `logs -f`, a scraper and a browser.
+class watchers {
+public:
+  static result<std::unique_ptr<watchers>>
+  start(setting& s, uint16_t metrics_port, uint16_t page_port) {
+    auto screen = terminal::open(columns, rows);
+    if (!screen)
+      return screen.error();
+    auto top = start_top(s, *screen, {"--job", watched_job});
+    if (!top)
+      return top.error();
+    auto follow = s.command(
+      {s.tool("actorctl"), "logs", "-f", "--job", watched_job, "--tail=10"});
+    auto logs = program::start(follow);
+    if (!logs)
+      return logs.error();
+    return std::unique_ptr<watchers>{
+      new watchers{std::move(*screen), std::move(*top), std::move(*logs),
+                   follow.output, metrics_port, page_port}};
+  }
+
+  void read_screen() { screen_.read_pending(); }
+
+  /// Returns when each has been answered.
+  measured await_all() {
+    const auto due = deadline();
+    while (!are_answered()) {
+      if (clock::now() > due)
+        return unmeasured("the watched job does not answer its viewers");
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
+      read_screen();
+    }
+    return {};
+  }
+
+private:
+  watchers(terminal screen, program top, program logs, std::string shown_logs,
+           uint16_t metrics_port, uint16_t page_port)
+    : screen_(std::move(screen)), top_(std::move(top)), logs_(std::move(logs)),
+      shown_logs_(std::move(shown_logs)), scraper_(metrics_port, "/metrics"),
+      browser_(page_port, "/events") {}
+
+  bool are_answered() const {
+    auto ignored = std::error_code{};
+    const auto size = std::filesystem::file_size(shown_logs_, ignored);
+    return scraper_.byte_count() > 0 && browser_.byte_count() > 0
+           && screen_.picture().find("epoch 1") != std::string::npos && !ignored
+           && size > 0;
+  }
+
+  terminal screen_;
+  program top_;
+  program logs_;
+  std::string shown_logs_;
+  web_reader scraper_;
+  web_reader browser_;
+};
+
+/// Lines are written once all workers run and all viewers watch: how both start
+/// is not meant.
+result<line_account> account_with(setting& s, uint64_t count, bool is_watched) {
   settle();
+  const auto go = s.new_file();
+  if (::mkfifo(go.c_str(), S_IRUSR | S_IWUSR) != 0)
+    return unmeasured("no FIFO");
   const auto metrics = free_port();
   const auto page = free_port();
-  auto run = start(s, watched, shown_worker_count,
-                   {s.tool("line_writer"), "fast", std::to_string(count)},
-                   {"PET_METRICS_PORT=" + std::to_string(metrics),
-                    "PET_DASHBOARD_PORT=" + std::to_string(page)});
+  // The ports are in the environment, because a launcher has no state.
+  auto ports = std::vector<std::string>{};
+  if (is_watched)
+    ports = {"PET_METRICS_PORT=" + std::to_string(metrics),
+             "PET_DASHBOARD_PORT=" + std::to_string(page)};
+  auto run
+    = start(s, watched, shown_worker_count,
+            {s.tool("line_writer"), "fast", std::to_string(count), go}, ports);
   if (!run)
     return run.error();
-  auto screen = terminal::open(columns, rows);
-  if (!screen)
-    return screen.error();
-  auto top = start_top(s, *screen, {"--job", watched_job});
-  if (!top)
-    return top.error();
-  const auto scraper = web_reader{metrics, "/metrics"};
-  const auto browser = web_reader{page, "/events"};
-  const auto tail = program::start(s.command(
-    {s.tool("actorctl"), "logs", "-f", "--job", watched_job, "--tail=10"}));
-  if (!tail)
-    return tail.error();
-  auto account
-    = run->console.read(count, [&](uint64_t) { screen->read_pending(); });
+  if (const auto ready = run->console.await_lines(shown_worker_count); !ready)
+    return ready.error();
+  auto viewers = std::unique_ptr<watchers>{};
+  if (is_watched) {
+    auto started = watchers::start(s, metrics, page);
+    if (!started)
+      return started.error();
+    viewers = std::move(*started);
+    if (const auto done = viewers->await_all(); !done)
+      return done.error();
+  }
+  const auto started = detail::unique_fd{::open(go.c_str(), O_WRONLY)};
+  auto account = run->console.read(count, [&](uint64_t) {
+    if (viewers)
+      viewers->read_screen();
+  });
   if (account && !run->launcher.wait(deadline()))
     return unmeasured("the watched job does not end");
-  if (scraper.byte_count() == 0 || browser.byte_count() == 0)
-    return unmeasured("the watched job has not answered its viewers");
   return account;
 }
 
@@ -204,11 +273,10 @@ measured measure_cost(setting& s) {
           .unit = "MB/s",
           .goal = "≥ 0.99 × limit"};
   for (size_t i = 0; i < s.stream_repetitions(); ++i) {
-    const auto alone
-      = account_of(s, our_tee, shown_worker_count, "fast", count);
+    const auto alone = account_with(s, count, false);
     if (!alone)
       return alone.error();
-    const auto seen = watched_account(s, count);
+    const auto seen = account_with(s, count, true);
     if (!seen)
       return seen.error();
     x.limit.add(alone->megabytes_per_second());

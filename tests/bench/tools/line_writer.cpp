@@ -1,7 +1,8 @@
 // A worker that writes lines to its standard output: `line_writer fast COUNT`
 // as fast as it can, `line_writer slow COUNT` a block each half millisecond,
 // `line_writer fail` one line to standard error, and stamps the moment before it
-// ends. The lines cross the blocks, which are as large as those of stdio.
+// ends. With the path of a FIFO as the last argument it says `ready` and begins
+// when the FIFO is opened for writing. The lines cross the blocks, which are as large as those of stdio.
 
 #include "tests/bench/tools/line_writer.hpp"
 
@@ -16,6 +17,7 @@
 #include <string_view>
 #include <thread>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace {
@@ -61,6 +63,12 @@ void write_lines(uint64_t count, bool is_slow) {
   write_all(block);
 }
 
+bool await_writer(const char* fifo) {
+  write_all("ready\n");
+  const auto fd = ::open(fifo, O_RDONLY | O_CLOEXEC); // Blocks until then.
+  return fd >= 0 && ::close(fd) == 0;
+}
+
 int64_t nanoseconds_of(clock_type::duration x) {
   return std::chrono::nanoseconds{x}.count();
 }
@@ -77,7 +85,9 @@ int main(int argc, char** argv) {
                    .pid = ::getpid()});
     ::_exit(EXIT_FAILURE);
   }
-  if (argc != 3 || (mode != "fast" && mode != "slow"))
+  if (argc < 3 || argc > 4 || (mode != "fast" && mode != "slow"))
+    return EXIT_FAILURE;
+  if (argc == 4 && !await_writer(argv[3]))
     return EXIT_FAILURE;
   const auto count = std::strtoull(argv[2], nullptr, 10);
   const auto begin = clock_type::now();

@@ -69,6 +69,14 @@ TEST_CASE("reading_pace: it hurries on when the machine is idle again",
   CHECK(x.run(100ms, 0ms) == 0s);
 }
 
+TEST_CASE("reading_pace: what its lines cost others counts", "[core]") {
+  auto uut = reading_pace{};
+  const auto now = time_point{100s};
+  CHECK(uut.pause_after(now, {1ms, 0ms, 3ms}) == 0s); // There is no need.
+  CHECK(uut.pause_after(now, {2ms, 1ms, 5ms}) == 600ms);
+  CHECK(uut.pause_after(now, {3ms, 2ms, 15ms}) == reading_pace::pause_max);
+}
+
 TEST_CASE("reading_pace: a pause is never long, and a slice never counts twice",
           "[core]") {
   auto x = reading{};

@@ -211,6 +211,38 @@ TEST_CASE_METHOD(fixture, "file_log_reader: sends no more than its credit",
   uut.end(id);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "file_log_reader: who lags behind at the end sees the last "
+                 "lines",
+                 "[runtime]") {
+  begin_epoch(1);
+  auto got = catcher{};
+  const auto id = uut.begin({.follow = true}, 20'000, got.listener());
+  write(0, "first\n");
+  CHECK(got.sees("4o first|"));
+  auto text = std::string{};
+  for (int i = 0; i < 100'000; ++i)
+    text += std::to_string(i) + "\n";
+  write(0, text);
+  CHECK(got.has_count(200)); // It is on its way, and then out of credit.
+  auto is_drained = std::atomic<bool>{false};
+  uut.drain([&] { is_drained = true; });
+  CHECK(test_deadline::soon([&] {
+    uut.add_credit(id, 20'000);
+    return is_drained.load();
+  }));
+  const auto all = got.all();
+  CHECK(all.ends_with("4o 99998|4o 99999|"));
+  CHECK(all.find("4o 50000|") == all.npos);
+  const auto last = text.size() - 256 * 1024;
+  const auto begin = text.find('\n', last) + 1;
+  const auto first = text.substr(begin, text.find('\n', begin) - begin);
+  CHECK(all.find("|4o " + first + "|") != all.npos);
+  CHECK(got.trouble().ends_with(" bytes of rank 4 were passed over: the job "
+                                "ended before they could be shown"));
+  uut.end(id);
+}
+
 TEST_CASE_METHOD(
   fixture, "file_log_reader: a reading that waits for credit ends at once",
   "[runtime]") {
