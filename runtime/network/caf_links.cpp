@@ -3,13 +3,14 @@
 #include "messages/caf.hpp"
 #include "runtime/network/frame_dialect.hpp"
 #include "runtime/network/late_network.hpp"
+#include "runtime/network/link_scribe.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/io/abstract_broker.hpp>
 #include <caf/io/basp_broker.hpp>
 #include <caf/io/middleman.hpp>
 #include <caf/io/network/multiplexer.hpp>
-#include <caf/io/scribe.hpp>
+#include <caf/make_counted.hpp>
 
 #include <memory>
 #include <set>
@@ -37,6 +38,11 @@ void forget_lost_writes(caf::actor_system& system) {
     if (self != nullptr)
       self->wr_buf(caf::io::connection_handle{}) = {};
   });
+}
+
+caf::io::scribe_ptr scribe_of(caf::actor_system& system, pipe_end link) {
+  return caf::make_counted<link_scribe>(network_of(system).backend(),
+                                        std::move(link));
 }
 
 // CAF registers published actors under ports. Ours have none, so their ids are
@@ -76,18 +82,18 @@ std::string node_name(caf::actor_system& system) {
   return wire_name(system.node());
 }
 
-void serve(caf::actor_system& system, unique_fd connection,
+void serve(caf::actor_system& system, pipe_end link,
            const caf::strong_actor_ptr& actor) {
   forget_lost_writes(system);
-  auto scribe = network_of(system).backend().new_scribe(connection.release());
+  auto scribe = scribe_of(system, std::move(link));
   tell_anonymously(broker_of(system), caf::publish_atom_v, std::move(scribe),
                    file_number(actor), actor, std::set<std::string>{});
 }
 
-void attach(caf::actor_system& system, unique_fd connection,
-            core::duration limit, callback on_actor) {
+void attach(caf::actor_system& system, pipe_end link, core::duration limit,
+            callback on_actor) {
   forget_lost_writes(system);
-  auto scribe = network_of(system).backend().new_scribe(connection.release());
+  auto scribe = scribe_of(system, std::move(link));
   system.spawn(ask_broker, broker_of(system), std::move(scribe), limit,
                std::make_shared<callback>(std::move(on_actor)));
 }

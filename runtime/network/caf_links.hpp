@@ -1,9 +1,9 @@
-// Passes authenticated connections to CAF.
+// Passes links to CAF.
 #pragma once
 
 #include "actors/core/time.hpp"
 #include "messages/result.hpp"
-#include "runtime/os/unique_fd.hpp"
+#include "runtime/network/link_pipe.hpp"
 
 #include <caf/actor_control_block.hpp>
 #include <caf/fwd.hpp>
@@ -17,18 +17,17 @@ namespace actorrun::detail {
 /// `node_name_size` bytes.
 std::string node_name(caf::actor_system& system);
 
-/// Runs CAF's protocol on a connection whose other side has called `attach`,
-/// and offers it `actor`. Thread-safe.
-void serve(caf::actor_system& system, unique_fd connection,
+/// Runs CAF's protocol on a link whose other side has called `attach`, and offers it
+/// `actor`. Thread-safe.
+void serve(caf::actor_system& system, pipe_end link,
            const caf::strong_actor_ptr& actor);
 
-/// Runs CAF's protocol on a connection whose other side has called `serve`;
-/// passes on the actor that is offered there, once, on a scheduler thread.
+/// Runs CAF's protocol on a link whose other side has called `serve`; passes on the
+/// actor that is offered there, once, on a scheduler thread.
 /// @param limit Positive, finite.
 /// @retval errc::connection_timed_out  no offer came in time
 /// @retval errc::not_actorrun          the other side offers no actor
-void attach(caf::actor_system& system, unique_fd connection,
-            core::duration limit,
+void attach(caf::actor_system& system, pipe_end link, core::duration limit,
             std::function<void(result<caf::strong_actor_ptr>)> on_actor);
 
 } // namespace actorrun::detail

@@ -90,12 +90,10 @@ void coordinator_link::attach_to(connected x, const listener& on_result) {
                    "agent cuts its link: the coordinator's side {}", text));
                  answer(failure{code, "the coordinator " + text});
                }});
-  if (!link)
-    return on_result(link.error());
-  link_ = std::move(link->link);
+  link_ = std::move(link.link);
   auto where = ports::location{
     {}, x.local_address, liveness_ ? liveness_->port() : uint16_t{0}};
-  attach(system_, std::move(link->for_caf), to_.limit,
+  attach(system_, std::move(link.for_caf), to_.limit,
          [where, answer](result<caf::strong_actor_ptr> actor) mutable {
            if (!actor)
              return answer(actor.error());

@@ -3,37 +3,29 @@
 #include <string_view>
 #include <utility>
 
-#include <sys/socket.h>
-
 namespace actorrun::detail {
 
 namespace {
 
-/// At most about so many bytes wait for a side that is read, above a message.
+/// At most about so many bytes wait for a side, above a message, while the other is
+/// read.
 constexpr size_t unread_max = size_t{128} << 10;
 
 } // namespace
 
-result<open_link> carry(reactor& home, unique_fd connection, link_setup setup) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends)
-      != 0)
-    return failure{errc::system_failure,
-                   "no descriptor is left for a link; raise the limit with "
-                   "ulimit -n"};
-  auto for_caf = unique_fd{ends[0]};
-  auto part = std::make_shared<guarded_link>(
-    home, std::move(connection), unique_fd{ends[1]}, std::move(setup));
-  return open_link{reactor_handle{home, std::move(part)}, std::move(for_caf)};
+open_link carry(reactor& home, unique_fd connection, link_setup setup) {
+  auto [ours, for_caf] = pipe_end::open();
+  auto part = std::make_shared<guarded_link>(home, std::move(connection),
+                                             std::move(ours), std::move(setup));
+  return {reactor_handle{home, std::move(part)}, std::move(for_caf)};
 }
 
-guarded_link::guarded_link(reactor& home, unique_fd network, unique_fd caf,
+guarded_link::guarded_link(reactor& home, unique_fd network, pipe_end caf,
                            link_setup setup)
   : home_(home),
     network_(std::move(network), setup.ends.mine, setup.key, setup.trust),
     caf_(std::move(caf)),
     network_watch_(home, network_.fd(), [this](uint32_t) { on_network(); }),
-    caf_watch_(home, caf_.fd(), [this](uint32_t) { on_caf(); }),
     filter_(
       setup.ends,
       [this](const std::string& host) {
@@ -49,16 +41,21 @@ void guarded_link::start() {
     return;
   if (network_.session())
     timer_ = home_.after(limit_, [this] { finish(late_encryption()); });
+  caf_.on_change([&home = home_, weak = weak_from_this()] {
+    home.post([weak] {
+      if (const auto self = weak.lock())
+        self->on_caf();
+    });
+  });
   network_.flush();
-  watch_both();
+  watch_network();
 }
 
 void guarded_link::stop() {
   on_closed_ = nullptr;
   if (!network_.is_closed() && network_.is_open()) {
-    auto is_more = true;
-    while (is_more && network_.unsent() < frame_content_max)
-      is_more = read_caf() == progress::some;
+    if (network_.unsent() < frame_content_max)
+      read_caf();
     network_.say_end();
   }
   finish({});
@@ -77,17 +74,20 @@ void guarded_link::on_network() {
     if (*done == progress::ended)
       return finish({});
   }
-  watch_both();
+  on_caf();
 }
 
 void guarded_link::on_caf() {
   const auto self = shared_from_this();
-  if (!caf_.flush())
-    return finish({});
-  if (network_.is_open() && network_.unsent() == 0
-      && read_caf() == progress::ended)
-    return finish({});
-  watch_both();
+  if (network_.is_closed())
+    return; // The call was under way.
+  for (auto got = progress::some;
+       got == progress::some && network_.is_open() && network_.unsent() == 0;) {
+    got = read_caf();
+    if (got == progress::ended)
+      return finish({});
+  }
+  watch_network();
 }
 
 result<guarded_link::progress> guarded_link::read_network() {
@@ -104,7 +104,7 @@ result<guarded_link::progress> guarded_link::read_network() {
   const auto answers = filter_.take_answers();
   if (!answers.empty() && !network_.send(answers))
     return progress::ended;
-  const auto is_written = network_.flush() && caf_.flush();
+  const auto is_written = network_.flush();
   if (!ok)
     return ok.error();
   return is_written ? *got : progress::ended;
@@ -114,44 +114,40 @@ result<guarded_link::progress> guarded_link::read_network() {
 result<void> guarded_link::pass_on(std::string_view plain) {
   auto checked = std::string{};
   auto ok = filter_.arriving(plain, checked);
-  caf_.send(dialect_.from_wire(checked));
+  caf_.write(dialect_.from_wire(checked));
   return ok;
 }
 
 guarded_link::progress guarded_link::read_caf() {
-  auto written = std::string{};
-  const auto got = caf_.receive(written);
-  if (!got || *got == progress::ended)
-    return progress::ended;
+  const auto written = caf_.take();
+  if (written.empty())
+    return caf_.is_over() ? progress::ended : progress::none;
   const auto frames = dialect_.to_wire(written);
   auto checked = std::string{};
   if (!frames || !filter_.leaving(*frames, checked) || !network_.send(checked))
     return progress::ended;
-  return network_.flush() ? *got : progress::ended;
+  return network_.flush() ? progress::some : progress::ended;
 }
 
 // -- descriptors --------------------------------------------------------------
 
 // An agent that waits for us in turn still reads: only its own CAF stops it.
-bool guarded_link::may_read_network() const {
-  return caf_.unsent() == 0
+bool guarded_link::may_read_network() {
+  return caf_.has_room(unread_max)
          && (!network_.is_open() || network_.unsent() < unread_max);
 }
 
-void guarded_link::watch_both() {
+void guarded_link::watch_network() {
   network_watch_.expect(may_read_network(), network_.unsent() > 0);
-  caf_watch_.expect(network_.is_open() && network_.unsent() == 0,
-                    caf_.unsent() > 0);
 }
 
 // The callback may destroy the link: call this last.
 void guarded_link::finish(const result<void>& how) {
   home_.cancel(std::exchange(timer_, 0));
   network_watch_.end();
-  caf_watch_.end();
   // The callback comes first: CAF may report the end of its side, but not why.
   const auto network = network_.take_fd();
-  const auto caf = caf_.take_fd();
+  const auto caf = std::exchange(caf_, {});
   if (const auto on_closed = std::exchange(on_closed_, nullptr))
     on_closed(how);
 }

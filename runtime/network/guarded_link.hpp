@@ -8,6 +8,7 @@
 #include "runtime/network/frame_filter.hpp"
 #include "runtime/network/keys.hpp"
 #include "runtime/network/link_ends.hpp"
+#include "runtime/network/link_pipe.hpp"
 #include "runtime/network/link_socket.hpp"
 #include "runtime/network/tls_session.hpp"
 #include "runtime/os/reactor.hpp"
@@ -44,27 +45,27 @@ struct link_setup {
 /// A link that runs.
 struct open_link {
   reactor_handle link; ///< Its destructor ends the link, and both sides notice.
-  unique_fd for_caf;   ///< Speaks CAF's protocol in clear text.
+  pipe_end for_caf;    ///< Speaks CAF's protocol in clear text.
 };
 
 /// Begins to carry a connection whose handshake was accepted.
 /// @param connection Non-blocking; nothing beyond the handshake has been read.
-/// @returns a failure if no descriptor is left
 /// @pre `home` outlives the link
-result<open_link> carry(reactor& home, unique_fd connection, link_setup setup);
+open_link carry(reactor& home, unique_fd connection, link_setup setup);
 
 /// Everything but the constructor runs on the reactor's thread.
 ///
 ///     network ==> session ==> filter.arriving ==> dialect.from_wire ==> CAF
 ///             <==         <== filter.leaving  <== dialect.to_wire   <==
 ///
-/// One side is read only when the other has taken everything, so a link holds no
-/// more than one message and one read for each direction. Keep-alives are answered
-/// here, if at all; whoever does not read the answers is read no more.
+/// One side is read only when the other has taken most of what there was, so a link
+/// holds little of what comes from the network; what CAF has written waits in the pipe.
+/// Keep-alives are answered here, if at all; whoever does not read the answers is read
+/// no more.
 class guarded_link : public reactor_part,
                      public std::enable_shared_from_this<guarded_link> {
 public:
-  guarded_link(reactor& home, unique_fd network, unique_fd caf,
+  guarded_link(reactor& home, unique_fd network, pipe_end caf,
                link_setup setup);
 
   void start() override;
@@ -81,15 +82,14 @@ private:
   result<progress> read_network();
   progress read_caf();
   result<void> pass_on(std::string_view plain);
-  bool may_read_network() const;
-  void watch_both();
+  bool may_read_network();
+  void watch_network();
   void finish(const result<void>& how);
 
   reactor& home_;
   link_socket network_;
-  link_socket caf_;
+  pipe_end caf_;
   socket_watch network_watch_;
-  socket_watch caf_watch_;
   frame_filter filter_;
   frame_dialect dialect_;
   core::duration limit_; ///< For the encryption.

@@ -176,11 +176,7 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
        },
      .on_closed = [this, who, number](
                     const result<void>& how) { on_closed(who, number, how); }});
-  if (link)
-    visits_[number] = {std::move(who), std::move(*link), number};
-  else
-    lines_.warn(
-      formatted("coordinator cannot serve {}: {}", who.id, link.error().text));
+  visits_[number] = {std::move(who), std::move(link), number};
 }
 
 frame_filter::lease_check
@@ -221,7 +217,7 @@ void remote_agent_links::open(visit x) {
   hand_to_caf(std::move(x.link.for_caf));
 }
 
-void remote_agent_links::hand_to_caf(unique_fd for_caf) {
+void remote_agent_links::hand_to_caf(pipe_end for_caf) {
   serve(system_, std::move(for_caf),
         caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
 }

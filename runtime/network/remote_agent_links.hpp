@@ -104,7 +104,7 @@ private:
   void open(visit x);
   void on_closed(const peer& who, link_number number, const result<void>& how);
   void report_cut(const peer& who, const failure& why);
-  void hand_to_caf(unique_fd for_caf);
+  void hand_to_caf(pipe_end for_caf);
   static void cut(line& x);
   void let_go(const std::string& agent);
   /// One agent that may have ended, and where its machine says so.

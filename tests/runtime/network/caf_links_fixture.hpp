@@ -4,12 +4,17 @@
 
 #include "actors/rendezvous_coordinator.hpp"
 #include "runtime/network/caf_links.hpp"
+#include "runtime/network/late_network.hpp"
+#include "runtime/os/reactor.hpp"
 #include "runtime/system_config.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
+#include "tests/runtime/network/pipe_reader.hpp"
 #include "tests/support/caf.hpp"
 #include "tests/support/catch.hpp"
 
 #include <caf/event_based_actor.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/io/network/multiplexer.hpp>
 
 #include <atomic>
 #include <memory>
@@ -34,6 +39,41 @@ inline socket_pair connected_sockets() {
   return {unique_fd{fds[0]}, unique_fd{fds[1]}};
 }
 
+/// Passes bytes on between two pipes until one of them ends, or `cut`.
+class joint : public std::enable_shared_from_this<joint> {
+public:
+  joint(reactor& loop, pipe_end a, pipe_end b)
+    : loop_(loop), a_(std::move(a)), b_(std::move(b)) {}
+
+  void start() {
+    for (auto* x : {&a_, &b_})
+      x->on_change([this] {
+        loop_.post([self = shared_from_this()] { self->pass_on(); });
+      });
+  }
+
+  void cut() {
+    run_and_wait(loop_, [this] { close(); });
+  }
+
+private:
+  void pass_on() {
+    b_.write(a_.take());
+    a_.write(b_.take());
+    if (a_.is_over() || b_.is_over())
+      close();
+  }
+
+  void close() {
+    a_.close();
+    b_.close();
+  }
+
+  reactor& loop_;
+  pipe_end a_;
+  pipe_end b_;
+};
+
 /// The coordinator's requests to the network, on its own thread.
 class links_inbox final : public ports::agent_links {
 public:
@@ -51,6 +91,13 @@ public:
 /// A simulated process: it has its own actor system.
 struct side {
   side() { system.await_actors_before_shutdown(false); }
+
+  /// Returns when the network's thread has done what it was to do.
+  void pass_network_thread() {
+    auto passed = inbox<bool>{};
+    network_of(system).backend().post([&] { passed.put(true); });
+    REQUIRE(passed.take());
+  }
 
   ~side() {
     for (const auto& x : kept)
@@ -109,8 +156,13 @@ struct caf_links_fixture {
     };
   }
 
-  found attach_to(unique_fd connection, core::duration limit = timeout) {
-    attach(client.system, std::move(connection), limit,
+  ~caf_links_fixture() {
+    if (between)
+      between->cut();
+  }
+
+  found attach_to(pipe_end link, core::duration limit = timeout) {
+    attach(client.system, std::move(link), limit,
            [this](result<caf::strong_actor_ptr> x) {
              answers.put(
                std::make_shared<result<caf::strong_actor_ptr>>(std::move(x)));
@@ -120,14 +172,16 @@ struct caf_links_fixture {
     return *out;
   }
 
-  /// Lets both sides speak CAF over a new connection.
+  /// Lets both sides speak CAF over a new link.
   /// @returns the client's handle of the coordinator
   caf::strong_actor_ptr connect() {
-    auto pair = connected_sockets();
-    cutter.reset(::dup(pair.server.get()));
-    serve(server.system, std::move(pair.server),
+    auto [of_server, a] = pipe_end::open();
+    auto [of_client, b] = pipe_end::open();
+    between = std::make_shared<joint>(loop, std::move(a), std::move(b));
+    between->start();
+    serve(server.system, std::move(of_server),
           caf::actor_cast<caf::strong_actor_ptr>(coordinator));
-    const auto got = attach_to(std::move(pair.client));
+    const auto got = attach_to(std::move(of_client));
     REQUIRE(*got);
     return **got;
   }
@@ -147,7 +201,8 @@ struct caf_links_fixture {
   inbox<std::string> told;
   inbox<found> answers;
   std::shared_ptr<links_inbox> links = std::make_shared<links_inbox>();
-  unique_fd cutter; ///< Shutting it down ends the connection.
+  reactor loop;
+  std::shared_ptr<joint> between; ///< Of `connect`.
   side server;
   side client;
   rendezvous_coordinator_actor coordinator;

@@ -1,5 +1,4 @@
-// CAF over connections that it did not make: two actor systems and a pair of
-// sockets between them.
+// CAF over links that it did not make: two actor systems and pipes between them.
 
 #include "tests/runtime/network/caf_links_fixture.hpp"
 
@@ -34,7 +33,7 @@ TEST_CASE_METHOD(caf_links_fixture,
   join(there);
   CHECK(told.take() == "accepted, fence 180000000000");
   CHECK(told.take() == "formed 1");
-  CHECK(::shutdown(cutter.get(), SHUT_RDWR) == 0);
+  between->cut();
   CHECK(told.take() == "down");
   CHECK(links->calls.take() == "released a");
 }
@@ -46,7 +45,7 @@ TEST_CASE_METHOD(caf_links_fixture,
   join(there);
   CHECK(told.take() == "accepted, fence 180000000000");
   CHECK(told.take() == "formed 1");
-  CHECK(::shutdown(cutter.get(), SHUT_RDWR) == 0);
+  between->cut();
   CHECK(links->calls.take() == "released a");
   there = connect();
   join(there);
@@ -93,9 +92,8 @@ TEST_CASE_METHOD(caf_links_fixture,
 TEST_CASE_METHOD(caf_links_fixture,
                  "caf_links: silence of the other side is a timeout",
                  "[runtime]") {
-  auto pair = connected_sockets();
-  const auto got
-    = attach_to(std::move(pair.client), std::chrono::milliseconds{50});
+  auto [ours, theirs] = pipe_end::open();
+  const auto got = attach_to(std::move(theirs), std::chrono::milliseconds{50});
   REQUIRE_FALSE(*got);
   CHECK(got->error().code == errc::connection_timed_out);
 }
@@ -104,9 +102,9 @@ TEST_CASE_METHOD(
   caf_links_fixture,
   "caf_links: a peer that closes before its first byte is no actorrun",
   "[runtime]") {
-  auto pair = connected_sockets();
-  pair.server.reset();
-  const auto got = attach_to(std::move(pair.client));
+  auto [ours, theirs] = pipe_end::open();
+  ours.close();
+  const auto got = attach_to(std::move(theirs));
   REQUIRE_FALSE(*got);
   CHECK(got->error().code == errc::not_actorrun);
 }
@@ -114,11 +112,9 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(caf_links_fixture,
                  "caf_links: a peer with another protocol is no actorrun",
                  "[runtime]") {
-  auto pair = connected_sockets();
-  const auto text = std::string(64, 'x');
-  REQUIRE(::send(pair.server.get(), text.data(), text.size(), 0)
-          == static_cast<ssize_t>(text.size()));
-  const auto got = attach_to(std::move(pair.client));
+  auto [ours, theirs] = pipe_end::open();
+  ours.write(std::string(64, 'x'));
+  const auto got = attach_to(std::move(theirs));
   REQUIRE_FALSE(*got);
   CHECK(got->error().code == errc::not_actorrun);
 }

@@ -62,10 +62,11 @@ struct fuzz_fixture : caf_links_fixture {
   void open() {
     close();
     begin_job_if_closed();
-    auto pair = connected_sockets();
-    serve(server.system, std::move(pair.server),
+    auto [ours, theirs] = pipe_end::open();
+    serve(server.system, std::move(theirs),
           caf::actor_cast<caf::strong_actor_ptr>(coordinator));
-    peer = std::move(pair.client);
+    peer = std::move(ours);
+    is_open = true;
     filter.emplace(ends());
     dialect.emplace();
     send(client_greeting_of_ours());
@@ -73,11 +74,10 @@ struct fuzz_fixture : caf_links_fixture {
 
   /// Returns when the coordinator's system has forgotten the link.
   void close() {
-    if (!peer)
+    if (!std::exchange(is_open, false))
       return;
-    ::shutdown(peer.get(), SHUT_WR);
-    REQUIRE(is_closed(peer.get()));
-    peer.reset();
+    peer.close();
+    server.pass_network_thread();
   }
 
   /// Of few systems: CAF keeps something for each that it has ever met.
@@ -100,23 +100,11 @@ struct fuzz_fixture : caf_links_fixture {
   }
 
   void write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      drain();
-      const auto sent
-        = ::send(peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent > 0)
-        bytes.remove_prefix(static_cast<size_t>(sent));
-      else if (errno != EAGAIN)
-        return;
-      else
-        is_ready(peer.get(), POLLIN | POLLOUT);
-    }
-  }
-
-  void drain() {
-    char buffer[4096];
-    while (::recv(peer.get(), buffer, sizeof buffer, MSG_DONTWAIT) > 0) {
-    }
+    constexpr auto unread_max = size_t{64} << 10;
+    peer.write(bytes);
+    peer.take();
+    if (!peer.has_room(unread_max))
+      server.pass_network_thread();
   }
 
   template <class Message>
@@ -212,7 +200,8 @@ struct fuzz_fixture : caf_links_fixture {
 
   std::mt19937 random{20'261'123};
   std::vector<std::string> samples;
-  unique_fd peer;
+  pipe_end peer;
+  bool is_open = false;
   std::optional<frame_filter> filter;
   std::optional<frame_dialect> dialect;
   int passed_count = 0;

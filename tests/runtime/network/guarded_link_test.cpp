@@ -81,9 +81,8 @@ struct guarded_fixture : caf_links_fixture {
                     .on_closed = [this](const result<void>& how) {
                       troubles.put(how ? "" : how.error().text);
                     }});
-    REQUIRE(x);
-    links_of_server.push_back(std::move(x->link));
-    serve(server.system, std::move(x->for_caf),
+    links_of_server.push_back(std::move(x.link));
+    serve(server.system, std::move(x.for_caf),
           caf::actor_cast<caf::strong_actor_ptr>(coordinator));
   }
 
@@ -94,9 +93,8 @@ struct guarded_fixture : caf_links_fixture {
       = carry(loop, std::move(connection),
               {.ends = {link_side::client, "a", node_name(client.system), 0},
                .key = with});
-    REQUIRE(x);
-    link_of_client = std::move(x->link);
-    return attach_to(std::move(x->for_caf), limit);
+    link_of_client = std::move(x.link);
+    return attach_to(std::move(x.for_caf), limit);
   }
 
   /// Both sides over one connection.
@@ -114,7 +112,6 @@ struct guarded_fixture : caf_links_fixture {
   }
 
   inbox<std::string> troubles;
-  reactor loop;
   std::vector<reactor_handle> links_of_server;
   reactor_handle link_of_client;
 };
@@ -245,38 +242,68 @@ TEST_CASE_METHOD(guarded_fixture,
   auto pair = connected_sockets();
   auto x = carry(loop, std::move(pair.server),
                  {.ends = {link_side::server, "a", node('s'), 7}});
-  REQUIRE(x);
   auto written = std::string{};
   for (auto i = 0; i < 500; ++i)
     written += write_frame({.source = 7,
                             .destination = 9,
                             .content = content_of("actorrun::v1::JobEnded")});
-  REQUIRE(send_whole(x->for_caf.get(), frame_dialect{}.from_wire(written)));
-  x->link.reset();
+  x.for_caf.write(frame_dialect{}.from_wire(written));
+  x.link.reset();
   CHECK(read_up_to(pair.client.get(), written.size() + 1) == written);
 }
 
 TEST_CASE_METHOD(guarded_fixture,
-                 "guarded_link: a side that reads nothing holds up the other, "
+                 "guarded_link: a CAF that takes nothing holds up the network, "
                  "and costs no memory",
                  "[runtime]") {
   auto pair = connected_sockets();
   auto x = carry(loop, std::move(pair.server),
                  {.ends = {link_side::server, "a", node('s'), 7}});
-  REQUIRE(x);
+  const auto greeting
+    = write_frame({.kind = frame_kind::client_handshake, .content = node('c')});
+  REQUIRE(send_whole(pair.client.get(), greeting));
+  const auto frame
+    = write_frame({.source = 9,
+                   .destination = 7,
+                   .content = content_of("actorrun::v1::LeaveNotice")});
+  auto sent = frame_dialect{}.from_wire(greeting).size();
+  const auto is_writable = [&] {
+    return is_ready(pair.client.get(), POLLOUT, std::chrono::milliseconds{200});
+  };
+  while (is_writable() && sent < (64U << 20U)) {
+    REQUIRE_FALSE(is_ready(pair.client.get(), POLLHUP, {}));
+    if (send_whole(pair.client.get(), frame))
+      sent += frame_dialect{}.from_wire(frame).size();
+  }
+  CHECK(sent < (8U << 20U));
+  // It goes on as soon as CAF takes.
+  auto taken = size_t{0};
+  CHECK(test_deadline::soon([&] {
+    taken += x.for_caf.take().size();
+    return taken >= sent;
+  }));
+  CHECK(taken == sent);
+}
+
+TEST_CASE_METHOD(guarded_fixture,
+                 "guarded_link: a network that takes nothing gets the rest "
+                 "later, and then the end",
+                 "[runtime]") {
+  auto pair = connected_sockets();
+  auto x = carry(loop, std::move(pair.server),
+                 {.ends = {link_side::server, "a", node('s'), 7},
+                  .on_closed = [this](const result<void>& how) {
+                    troubles.put(how ? "" : how.error().text);
+                  }});
   const auto frame
     = write_frame({.source = 7,
                    .destination = 9,
                    .content = content_of("actorrun::v1::JobEnded")});
-  const auto written = std::string{frame_dialect{}.from_wire(frame)};
-  auto sent = size_t{0};
-  const auto is_writable = [&] {
-    return is_ready(x->for_caf.get(), POLLOUT, std::chrono::milliseconds{200});
-  };
-  while (is_writable() && sent < (64U << 20U))
-    if (send_whole(x->for_caf.get(), written))
-      sent += frame.size();
-  CHECK(sent < (8U << 20U));
-  // It goes on as soon as the other side reads.
-  CHECK(read_up_to(pair.client.get(), sent).size() == sent);
+  auto written = std::string{};
+  while (written.size() < (4U << 20U))
+    written += frame;
+  x.for_caf.write(frame_dialect{}.from_wire(written));
+  x.for_caf.close();
+  CHECK(read_up_to(pair.client.get(), written.size() + 1) == written);
+  CHECK(troubles.take() == "");
 }

@@ -4,6 +4,7 @@
 #include "runtime/system_config.hpp"
 #include "tests/runtime/network/frame_writer.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
+#include "tests/runtime/network/pipe_reader.hpp"
 #include "tests/support/catch.hpp"
 
 #include <string>
@@ -59,17 +60,16 @@ struct fixture {
       {.ends = {link_side::client, an_agent().id, another, 0},
        .key = got->key,
        .on_encrypted = [this](const resumption_key& x) { keys.put(x); }});
-    REQUIRE(out);
-    return std::move(*out);
+    return out;
   }
 
   /// Whether the coordinator's CAF greets on this connection.
-  bool is_served(const open_link& x) {
+  bool is_served(open_link& x) {
     const auto got = keys.take();
     if (!got)
       return false;
     last_key = got;
-    return !read_up_to(x.for_caf.get(), 1).empty();
+    return !await_bytes(x.for_caf).empty();
   }
 
   /// Returns when timers that are due in `delay` have run.
@@ -95,10 +95,10 @@ TEST_CASE_METHOD(fixture,
                  "remote_agent_links: a new link of an agent ends the last, "
                  "and is served when that is released",
                  "[runtime]") {
-  const auto first = link();
+  auto first = link();
   CHECK(is_served(first));
-  const auto second = link();
-  CHECK(is_closed(first.for_caf.get()));
+  auto second = link();
+  CHECK(is_closed(first.for_caf));
   uut.released({an_agent().id});
   CHECK(is_served(second));
 }
@@ -107,9 +107,9 @@ TEST_CASE_METHOD(fixture,
                  "remote_agent_links: a link whose release is never reported "
                  "does not hold up the next for ever",
                  "[runtime]") {
-  const auto first = link();
+  auto first = link();
   CHECK(is_served(first));
-  const auto second = link();
+  auto second = link();
   CHECK(is_served(second));
 }
 
@@ -117,13 +117,13 @@ TEST_CASE_METHOD(fixture,
                  "remote_agent_links: a link that was served on a release "
                  "outlives the time after which it would have been",
                  "[runtime]") {
-  const auto first = link();
+  auto first = link();
   CHECK(is_served(first));
-  const auto second = link();
+  auto second = link();
   uut.released({an_agent().id});
   CHECK(is_served(second));
   pass(2 * release_limit);
-  CHECK_FALSE(is_ready(second.for_caf.get(), POLLRDHUP, 0ms));
+  CHECK_FALSE(second.for_caf.is_over());
 }
 
 TEST_CASE_METHOD(
@@ -148,14 +148,14 @@ TEST_CASE_METHOD(fixture,
                  "remote_agent_links: the id of a connected agent cannot be "
                  "claimed by another process",
                  "[runtime]") {
-  const auto first = link();
+  auto first = link();
   CHECK(is_served(first));
   last_key.reset();
   const auto second = try_to_connect();
   REQUIRE_FALSE(second);
   CHECK(second.error().code == errc::connection_failed);
   CHECK(second.error().text.find("another agent") != std::string::npos);
-  CHECK_FALSE(is_ready(first.for_caf.get(), POLLRDHUP, 0ms));
+  CHECK_FALSE(first.for_caf.is_over());
 }
 
 TEST_CASE_METHOD(fixture,
@@ -185,11 +185,10 @@ TEST_CASE_METHOD(fixture,
             {.ends = {link_side::client, an_agent().id, another, 0},
              .key = got->key,
              .on_encrypted = [this](const resumption_key& x) { keys.put(x); }});
-  REQUIRE(link);
   REQUIRE(keys.take());
   const auto greeting
     = write_frame({.kind = frame_kind::client_handshake, .content = another});
-  REQUIRE(send_whole(link->for_caf.get(), frame_dialect{}.from_wire(greeting)));
-  CHECK(read_up_to(link->for_caf.get(), 1).empty());
-  CHECK(is_closed(link->for_caf.get()));
+  link.for_caf.write(frame_dialect{}.from_wire(greeting));
+  CHECK(await_bytes(link.for_caf).empty());
+  CHECK(link.for_caf.is_over());
 }
