@@ -456,6 +456,10 @@ json encode(const std::map<agent_id, node_entry>& xs) {
 }
 
 void encode_members(const auto& x, json& out) {
+  auto& all = out.get_ref<json::object_t&>();
+  auto count = all.size();
+  members(x, [&](const char*, const auto&) { ++count; });
+  all.reserve(count); // When it grows, it copies: its names are constants.
   members(x, [&](const char* name, const auto& y) { out[name] = encode(y); });
 }
 

@@ -28,6 +28,10 @@ constexpr auto thread_name = "journal";
 /// lines, and where there are few cores, its plans go first.
 constexpr auto niceness = 5;
 
+/// A file begins with all that is known. It is at least so many times as large, or a
+/// job of thousands of nodes would write little else.
+constexpr auto size_per_summary = uint64_t{4};
+
 /// What a launch consists of, up to the moment at which all workers run.
 bool is_of_launch(const core::journal::record& x) {
   using namespace core::journal;
@@ -83,7 +87,7 @@ private:
     size_ += bytes.size();
     has_gap_ = false;
     has_complained_ = false;
-    if (size_ > size_max_)
+    if (size_ > std::max(size_max_, size_per_summary * summary_size_))
       rotate();
   }
 
@@ -130,7 +134,9 @@ private:
     if (::rename(path_.c_str(), (path_ + ".1").c_str()) != 0)
       return complain("cannot be rotated: " + core::error_text(errno));
     fd_.reset();
-    append(to_line(known_));
+    const auto summary = to_line(known_);
+    summary_size_ = summary.size();
+    append(summary);
   }
 
   void complain(const std::string& what) {
@@ -144,6 +150,8 @@ private:
   uint64_t size_max_;
   unique_fd fd_;
   uint64_t size_ = 0;
+  uint64_t summary_size_
+    = 0; ///< Of the file's first line, when it was rotated.
   core::journal::snapshot known_;
   std::string rest_;
   bool has_gap_ = false;

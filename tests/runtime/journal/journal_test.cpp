@@ -160,6 +160,27 @@ TEST_CASE_METHOD(fixture, "journal: its files stay short, and it goes on",
   CHECK(content_of(path).find("\"snapshot\"") < 100);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "journal: a large job's files are more than summaries",
+                 "[runtime]") {
+  const auto job = random_job{15, 2'000};
+  {
+    auto writer = journal_writer{path, {}, {.file_size_max = 1'000}};
+    for (const auto& x : job.records)
+      writer.write({x});
+    REQUIRE(writer.flush(30s));
+  }
+  const auto last = content_of(path + ".1");
+  const auto summary = last.find('\n');
+  CHECK(last.find("\"snapshot\"") < 100);
+  CHECK(summary > 1'000);
+  CHECK(last.size() > 4 * summary);
+  CHECK(last.size() < 5 * summary);
+  const auto read = read_snapshot(path);
+  REQUIRE(read);
+  CHECK(*read == job.snapshots.back());
+}
+
 TEST_CASE_METHOD(fixture, "journal: a moment in the past", "[runtime]") {
   const auto job = random_job{7};
   write(job.records);
