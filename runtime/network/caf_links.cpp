@@ -40,6 +40,7 @@ void forget_lost_writes(caf::actor_system& system) {
   });
 }
 
+// Goes into a message at once: then it ends on the network's thread, as it must.
 caf::io::scribe_ptr scribe_of(caf::actor_system& system, pipe_end link) {
   return caf::make_counted<link_scribe>(network_of(system).backend(),
                                         std::move(link));
@@ -54,9 +55,11 @@ uint16_t file_number(const caf::strong_actor_ptr& actor) {
 using callback = std::function<void(result<caf::strong_actor_ptr>)>;
 
 caf::behavior ask_broker(caf::event_based_actor* self, caf::actor broker,
-                         caf::io::scribe_ptr scribe, core::duration limit,
+                         const std::shared_ptr<pipe_end>& link,
+                         core::duration limit,
                          const std::shared_ptr<callback>& on_actor) {
-  ask(self, broker, limit, caf::connect_atom_v, std::move(scribe), uint16_t{1})
+  ask(self, broker, limit, caf::connect_atom_v,
+      scribe_of(self->system(), std::move(*link)), uint16_t{1})
     .then(
       [=](const caf::node_id&, const caf::strong_actor_ptr& actor,
           const std::set<std::string>&) {
@@ -85,16 +88,16 @@ std::string node_name(caf::actor_system& system) {
 void serve(caf::actor_system& system, pipe_end link,
            const caf::strong_actor_ptr& actor) {
   forget_lost_writes(system);
-  auto scribe = scribe_of(system, std::move(link));
-  tell_anonymously(broker_of(system), caf::publish_atom_v, std::move(scribe),
-                   file_number(actor), actor, std::set<std::string>{});
+  tell_anonymously(broker_of(system), caf::publish_atom_v,
+                   scribe_of(system, std::move(link)), file_number(actor),
+                   actor, std::set<std::string>{});
 }
 
 void attach(caf::actor_system& system, pipe_end link, core::duration limit,
             callback on_actor) {
   forget_lost_writes(system);
-  auto scribe = scribe_of(system, std::move(link));
-  system.spawn(ask_broker, broker_of(system), std::move(scribe), limit,
+  system.spawn(ask_broker, broker_of(system),
+               std::make_shared<pipe_end>(std::move(link)), limit,
                std::make_shared<callback>(std::move(on_actor)));
 }
 

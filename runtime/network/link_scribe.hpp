@@ -26,7 +26,8 @@ namespace actorrun::detail {
 class scribe_calls;
 
 /// A connection of a broker whose bytes come from a pipe instead of a socket. Used on
-/// the network thread of its actor system only, except for its constructor.
+/// the network thread of its actor system only, except for its constructor, until it
+/// is destroyed.
 class link_scribe final : public caf::io::scribe {
 public:
 #if ACTORRUN_CAF_1
