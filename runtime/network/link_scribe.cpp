@@ -123,7 +123,11 @@ void link_scribe::read() {
   if (!reads_)
     return;
   is_reading_ = true;
-  unread_ += link_.take();
+  auto more = link_.take();
+  if (unread_.empty())
+    unread_ = std::move(more);
+  else
+    unread_ += more;
   for (auto size = next_size(); reads_ && size > 0; size = next_size()) {
     const auto* begin
       = reinterpret_cast<const buffer::value_type*>(unread_.data() + read_to_);
