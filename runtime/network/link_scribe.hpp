@@ -57,14 +57,12 @@ public:
     reads_ = false;
   }
 
-#if ACTORRUN_CAF_017
   std::string addr() const override {
     return {};
   }
   uint16_t port() const override {
     return 0;
   }
-#endif
 
 private:
   friend class scribe_calls;
