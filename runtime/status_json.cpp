@@ -130,6 +130,8 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
           {"since_ms", x.since_ms()},
           {"lease_age_ms", known(x.has_lease_age_ms(), x.lease_age_ms())},
           {"drain_left_ms", known(x.has_drain_left_ms(), x.drain_left_ms())},
+          {"drain_asked_age_ms",
+           known(x.has_drain_asked_age_ms(), x.drain_asked_age_ms())},
           {"connected", x.connected()},
           {"node_rank", member ? json(x.node_rank()) : json(nullptr)},
           {"first_rank", member ? json(x.first_global_rank()) : json(nullptr)},

@@ -418,32 +418,70 @@ explanation of_end(const snapshot& x) {
   return out;
 }
 
+std::string who(const node& x) {
+  return clean(x.host) + " (" + clean(x.agent.value) + ")";
+}
+
+void add_waiting_drains(const snapshot& x, time_point now, lines& out) {
+  for (const auto& [agent, entry] : x.nodes)
+    if (const auto& drain = entry.now.waits_to_drain)
+      out.push_back("leaves when another node can take its place, as "
+                    + clean(drain->by) + " has asked "
+                    + duration_text(now - drain->asked)
+                    + " ago: " + who(entry.now));
+}
+
+/// ` Node n2 waits for a replacement, to leave, as alice has asked 12.0 s ago.`
+std::string sentence_of_waiting_drains(const snapshot& x, time_point now) {
+  const node* first = nullptr;
+  auto count = size_t{0};
+  for (const auto& [agent, entry] : x.nodes) {
+    const auto& drain = entry.now.waits_to_drain;
+    if (!drain)
+      continue;
+    ++count;
+    if (first == nullptr || drain->asked < first->waits_to_drain->asked)
+      first = &entry.now;
+  }
+  if (first == nullptr)
+    return {};
+  const auto& drain = *first->waits_to_drain;
+  return " Node " + clean(first->host)
+         + " waits for a replacement, to leave, as " + clean(drain.by)
+         + " has asked " + duration_text(now - drain.asked) + " ago"
+         + (count == 1   ? std::string{}
+            : count == 2 ? "; so does 1 more"
+                         : "; so do " + std::to_string(count - 1) + " more")
+         + ".";
+}
+
 void add_missing(const snapshot& x, time_point now, lines& out) {
   const auto* newest = x.newest_epoch();
   for (const auto& [agent, entry] : x.nodes) {
     const auto since = duration_text(now - entry.since.when);
-    const auto who = clean(entry.now.host) + " (" + clean(agent.value) + ")";
+    const auto name = who(entry.now);
     if (!entry.now.connected)
-      out.push_back("out of touch for " + since + ": " + who);
+      out.push_back("out of touch for " + since + ": " + name);
     else if (entry.now.leaving)
-      out.push_back("leaving: " + who);
+      out.push_back("leaving: " + name);
     else if (entry.now.drained_at)
       out.push_back("leaves in " + duration_text(*entry.now.drained_at - now)
-                    + ", as an operator has asked: " + who);
+                    + ", as an operator has asked: " + name);
     else if (entry.now.excluded)
-      out.push_back("stands by, because its host is excluded: " + who);
+      out.push_back("stands by, because its host is excluded: " + name);
     else if (x.phase == phase::starting
              && entry.now.share == share_state::starting)
-      out.push_back("starts its workers since " + since + ": " + who);
+      out.push_back("starts its workers since " + since + ": " + name);
     else if (x.phase == phase::stopping
              && entry.now.share == share_state::stopping)
-      out.push_back("stops its workers since " + since + ": " + who);
+      out.push_back("stops its workers since " + since + ": " + name);
     else if (x.phase == phase::gathering || x.phase == phase::last_call)
-      out.push_back("here: " + who);
+      out.push_back("here: " + name);
     else if (x.phase == phase::running && newest != nullptr
              && entry.now.epoch != newest->formed.epoch)
-      out.push_back("stands by for " + since + ": " + who);
+      out.push_back("stands by for " + since + ": " + name);
   }
+  add_waiting_drains(x, now, out);
   for (const auto& y : x.departures)
     out.push_back("gone for " + duration_text(now - y.at.when) + ": "
                   + clean(y.last.host) + ": " + clean(y.reason));
@@ -579,10 +617,13 @@ explanation why(const snapshot& x, time_point now) {
   if (count == 0)
     return {"The coordinator has just begun."};
   auto out = why_epoch(x, count - 1);
+  out.sentence += sentence_of_waiting_drains(x, now);
+  add_waiting_drains(x, now, out.evidence);
   if (count > 1) {
     const auto before = why_epoch(x, count - 2);
     out.sentence += " " + before.sentence;
-    out.evidence = before.evidence;
+    out.evidence.insert(out.evidence.end(), before.evidence.begin(),
+                        before.evidence.end());
     out.cause = before.cause;
     out.epoch = before.epoch;
   }

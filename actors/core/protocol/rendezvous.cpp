@@ -280,7 +280,8 @@ void rendezvous::reconcile(agent_record& record,
     agents_.change(record, [&](auto& x) {
       const auto left
         = std::clamp<duration>(*held->drain_left, duration{0}, drain_time_max);
-      x.drain = drain_order{"an operator", left, now + left};
+      x.drain = drain_order{
+        .by = "an operator", .time = left, .due = now + left, .asked = now};
     });
   if (held) {
     recovery_.see(held->plan.epoch);
@@ -684,10 +685,13 @@ result<std::string> rendezvous::drain(const drain_requested& event,
                    + (settings_.ranked ? ""
                                        : "; start another one first, or give"
                                          " --wait-for-replacement"));
-  record.drain = drain_order{event.by, event.time};
+  record.drain = drain_order{.by = event.by, .time = event.time, .asked = now};
   if (!can_go) {
     waiting_drains_.push_back(record.offering.agent);
-    return node + " leaves when another node can take its place";
+    return node
+           + " leaves when another node can take its place; to let it stay:"
+             " actorctl drain --cancel "
+           + event.node;
   }
   begin_drain(record, now, out);
   if (record.holds.value == 0)
@@ -741,6 +745,35 @@ void rendezvous::begin_waiting_drains(time_point now, effects& out) {
     begin_drain(*record, now, out);
     return true;
   });
+}
+
+void rendezvous::on(const drain_withdrawal_requested& event, time_point,
+                    effects& out) {
+  out.emplace_back(to_answer(event.by, "cancel the drain of " + event.node,
+                             withdraw_drain(event)));
+}
+
+// Workers that have had notice may have saved and ended.
+result<std::string>
+rendezvous::withdraw_drain(const drain_withdrawal_requested& event) {
+  if (auto why = why_not_now(); !why.empty())
+    return refused(std::move(why));
+  const auto found = find_node(event.node);
+  if (!found)
+    return found.error();
+  auto& record = **found;
+  const auto node = title(record);
+  if (record.leaving || record.is_draining())
+    return refused(node + " leaves already"
+                   + (record.drain ? ", as " + record.drain->by + " has asked"
+                                   : std::string{})
+                   + ": that cannot be taken back any more");
+  if (!record.waits_to_drain())
+    return refused("no drain of " + node + " waits for a replacement");
+  const auto by = record.drain->by;
+  record.drain.reset();
+  std::erase(waiting_drains_, record.offering.agent);
+  return node + " stays; " + by + " had asked that it leaves";
 }
 
 void rendezvous::on(const resize_requested& event, time_point, effects& out) {

@@ -191,6 +191,8 @@ private:
   // what operators ask
   void on(const stop_requested& event, time_point now, effects& out);
   void on(const drain_requested& event, time_point now, effects& out);
+  void on(const drain_withdrawal_requested& event, time_point now,
+          effects& out);
   void on(const resize_requested& event, time_point now, effects& out);
   void on(const restart_requested& event, time_point now, effects& out);
   void on(const exclusion_requested& event, time_point now, effects& out);
@@ -200,6 +202,8 @@ private:
                                           effects& out);
   actorrun::result<std::string> drain(const drain_requested& event,
                                       time_point now, effects& out);
+  actorrun::result<std::string>
+  withdraw_drain(const drain_withdrawal_requested& event);
   actorrun::result<std::string> exclude(const exclusion_requested& event,
                                         time_point now);
   actorrun::result<std::string> resize(const resize_requested& event);

@@ -219,6 +219,33 @@ TEST_CASE("story: who stands by, and who has yet to start", "[core]") {
   CHECK_FALSE(x.cause);
 }
 
+TEST_CASE("story: a drain that waits is told, until it begins or is taken back",
+          "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  job.note(1s, resize_requested{3, 3, "bob"});
+  CHECK(job.note(2s, drain_requested{"node-c", 60s, true, "alice"})
+        == "steered node");
+  auto x = why(job.chronicle.now(), time_point{14s});
+  CHECK(x.sentence
+        == "Epoch 1 runs with 3 workers on 3 nodes, 0 restarts of 1 spent."
+           " Node node-c waits for a replacement, to leave, as alice has asked"
+           " 12.0 s ago.");
+  CHECK(has(x, "leaves when another node can take its place, as alice has asked"
+               " 12.0 s ago: node-c (c)"));
+  job.note(15s, drain_requested{"node-b", 60s, true, "bob"});
+  CHECK(
+    sentence(job, 16s).find("as alice has asked 14.0 s ago; so does 1 more.")
+    != std::string::npos);
+  CHECK(job.chronicle.now() == job.replayed());
+  job.note(17s, drain_withdrawal_requested{"node-b", "bob"});
+  job.note(17s, drain_withdrawal_requested{"node-c", "bob"});
+  x = why(job.chronicle.now(), time_point{17s});
+  CHECK(x.sentence.find("replacement") == std::string::npos);
+  CHECK(x.evidence.empty());
+  CHECK(job.chronicle.now() == job.replayed());
+}
+
 TEST_CASE("story: a GPU's trouble is told with the failure that follows it",
           "[core]") {
   auto job = chronicle_fixture{{2, 3, 0}};
