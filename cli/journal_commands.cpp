@@ -82,6 +82,12 @@ result<journal_reading> open(const journal_subject& x) {
   return journal_reading::open(place->path);
 }
 
+failure no_record(const journal_reading& x) {
+  return {errc::bad_argument,
+          formatted("the journal holds no record{}{}",
+                    x.last_trouble().empty() ? "" : ": ", x.last_trouble())};
+}
+
 /// All of it.
 result<journal_reading> read(const std::string& path) {
   auto out = journal_reading::open(path);
@@ -90,10 +96,7 @@ result<journal_reading> read(const std::string& path) {
   while (out->next()) {
   }
   if (out->known().number == 0)
-    return failure{errc::bad_argument,
-                   formatted("the journal holds no record{}{}",
-                             out->last_trouble().empty() ? "" : ": ",
-                             out->last_trouble())};
+    return no_record(*out);
   return out;
 }
 
@@ -144,12 +147,12 @@ std::vector<journal_reading> read_predecessors(const std::string& folder,
 
 void warn_of_damage(const journal_reading& x) {
   if (x.bad_line_count() > 0)
-    std::cerr << formatted("{}: warning: {} of the journal left out, which"
-                           " cannot be read ({})\n",
-                           program,
+    std::cerr << formatted("{}: warning: {}: {}\n", program,
                            x.bad_line_count() == 1
-                             ? "1 line is"
-                             : formatted("{} lines are", x.bad_line_count()),
+                             ? "1 line of the journal is left out"
+                             : formatted("{} lines of the journal are left out,"
+                                         " the last one for this reason",
+                                         x.bad_line_count()),
                            x.last_trouble());
 }
 
@@ -219,6 +222,8 @@ int show_journal(const journal_arguments& arguments) {
       break;
     std::this_thread::sleep_for(follow_interval);
   }
+  if (journal->known().number == 0)
+    return fail(no_record(*journal), program);
   warn_of_damage(*journal);
   return 0;
 }

@@ -632,7 +632,8 @@ journal_line decode_line(const json& from) {
   };
   member("v", version);
   if (version != journal_version)
-    throw bad_line{formatted("it has version {}, this program reads version {}",
+    throw bad_line{formatted("written by another version ({}; this program"
+                             " reads version {})",
                              version, journal_version)};
   member("n", out.number);
   member("what", what);
