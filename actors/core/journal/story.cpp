@@ -285,6 +285,17 @@ void add_gpu_trouble(const epoch_entry& entry, explanation& out) {
   out.evidence.push_back("GPUs of " + clean(entry.cause->host) + ": " + text);
 }
 
+/// Whether an operator has asked for it, as the rendezvous words that.
+bool is_of_operator(const std::string& reason) {
+  const auto has
+    = [&](const char* part) { return reason.find(part) != reason.npos; };
+  return reason.starts_with("restarted by ")
+         || reason.starts_with("resized to ")
+         || (reason.starts_with("host ")
+             && (has(" is excluded by ") || has(" is included again by ")))
+         || has(" is to leave, asked for by ");
+}
+
 /// What ended an epoch if no worker has: a node, or a decision.
 void explain_reason(const snapshot& x, const epoch_entry& entry,
                     const std::string& reason, explanation& out) {
@@ -297,7 +308,9 @@ void explain_reason(const snapshot& x, const epoch_entry& entry,
     return;
   }
   out.sentence += clean(reason);
-  out.cause = {.what = culprit::kind::regrouped, .reason = clean(reason)};
+  out.cause = {.what = is_of_operator(reason) ? culprit::kind::operator_stop
+                                              : culprit::kind::regrouped,
+               .reason = clean(reason)};
 }
 
 /// `rank 5 … was killed by SIGKILL, 3.1 s before ranks 0-4 failed`
@@ -360,7 +373,9 @@ explanation of_stop(const snapshot& x, const outcome& result) {
                         ? clean(x.coordinator.host)
                             + ", where its coordinator was, got " + signal
                         : clean(result.reason);
-  auto out = explanation{"The job was stopped: " + reason + "."};
+  const auto says_it = reason.starts_with("the job was stopped by ");
+  auto out = explanation{
+    (says_it ? capital(reason) : "The job was stopped: " + reason) + "."};
   out.cause = {.what = culprit::kind::operator_stop,
                .host = clean(x.coordinator.host),
                .reason = reason};

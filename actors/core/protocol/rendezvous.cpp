@@ -601,8 +601,28 @@ std::string rendezvous::wanted_change() const {
   if (counts.draining > 0)
     return drain_of_member();
   if (can_admit())
-    return std::to_string(counts.newcomers) + " more joined";
+    return reason_of_newcomers();
   return {};
+}
+
+std::string rendezvous::reason_of_newcomers() const {
+  const auto count = agents_.counts().newcomers;
+  const auto joined
+    = count
+      - (admission_reason_.empty() ? 0 : std::min(count, admitted_count_));
+  if (admission_reason_.empty() || count == joined)
+    return std::to_string(count) + " more joined";
+  return admission_reason_
+         + (joined == 0 ? std::string{}
+                        : "; " + std::to_string(joined) + " more joined");
+}
+
+void rendezvous::admit_standbys(std::string reason, uint32_t newcomers_before) {
+  const auto count = agents_.counts().newcomers;
+  if (!is_active() || count <= newcomers_before)
+    return;
+  admission_reason_ = std::move(reason);
+  admitted_count_ = count - newcomers_before;
 }
 
 void rendezvous::send_order(std::vector<agent_id> agents, std::string reason,
@@ -804,12 +824,16 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
                    " throw it away");
   const auto before = nodes_asked(settings_);
   const auto now = range(min, max);
+  const auto old_max = settings_.agent_count_max;
   settings_.agent_count_min = min;
   settings_.agent_count_max = max;
   agents_.resize(max);
   const auto* noun = max == 1 ? " node" : " nodes";
   resize_reason_ = "resized to " + now + noun + " by " + event.by;
   const auto surplus = counts.members - std::min(counts.members, max);
+  // There was no room for those that stand by.
+  if (old_max <= counts.members)
+    admit_standbys(resize_reason_, 0);
   if (now == before)
     return "the job has " + now + noun + " already";
   return "the job has " + now + noun + " now, and not " + before + " any more"
@@ -887,10 +911,13 @@ void rendezvous::on(const inclusion_requested& event, time_point,
     out.emplace_back(to_answer(event.by, what, refused(std::move(why))));
     return;
   }
+  const auto newcomers_before = agents_.counts().newcomers;
   const auto was_excluded = exclusions_.remove(event.host);
   for (const auto& [id, record] : agents())
     if (record.excluded && record.offering.host == event.host)
       agents_.set_excluded(*agents_.find(id), false);
+  admit_standbys("host " + event.host + " is included again by " + event.by,
+                 newcomers_before);
   out.emplace_back(to_answer(
     event.by, what,
     was_excluded ? actorrun::result<std::string>{"host " + event.host
@@ -1156,6 +1183,7 @@ void rendezvous::form(time_point now, effects& out) {
     alarms_.disarm(which);
   phase_ = phase::starting;
   has_quarantined_ = false;
+  admission_reason_.clear();
   backoff_.epoch_begins(now);
   out.emplace_back(announce_epoch{std::move(plans), reason_});
 }
@@ -1188,6 +1216,8 @@ void rendezvous::supervise(time_point now, effects& out) {
 void rendezvous::admit_newcomers(time_point now, effects& out) {
   const auto& counts = agents_.counts();
   const auto is_full = counts.newcomers >= room();
+  if (counts.newcomers == 0)
+    admission_reason_.clear();
   if (!can_admit()) {
     alarms_.disarm(alarm::settle);
   } else if (is_full && now >= backoff_.due()) {

@@ -184,6 +184,8 @@ private:
   void call_off_round(std::string reason, effects& out);
   std::string reason_of_round() const;
   std::string wanted_change() const;
+  std::string reason_of_newcomers() const;
+  void admit_standbys(std::string reason, uint32_t newcomers_before);
   void send_order(std::vector<agent_id> agents, std::string reason,
                   effects& out) const;
   std::vector<agent_id> busy_members() const;
@@ -270,6 +272,10 @@ private:
   /// Why the job has other numbers of nodes than at the beginning; empty: it has
   /// not.
   std::string resize_reason_;
+  /// Why nodes that stood by may take part in the next epoch, and how many those
+  /// are; empty: there is no such reason.
+  std::string admission_reason_;
+  uint32_t admitted_count_ = 0;
   rejoin_backoff backoff_;
   safe_point_round round_; ///< In an epoch that is active.
   time_point round_began_;

@@ -138,6 +138,10 @@ TEST_CASE("story: the end of a job", "[core]") {
     const auto x = why(job.chronicle.now(), time_point{2s});
     CHECK(x.cause->what == journal::culprit::kind::operator_stop);
   }
+  SECTION("stopped by an operator") {
+    job.note(1s, stop_requested{SIGTERM, "alice", "enough"});
+    CHECK(sentence(job, 2s) == "The job was stopped by alice: enough.");
+  }
 }
 
 TEST_CASE("story: texts of workers cannot break lines or colour them",
@@ -244,6 +248,25 @@ TEST_CASE("story: a drain that waits is told, until it begins or is taken back",
   CHECK(x.sentence.find("replacement") == std::string::npos);
   CHECK(x.evidence.empty());
   CHECK(job.chronicle.now() == job.replayed());
+}
+
+TEST_CASE("story: what operators ask for is their deed", "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  SECTION("a restart") {
+    job.note(1s, restart_requested{"alice", "again"});
+  }
+  SECTION("another number of nodes") {
+    job.note(1s, resize_requested{1, 2, "alice"});
+  }
+  SECTION("an exclusion") {
+    job.note(1s, resize_requested{1, 3, "alice"});
+    job.note(1s, exclusion_requested{"node-c", "alice", "bad disk"});
+  }
+  const auto x = why_epoch(job.chronicle.now(), 0);
+  REQUIRE(x.cause);
+  CHECK(to_string(x.cause->what) == "operator");
+  CHECK(x.cause->reason.find("alice") != std::string::npos);
 }
 
 TEST_CASE("story: a GPU's trouble is told with the failure that follows it",

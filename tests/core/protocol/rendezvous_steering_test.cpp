@@ -332,6 +332,7 @@ TEST_CASE_METHOD(fixture, "steering: shrinking lets the last ranks stand by",
     at(1s, started(agent, 2));
   // Growing lets it in again.
   CHECK(at(2s, resize(1, 3)).ends_with("revoke_epoch 2: a b"));
+  CHECK(last<revoke_epoch>().reason == "resized to 1:3 nodes by alice");
 }
 
 TEST_CASE_METHOD(fixture, "steering: numbers of nodes have bounds", "[core]") {
@@ -447,6 +448,7 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
   CHECK(at(1s, late) == "accept_agent d");
   CHECK(uut.current_phase() == phase::running);
   CHECK(at(1s, include("node-b")).ends_with("revoke_epoch 2: a c"));
+  CHECK(last<revoke_epoch>().reason == "host node-b is included again by bob");
   CHECK(answer(include("node-b")) == "refused: host node-b is not excluded");
 }
 
