@@ -23,6 +23,8 @@ constexpr auto log_levels = std::array<std::string_view, 5>{
 /// In the answer to an operator.
 constexpr size_t listed_agents_max = 8;
 
+constexpr size_t gone_agents_max = 32;
+
 /// `: bad disk`
 std::string because(const std::string& reason) {
   return reason.empty() ? "" : ": " + reason;
@@ -244,6 +246,9 @@ void rendezvous::lose(const agent_id& agent, const std::string& reason,
   // no failure.
   if (!quarantine_.contains(agent))
     add_departure(*record, reason);
+  gone_.push_back({agent, record->offering.host, reason});
+  if (gone_.size() > gone_agents_max)
+    gone_.pop_front();
   agents_.remove(agent);
   leases_.drop(agent);
   out.emplace_back(forget_agent{agent, reason});
@@ -994,9 +999,7 @@ result<agent_record*> rendezvous::find_node(const std::string& name) {
       if (x.member_of == epoch() && std::to_string(x.place.node_rank) == name)
         fits.push_back(agents_.find(id));
   if (fits.empty())
-    return refused("this job has no node " + name
-                   + "; it is named by its host, its agent or its node rank,"
-                     " as in actorctl status");
+    return refused(why_unknown(name));
   if (fits.size() == 1)
     return fits.front();
   auto listed = std::string{};
@@ -1004,6 +1007,17 @@ result<agent_record*> rendezvous::find_node(const std::string& name) {
     listed += (i == 0 ? "" : ", ") + fits[i]->offering.agent.value;
   return refused("host " + name + " has several agents; name one of them: "
                  + listed + (fits.size() > listed_agents_max ? ", ..." : ""));
+}
+
+std::string rendezvous::why_unknown(const std::string& name) const {
+  const auto i = std::find_if(gone_.rbegin(), gone_.rend(), [&](const auto& x) {
+    return x.agent.value == name || x.host == name;
+  });
+  if (i != gone_.rend())
+    return "node " + name + " is not in this job any more: " + i->reason;
+  return "this job has no node " + name
+         + "; it is named by its host, its agent or its node rank, as in"
+           " actorctl status";
 }
 
 std::string rendezvous::title(const agent_record& x) const {

@@ -15,6 +15,7 @@
 #include "actors/core/protocol/safe_point_round.hpp"
 #include "messages/result.hpp"
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -211,6 +212,7 @@ private:
   actorrun::result<std::string> resize(const resize_requested& event);
   std::string why_not_now() const;
   actorrun::result<agent_record*> find_node(const std::string& name);
+  std::string why_unknown(const std::string& name) const;
   std::string title(const agent_record& x) const;
   bool can_spare(const agent_record& x) const;
   bool can_spare_host(const std::string& host) const;
@@ -269,6 +271,13 @@ private:
   quarantine quarantine_;
   exclusions exclusions_;
   std::vector<agent_id> waiting_drains_; ///< In the order of the requests.
+  /// An agent that is gone, for operators who still name it.
+  struct gone_agent {
+    agent_id agent;
+    std::string host;
+    std::string reason;
+  };
+  std::deque<gone_agent> gone_; ///< The last ones, the newest at the end.
   /// Why the job has other numbers of nodes than at the beginning; empty: it has
   /// not.
   std::string resize_reason_;

@@ -119,6 +119,19 @@ TEST_CASE_METHOD(fixture, "steering: nodes have three names", "[core]") {
            " agent or its node rank, as in actorctl status");
 }
 
+TEST_CASE_METHOD(fixture, "steering: a node that is gone is known as such",
+                 "[core]") {
+  run();
+  at(1s, leaving("b"));
+  at(1s, left("b"));
+  CHECK(answer(drain("node-b"))
+        == "refused: node node-b is not in this job any more: agent b left");
+  CHECK(answer(drain("b"))
+        == "refused: node b is not in this job any more: agent b left");
+  at(2s, join("b")); // It is back.
+  CHECK(answer(drain("node-b"), 2s).find("any more") == std::string::npos);
+}
+
 TEST_CASE("steering: a host with several agents is no name of a node",
           "[core]") {
   auto x = fixture{{1, 3, 1}};
