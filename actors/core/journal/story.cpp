@@ -623,25 +623,54 @@ explanation why_epoch(const snapshot& x, size_t index) {
   return out;
 }
 
-explanation why(const snapshot& x, time_point now) {
+namespace {
+
+/// Of the job as it is now, without what was before.
+explanation why_now(const snapshot& x, time_point now) {
   if (x.result)
     return of_end(x);
   if (!x.waiting_for.empty())
     return of_wait(x, now);
-  const auto count = x.epochs.size();
-  if (count == 0)
+  if (x.epochs.empty())
     return {"The coordinator has just begun."};
-  auto out = why_epoch(x, count - 1);
+  auto out = why_epoch(x, x.epochs.size() - 1);
   out.sentence += sentence_of_waiting_drains(x, now);
   add_waiting_drains(x, now, out.evidence);
-  if (count > 1) {
-    const auto before = why_epoch(x, count - 2);
-    out.sentence += " " + before.sentence;
-    out.evidence.insert(out.evidence.end(), before.evidence.begin(),
-                        before.evidence.end());
-    out.cause = before.cause;
-    out.epoch = before.epoch;
-  }
+  return out;
+}
+
+/// An epoch that has ended is told of on its own, unless that ended the job.
+size_t told_epoch_count(const snapshot& x) {
+  const auto count = x.epochs.size();
+  if (count == 0)
+    return 0;
+  const auto& last = x.epochs.back();
+  const auto ends_job = x.result && x.result->kind == outcome::verdict::failed;
+  const auto is_over = last.revoked_at || last.stopped_at;
+  return ends_job || !is_over ? count - 1 : count;
+}
+
+} // namespace
+
+explanation why(const snapshot& x, time_point now) {
+  auto out = why_now(x, now);
+  const auto count = x.epochs.size();
+  if (x.result || !x.waiting_for.empty() || count < 2)
+    return out;
+  auto before = why_epoch(x, count - 2);
+  out.sentence += " " + before.sentence;
+  out.evidence.insert(out.evidence.end(), before.evidence.begin(),
+                      before.evidence.end());
+  out.cause = std::move(before.cause);
+  out.epoch = before.epoch;
+  return out;
+}
+
+std::vector<explanation> why_all(const snapshot& x, time_point now) {
+  auto out = std::vector<explanation>{};
+  for (size_t i = 0; i < told_epoch_count(x); ++i)
+    out.push_back(why_epoch(x, i));
+  out.push_back(why_now(x, now));
   return out;
 }
 

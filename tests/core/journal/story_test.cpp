@@ -144,6 +144,27 @@ TEST_CASE("story: the end of a job", "[core]") {
   }
 }
 
+TEST_CASE("story: of all epochs, none is told of twice", "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  const auto told = [&](std::chrono::milliseconds now) {
+    auto out = std::vector<std::string>{};
+    for (const auto& x : journal::why_all(job.chronicle.now(), time_point{now}))
+      out.push_back(x.sentence.substr(0, 12));
+    return out;
+  };
+  using texts = std::vector<std::string>;
+  CHECK(told(1s) == texts{"Epoch 1 runs"});
+  job.note(1s, job.failed("b", 1));
+  job.stop_noted(1s);
+  for (const auto* agent : {"a", "b", "c"})
+    job.note(1s, workers_started{{agent}, {2}, {1}});
+  CHECK(told(2s) == texts{"Epoch 1 ende", "Epoch 2 runs"});
+  job.note(3s, stop_requested{SIGTERM, "alice", ""});
+  CHECK(told(4s).size() == 2);
+  CHECK(told(4s).back() == "The job was ");
+}
+
 TEST_CASE("story: texts of workers cannot break lines or colour them",
           "[core]") {
   auto job = chronicle_fixture{{2, 3, 0}};
