@@ -51,6 +51,8 @@ v1::AgentStatus to_status(const node_entry& x, const snapshot& job,
   out.set_leaving(known.leaving);
   if (known.drained_at)
     out.set_drain_left_ms(to_ms(*known.drained_at - now));
+  if (known.waits_to_drain)
+    out.set_drain_asked_age_ms(to_ms(now - known.waits_to_drain->asked));
   if (newest != nullptr && known.epoch == newest->formed.epoch) {
     out.set_epoch(known.epoch.value);
     out.set_node_rank(known.node_rank);
@@ -213,6 +215,7 @@ void forget_ages(v1::JobStatus& x) {
     agent.clear_since_ms();
     agent.clear_lease_age_ms();
     agent.clear_drain_left_ms();
+    agent.clear_drain_asked_age_ms();
     if (!agent.has_vitals())
       continue;
     agent.mutable_vitals()->clear_age_ms();

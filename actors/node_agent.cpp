@@ -46,6 +46,29 @@ ports::device_monitor::listener forward_devices(node_agent_actor::pointer to) {
 }
 
 /// What is missing where an agent answers in the coordinator's place.
+constexpr auto no_coordinator = "this agent has no link to the coordinator";
+
+uint64_t to_ms(duration x) {
+  using std::chrono::milliseconds;
+  const auto ms = std::chrono::duration_cast<milliseconds>(x).count();
+  return static_cast<uint64_t>(std::max<int64_t>(ms, 0));
+}
+
+/// Since when the only agent of a status has no coordinator, and what follows.
+void add_search(v1::JobStatus& out,
+                const std::optional<membership::search>& search,
+                time_point now) {
+  out.set_waiting_for(no_coordinator);
+  if (!search)
+    return;
+  out.set_waiting_for("no link to a coordinator; this agent ends without one");
+  const auto age = to_ms(now - search->since);
+  out.set_phase_age_ms(age);
+  out.set_waiting_age_ms(age);
+  out.set_waiting_left_ms(to_ms(search->until - now));
+  out.mutable_agents(0)->set_since_ms(age);
+}
+
 std::string only_own_node(const std::string& host) {
   return formatted(
     "this is an agent of the job: it knows the workers of {} only; "
@@ -723,15 +746,15 @@ v1::JobStatus node_agent_state::own_status() const {
   out.set_job_id(config_.supervisor.job.job.value);
   out.set_phase(to_string(membership_.current_link()));
   *out.mutable_settings() = to_wire(config_.settings);
-  out.set_waiting_for("this agent has no link to the coordinator");
   auto& agent = *out.add_agents();
+  add_search(out, membership_.current_search(), self_->clock().now());
   agent.set_agent_id(id());
   agent.set_host(membership_.offering().host);
   agent.set_address(membership_.offering().address);
   agent.set_role(membership_.offering().role);
   agent.set_slot_count(membership_.offering().slot_count);
   agent.set_state("away");
-  agent.set_reason(out.waiting_for());
+  agent.set_reason(no_coordinator);
   agent.set_share(to_wire(membership_.share()));
   agent.mutable_pids()->Assign(pids_.begin(), pids_.end());
   auto devices = devices_status();

@@ -733,13 +733,10 @@ rendezvous_coordinator_state::explanations(const v1::Explain& what) const {
   auto& all = *out.mutable_explanations();
   all.set_is_healthy(journal::is_healthy(known));
   all.set_state(journal::state_of(known));
-  auto now = journal::why(known, self_->clock().now());
-  auto told = std::vector<journal::explanation>{};
-  if (what.all())
-    for (size_t i = 0; i < known.epochs.size(); ++i)
-      told.push_back(journal::why_epoch(known, i));
-  told.push_back(std::move(now));
-  fill(all, told);
+  const auto now = self_->clock().now();
+  fill(all, what.all()
+              ? journal::why_all(known, now)
+              : std::vector<journal::explanation>{journal::why(known, now)});
   return out;
 }
 

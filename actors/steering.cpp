@@ -30,6 +30,7 @@ duration time_of(const v1::DrainNode& x) {
 bool is_steering(const v1::OperatorRequest& x) {
   switch (x.what_case()) {
     case v1::OperatorRequest::kDrain:
+    case v1::OperatorRequest::kCancelDrain:
     case v1::OperatorRequest::kResize:
     case v1::OperatorRequest::kRestart:
     case v1::OperatorRequest::kStop:
@@ -56,6 +57,8 @@ rendezvous_event steering_event(const v1::OperatorRequest& x,
     case v1::OperatorRequest::kDrain:
       return drain_requested{name(x.drain().node()), time_of(x.drain()),
                              x.drain().wait_for_replacement(), by};
+    case v1::OperatorRequest::kCancelDrain:
+      return drain_withdrawal_requested{name(x.cancel_drain().node()), by};
     case v1::OperatorRequest::kResize:
       return resize_requested{x.resize().agent_count_min(),
                               x.resize().agent_count_max(), by};

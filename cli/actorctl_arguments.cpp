@@ -177,6 +177,13 @@ result<steer_arguments> drain_from(const control_settings& settings,
   if (!node)
     return node.error();
   auto request = v1::OperatorRequest{};
+  if (settings.cancels) {
+    if (settings.deadline || settings.waits_for_replacement)
+      return bad_argument("--cancel lets the node stay, so --deadline and"
+                          " --wait-for-replacement make no sense with it");
+    request.mutable_cancel_drain()->set_node(*node);
+    return steer_from(settings, std::move(request), world);
+  }
   auto& drain = *request.mutable_drain();
   drain.set_node(*node);
   if (settings.deadline) // 0 stands for the default.

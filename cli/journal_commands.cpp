@@ -82,6 +82,12 @@ result<journal_reading> open(const journal_subject& x) {
   return journal_reading::open(place->path);
 }
 
+failure no_record(const journal_reading& x) {
+  return {errc::bad_argument,
+          formatted("the journal holds no record{}{}",
+                    x.last_trouble().empty() ? "" : ": ", x.last_trouble())};
+}
+
 /// All of it.
 result<journal_reading> read(const std::string& path) {
   auto out = journal_reading::open(path);
@@ -90,10 +96,7 @@ result<journal_reading> read(const std::string& path) {
   while (out->next()) {
   }
   if (out->known().number == 0)
-    return failure{errc::bad_argument,
-                   formatted("the journal holds no record{}{}",
-                             out->last_trouble().empty() ? "" : ": ",
-                             out->last_trouble())};
+    return no_record(*out);
   return out;
 }
 
@@ -144,12 +147,12 @@ std::vector<journal_reading> read_predecessors(const std::string& folder,
 
 void warn_of_damage(const journal_reading& x) {
   if (x.bad_line_count() > 0)
-    std::cerr << formatted("{}: warning: {} of the journal left out, which"
-                           " cannot be read ({})\n",
-                           program,
+    std::cerr << formatted("{}: warning: {}: {}\n", program,
                            x.bad_line_count() == 1
-                             ? "1 line is"
-                             : formatted("{} lines are", x.bad_line_count()),
+                             ? "1 line of the journal is left out"
+                             : formatted("{} lines of the journal are left out,"
+                                         " the last one for this reason",
+                                         x.bad_line_count()),
                            x.last_trouble());
 }
 
@@ -162,9 +165,8 @@ void print(const explanation& x, const std::string& state, bool json) {
   std::cout << (json ? to_json(x, state) : to_text(x));
 }
 
-/// That of a job whose coordinator has ended without an outcome.
-explanation of_lost_coordinator(const snapshot& x) {
-  auto out = why(x, x.latest.when);
+/// What was said of a job whose coordinator has ended without an outcome.
+explanation of_lost_coordinator(explanation out, const snapshot& x) {
   out.sentence = formatted(
     "The coordinator (pid {} on {}) has ended without an outcome;"
     " its journal ends at {}. Until then: {}",
@@ -173,9 +175,8 @@ explanation of_lost_coordinator(const snapshot& x) {
   return out;
 }
 
-/// That of a job whose coordinator may run, and cannot be asked here.
-explanation of_unseen_coordinator(const snapshot& x) {
-  auto out = why(x, x.latest.when);
+/// What was said of a job whose coordinator may run, and cannot be asked here.
+explanation of_unseen_coordinator(explanation out, const snapshot& x) {
   out.sentence = formatted(
     "At {}, when this journal ends, and its coordinator was on {}, which is not"
     " this host: {}",
@@ -219,17 +220,13 @@ int show_journal(const journal_arguments& arguments) {
       break;
     std::this_thread::sleep_for(follow_interval);
   }
+  if (journal->known().number == 0)
+    return fail(no_record(*journal), program);
   warn_of_damage(*journal);
   return 0;
 }
 
 namespace {
-
-void explain_epochs(const snapshot& known, size_t count,
-                    const std::string& state, bool json) {
-  for (size_t i = 0; i < count; ++i)
-    print(why_epoch(known, i), state, json);
-}
 
 /// As the coordinator itself tells it: its journal may be behind, on a full disk for
 /// example.
@@ -261,27 +258,22 @@ int explain_remote_job(const why_arguments& arguments) {
   return print(*told, arguments.json);
 }
 
-/// An epoch that has ended is told of on its own, unless that ended the job.
-size_t told_epochs(const snapshot& x) {
-  const auto count = x.epochs.size();
-  if (count == 0)
-    return 0;
-  const auto& last = x.epochs.back();
-  const auto ends_job
-    = x.result && x.result->kind == core::outcome::verdict::failed;
-  const auto is_over = last.revoked_at || last.stopped_at;
-  return ends_job || !is_over ? count - 1 : count;
+/// The explanation of the job, with those of its epochs in front if `all`.
+std::vector<explanation> explanations(const snapshot& x, fate how, bool all) {
+  const auto now = now_of(x);
+  auto out = all ? why_all(x, now) : std::vector<explanation>{why(x, now)};
+  if (how == fate::lost)
+    out.back() = of_lost_coordinator(std::move(out.back()), x);
+  else if (how == fate::unknown)
+    out.back() = of_unseen_coordinator(std::move(out.back()), x);
+  return out;
 }
 
 int explain_read_job(const snapshot& known, bool all, bool json) {
   const auto how = fate_of(known);
   const auto state = how == fate::lost ? "lost" : state_of(known);
-  if (all)
-    explain_epochs(known, told_epochs(known), state, json);
-  print(how == fate::lost      ? of_lost_coordinator(known)
-        : how == fate::unknown ? of_unseen_coordinator(known)
-                               : why(known, now_of(known)),
-        state, json);
+  for (const auto& x : explanations(known, how, all))
+    print(x, state, json);
   const auto is_good
     = (how == fate::ended || how == fate::runs) && is_healthy(known);
   return is_good ? 0 : unhealthy;
@@ -303,9 +295,8 @@ int explain_job(const why_arguments& arguments) {
     std::cout << formatted("job {}:\n", core::printable(place->job.value));
   if (arguments.all)
     for (const auto& x : read_predecessors(arguments.what.folder, *place)) {
-      explain_epochs(x.known(), x.known().epochs.size(), "lost",
-                     arguments.json);
-      print(of_lost_coordinator(x.known()), "lost", arguments.json);
+      for (const auto& y : explanations(x.known(), fate::lost, true))
+        print(y, "lost", arguments.json);
       warn_of_damage(x);
     }
   const auto is_file = arguments.what.name.find('/') != std::string::npos;

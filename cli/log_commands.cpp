@@ -136,6 +136,8 @@ public:
   int run() {
     for (;;) {
       const auto done = read();
+      if (done && is_stopped == 0)
+        say_if_nothing();
       if (done || is_stopped != 0)
         return 0;
       if (!has_begun_ || !arguments_.what.follow)
@@ -177,7 +179,20 @@ private:
       say("the job is back; lines that were written meanwhile are left out");
     has_begun_ = is_reading_ = true;
     say(x.trouble());
+    has_shown_ |= !x.trouble().empty() || !x.lines().empty();
     return write_out(to_text(x, for_terminal_));
+  }
+
+  void say_if_nothing() const {
+    const auto& what = arguments_.what;
+    const auto is_chosen = !what.ranks.empty() || !arguments_.node.empty()
+                           || !what.grep.empty() || arguments_.since
+                           || what.outputs != core::std_streams::all
+                           || what.tail == 0U;
+    if (!has_shown_)
+      say(is_chosen
+            ? "the workers have written no line that the options ask for"
+            : "the workers have written no line");
   }
 
   int fail_to_read(const failure& why) const {
@@ -215,6 +230,7 @@ private:
   bool is_found_ = false;   ///< The last time.
   bool has_begun_ = false;  ///< The job has answered once.
   bool is_reading_ = false; ///< It answers now.
+  bool has_shown_ = false;  ///< A line, or why there is none.
   clock::time_point due_{}; ///< Of the search.
 };
 

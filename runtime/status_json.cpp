@@ -130,6 +130,8 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
           {"since_ms", x.since_ms()},
           {"lease_age_ms", known(x.has_lease_age_ms(), x.lease_age_ms())},
           {"drain_left_ms", known(x.has_drain_left_ms(), x.drain_left_ms())},
+          {"drain_asked_age_ms",
+           known(x.has_drain_asked_age_ms(), x.drain_asked_age_ms())},
           {"connected", x.connected()},
           {"node_rank", member ? json(x.node_rank()) : json(nullptr)},
           {"first_rank", member ? json(x.first_global_rank()) : json(nullptr)},
@@ -180,8 +182,9 @@ json excluded_hosts_of(const v1::JobStatus& job) {
 } // namespace
 
 json to_json(const v1::JobStatus& job) {
-  // An agent that answers in the coordinator's place knows no times.
+  // An agent that answers in the coordinator's place knows since when it does.
   const auto is_whole = job.wall_ms() != 0;
+  const auto has_ages = is_whole || job.has_waiting_left_ms();
   auto agents = json::array();
   for (const auto& x : job.agents())
     agents.push_back(to_json(job, x));
@@ -207,9 +210,9 @@ json to_json(const v1::JobStatus& job) {
           {"sequence", known(is_whole, job.sequence())},
           {"wall_ms", known(is_whole, job.wall_ms())},
           {"age_ms", known(is_whole, job.age_ms())},
-          {"phase_age_ms", known(is_whole, job.phase_age_ms())},
+          {"phase_age_ms", known(has_ages, job.phase_age_ms())},
           {"waiting_age_ms",
-           known(is_whole && !job.waiting_for().empty(), job.waiting_age_ms())},
+           known(has_ages && !job.waiting_for().empty(), job.waiting_age_ms())},
           {"waiting_left_ms",
            known(job.has_waiting_left_ms(), job.waiting_left_ms())},
           {"departed_nodes", departed_nodes_of(job)},

@@ -95,7 +95,8 @@ command_guide drain_guide() {
     " NODE is the node's host, its agent or its node rank, as actorctl status"
     " shows them. Refused if too few nodes would be left.",
     {"actorctl drain NODE [--deadline=TIME] [--wait-for-replacement] "
-     "[OPTIONS]"},
+     "[OPTIONS]",
+     "actorctl drain NODE --cancel [OPTIONS]"},
     for_show(drain_rules(unused)),
   };
 }

@@ -177,7 +177,10 @@ option_rules drain_rules(control_settings& out) {
     {"--wait-for-replacement", 0, "", group,
      "if too few nodes are left without this one, let it stay until another one"
      " can take its place",
-     switch_on(out.waits_for_replacement)}};
+     switch_on(out.waits_for_replacement)},
+    {"--cancel", 0, "", group,
+     "let a node stay that waits for a replacement, to leave",
+     switch_on(out.cancels)}};
   append(rules, steer_rules(out));
   return rules;
 }

@@ -41,6 +41,7 @@ struct control_settings {
   std::string node;
   std::optional<std::chrono::milliseconds> deadline;
   bool waits_for_replacement = false;
+  bool cancels = false;
   std::vector<uint32_t> ranks;                    ///< Empty: all.
   std::optional<std::chrono::milliseconds> since; ///< Before now.
   std::optional<uint32_t> tail;

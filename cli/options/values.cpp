@@ -48,7 +48,7 @@ result<uint16_t> parse_port(std::string_view text) {
 
 std::string bound_text(milliseconds x) {
   using days = std::chrono::duration<int64_t, std::ratio<86'400>>;
-  if (x % days{1} != milliseconds{0})
+  if (x == milliseconds{0} || x % days{1} != milliseconds{0})
     return formatted("{}ms", x.count());
   const auto count = std::chrono::duration_cast<days>(x).count();
   return formatted("{} {}", count, count == 1 ? "day" : "days");
@@ -153,8 +153,11 @@ result<milliseconds> parse_span(std::string_view text, milliseconds min,
                                 milliseconds max) {
   auto digits = trimmed(text);
   auto factor = 1'000.0;
-  const std::pair<std::string_view, double> units[]
-    = {{"ms", 1.0}, {"s", 1'000.0}, {"m", 60'000.0}};
+  const std::pair<std::string_view, double> units[] = {{"ms", 1.0},
+                                                       {"s", 1'000.0},
+                                                       {"m", 60'000.0},
+                                                       {"h", 3'600'000.0},
+                                                       {"d", 86'400'000.0}};
   for (const auto& [unit, in_ms] : units) {
     if (!digits.ends_with(unit))
       continue;
@@ -164,8 +167,9 @@ result<milliseconds> parse_span(std::string_view text, milliseconds min,
   }
   const auto x = number<double>(digits, std::chars_format::fixed);
   if (!x || !std::isfinite(*x))
-    return bad_argument(in_quotes(text)
-                        + " is not a time; 30, 0.5, 300ms, 30s and 5m are");
+    return bad_argument(
+      in_quotes(text)
+      + " is not a time; 30, 0.5, 300ms, 30s, 5m, 2h and 1d are");
   const auto ms = *x * factor;
   if (ms < static_cast<double>(min.count())
       || ms > static_cast<double>(max.count()))

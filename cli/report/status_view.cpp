@@ -70,6 +70,14 @@ std::string nodes_text(const v1::Settings& x) {
   return min == max ? std::to_string(min) : formatted("{}:{}", min, max);
 }
 
+/// `drain waits for a replacement, asked by alice, 12.0 s ago`
+std::string reason_text(const v1::AgentStatus& x) {
+  auto text = core::printable(x.reason());
+  if (!text.empty() && x.has_drain_asked_age_ms())
+    text += formatted(", {} ago", span_of(x.drain_asked_age_ms()));
+  return text;
+}
+
 std::string pids_text(const v1::AgentStatus& x) {
   auto text = std::string{};
   for (auto pid : x.pids())
@@ -156,7 +164,7 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
                                           : "-"});
     append(cells, {ranks_text(job, x), x.agent_id()});
     append(cells, is_wide ? node_vitals_cells(x) : row{pids_text(x)});
-    append(cells, has_reasons ? row{core::printable(x.reason())} : row{});
+    append(cells, has_reasons ? row{reason_text(x)} : row{});
   }
   std::sort(rows.begin() + 1, rows.end(), [](const row& a, const row& b) {
     const auto key = [](const row& x) {

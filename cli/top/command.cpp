@@ -273,10 +273,10 @@ int print_once(const top_arguments& arguments) {
   }
   if (found.empty()) {
     std::cerr << formatted(
-      "{}: error: there is no {}{}\n  try: actorctl status,"
-      " which lists jobs\n",
-      program, name_of(arguments),
-      arguments.job.empty() ? "" : " on this host");
+      "{}: error: no job{} of this user runs on this host\n  try: actorctl"
+      " status, which lists jobs\n",
+      program,
+      arguments.job.empty() ? "" : formatted(" \"{}\"", arguments.job));
     return static_cast<int>(exit_code::rendezvous_failed);
   }
   for (const auto& x : found)

@@ -103,6 +103,11 @@ void add_node(std::vector<line>& out, const row& x, time_point now) {
   if (node.has_drain_left_ms())
     add(out, "drain", formatted("leaves in {}", ms_text(node.drain_left_ms())),
         style::warning);
+  if (node.has_drain_asked_age_ms())
+    add(out, "drain",
+        formatted("waits for a replacement, asked {} ago",
+                  span_text(age_now(node.drain_asked_age_ms(), *x.job, now))),
+        style::warning);
   if (vitals.has_load_1_percent())
     add(out, "load",
         formatted("{}.{:02} (1 min), {} CPUs", vitals.load_1_percent() / 100,

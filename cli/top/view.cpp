@@ -204,6 +204,10 @@ std::string note_of(const row& x, time_point now) {
       "timer {} {} ago", x.vitals->timer_scope(),
       span_or_dash(sampled_ago(x.vitals->timer_age_ms(), x, now)));
   }
+  if (!x.node->reason().empty() && x.node->has_drain_asked_age_ms())
+    return formatted(
+      "{}, {} ago", x.node->reason(),
+      span_text(age_now(x.node->drain_asked_age_ms(), *x.job, now)));
   if (!x.node->reason().empty())
     return x.node->reason();
   for (const auto& gpu : x.node->gpus())

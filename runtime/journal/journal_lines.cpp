@@ -95,6 +95,12 @@ void members(X& x, auto f) {
   f("unkillable_count", x.unkillable_count);
 }
 
+template <is_a<waiting_drain> X>
+void members(X& x, auto f) {
+  f("by", x.by);
+  f("asked_ns", x.asked);
+}
+
 template <is_a<node> X>
 void members(X& x, auto f) {
   f("agent", x.agent);
@@ -112,6 +118,7 @@ void members(X& x, auto f) {
   f("pids", x.pids);
   f("drained_at_ns", x.drained_at);
   f("excluded", x.excluded);
+  f("waits_to_drain", x.waits_to_drain);
 }
 
 template <is_a<excluded_host> X>
@@ -629,7 +636,8 @@ journal_line decode_line(const json& from) {
   };
   member("v", version);
   if (version != journal_version)
-    throw bad_line{formatted("it has version {}, this program reads version {}",
+    throw bad_line{formatted("written by another version ({}; this program"
+                             " reads version {})",
                              version, journal_version)};
   member("n", out.number);
   member("what", what);

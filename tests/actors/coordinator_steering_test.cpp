@@ -50,6 +50,32 @@ TEST_CASE_METHOD(steering_fixture, "coordinator: a drained agent gets notice",
 }
 
 TEST_CASE_METHOD(steering_fixture,
+                 "coordinator: a drain that waits is shown, and can be taken "
+                 "back",
+                 "[actor]") {
+  run_two_leased();
+  auto request = v1::OperatorRequest{};
+  request.mutable_resize()->set_agent_count_min(2);
+  request.mutable_resize()->set_agent_count_max(2);
+  ask(request);
+  request = drain("node-2");
+  request.mutable_drain()->set_wait_for_replacement(true);
+  CHECK(ask(request).has_done());
+  const auto waits = status().agents(1);
+  CHECK(waits.state() == "running");
+  CHECK(waits.reason().find("drain waits for a replacement, asked by") == 0);
+  CHECK(waits.has_drain_asked_age_ms());
+  auto cancel = v1::OperatorRequest{};
+  cancel.mutable_cancel_drain()->set_node("node-2");
+  CHECK(ask(cancel).done().text().starts_with("node node-2 stays"));
+  const auto stays = status().agents(1);
+  CHECK(stays.reason().empty());
+  CHECK_FALSE(stays.has_drain_asked_age_ms());
+  CHECK(ask(cancel).has_refusal());
+  CHECK(b.told().empty());
+}
+
+TEST_CASE_METHOD(steering_fixture,
                  "coordinator: before a change that can wait, all workers come "
                  "to one step",
                  "[actor]") {

@@ -264,12 +264,18 @@ TEST_CASE_METHOD(
   CHECK(seen.job_id() == "job-1");
   CHECK(seen.phase() == "seeking");
   CHECK(seen.epoch() == 0);
-  CHECK(seen.waiting_for() == "this agent has no link to the coordinator");
+  CHECK(seen.waiting_for()
+        == "no link to a coordinator; this agent ends without one");
   CHECK(seen.coordinator_pid() == 0);
   run_workers();
   end(coordinator.handle);
+  advance(200ms);
   seen = status();
   CHECK(seen.phase() == "seeking");
+  CHECK(seen.phase_age_ms() == 200);
+  CHECK(seen.waiting_age_ms() == 200);
+  CHECK(seen.waiting_left_ms() == 59'800);
+  CHECK(seen.agents(0).since_ms() == 200);
   CHECK(seen.epoch() == 1);
   CHECK(seen.restart_count() == 1);
   CHECK(seen.world_size() == 4);

@@ -323,6 +323,17 @@ TEST_CASE("actorctl: drain names a node, and how long it has", "[cli]") {
   CHECK(has(refused_control({"drain", "a", "--deadline=soon"}), "--deadline"));
 }
 
+TEST_CASE("actorctl: a drain that waits is taken back", "[cli]") {
+  const auto x = control<steer_arguments>({"drain", "n2", "--cancel"});
+  CHECK(x.request.cancel_drain().node() == "n2");
+  CHECK_FALSE(x.request.has_drain());
+  CHECK(has(refused_control({"drain", "n2", "--cancel", "--deadline=1"}),
+            "--cancel"));
+  CHECK(
+    has(refused_control({"drain", "n2", "--cancel", "--wait-for-replacement"}),
+        "--cancel"));
+}
+
 TEST_CASE("actorctl: resize takes a range as --nnodes does", "[cli]") {
   const auto x = control<steer_arguments>({"resize", "2:8"});
   CHECK(x.request.resize().agent_count_min() == 2);

@@ -90,28 +90,14 @@ TEST_CASE("operations page: every option exists", "[cli]") {
   auto known = names_of(all_rules(), true);
   known.merge(names_of(all_rules(), false));
   // Options of other programs.
-  known.insert({"--deadline",
-                "--job",
-                "--node",
-                "--reason",
-                "--wait-for-replacement",
-                "--follow",
-                "--grep",
-                "--previous",
-                "--rank",
-                "--since",
-                "--stderr",
-                "--stdout",
-                "--tail",
-                "--force",
-                "--install",
-                "--json",
-                "--name",
-                "--once",
-                "--output",
-                "--prefix",
-                "--scope",
-                "--user"});
+  known.insert({"--cancel",  "--deadline", "--job",
+                "--node",    "--reason",   "--wait-for-replacement",
+                "--follow",  "--grep",     "--previous",
+                "--rank",    "--since",    "--stderr",
+                "--stdout",  "--tail",     "--force",
+                "--install", "--json",     "--name",
+                "--once",    "--output",   "--prefix",
+                "--scope",   "--user"});
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; cut short.
   for (const auto* name :

@@ -353,6 +353,7 @@ inline void fill(v1::AgentStatus& x) {
   x.set_since_ms(10);
   x.set_lease_age_ms(30);
   x.set_drain_left_ms(2'000);
+  x.set_drain_asked_age_ms(12'000);
 }
 
 inline void fill(v1::JobStatus& x) {

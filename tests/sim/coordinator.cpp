@@ -260,6 +260,7 @@ void coordinator::check_journal(
           || i->second.now.leaving != record.leaving
           || i->second.now.excluded != record.excluded
           || i->second.now.drained_at.has_value() != record.is_draining()
+          || i->second.now.waits_to_drain.has_value() != record.waits_to_drain()
           || i->second.now.first_rank != record.place.first_global_rank)
         return "node " + agent.value;
     }

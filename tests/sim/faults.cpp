@@ -458,6 +458,12 @@ void operator_drains(cluster& all) {
   const auto time = all.roll().between(core::duration{0}, 600ms);
   operator_asks(all, core::drain_requested{all.roll().pick(names), time,
                                            all.roll().percent(30), "alice"});
+  if (all.roll().percent(20)) {
+    const auto name = all.roll().pick(names);
+    all.later(time / 2, [&all, name] {
+      operator_asks(all, core::drain_withdrawal_requested{name, "bob"});
+    });
+  }
   if (all.roll().percent(40))
     return;
   all.later(time / 2, [&all, epoch = x->newest()] {

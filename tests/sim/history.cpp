@@ -161,6 +161,9 @@ struct event_writer {
   string operator()(const core::workers_stopped& x) const {
     return "workers_stopped " + x.agent.value + in(x.epoch) + text_of(x.others);
   }
+  string operator()(const core::drain_withdrawal_requested& x) const {
+    return "drain_withdrawal_requested " + x.node;
+  }
   string operator()(const core::drain_requested& x) const {
     return "drain_requested " + x.node + (x.waits ? " (waits)" : "");
   }

@@ -521,6 +521,7 @@ bool is_of_operator(const core::rendezvous_event& event) {
   const auto* stop = std::get_if<core::stop_requested>(&event);
   return (stop != nullptr && !stop->by.empty())
          || std::holds_alternative<core::drain_requested>(event)
+         || std::holds_alternative<core::drain_withdrawal_requested>(event)
          || std::holds_alternative<core::resize_requested>(event)
          || std::holds_alternative<core::restart_requested>(event)
          || std::holds_alternative<core::exclusion_requested>(event)

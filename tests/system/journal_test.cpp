@@ -214,9 +214,16 @@ TEST_CASE_METHOD(journal_scene, "journal: none is written where none is wanted",
 TEST_CASE_METHOD(journal_scene, "journal: of another version, it says so",
                  "[journal]") {
   const auto path = write("new.jsonl", "{\"v\": 2, \"n\": 1}\n");
-  const auto text = ask({"why", path}, 2);
-  CHECK(contains(text, "it has version 2, this program reads version 1"));
-  CHECK(contains(ask({"why", write("none.jsonl", "")}, 2), "no record"));
+  for (const auto* command : {"why", "journal", "replay"}) {
+    INFO(command);
+    CHECK(contains(ask({command, path}, 2),
+                   "written by another version (2; this program reads version"
+                   " 1)"));
+    CHECK(contains(ask({command, write("none.jsonl", "")}, 2), "no record"));
+    CHECK(contains(ask({command, write("no.jsonl", "what\n")}, 2), "not JSON"));
+    CHECK(
+      contains(ask({command, folder() + "/missing.jsonl"}, 2), "cannot read"));
+  }
 }
 
 TEST_CASE_METHOD(

@@ -101,6 +101,21 @@ TEST_CASE_METHOD(steering_scene, "steering: a job that needs a node keeps it",
   CHECK(code == 1);
   CHECK(count_of(said, "refused: without agent") == 1);
   CHECK(count_of(said, "the job needs, which is 2") == 1);
+  const auto waits = [&] {
+    return count_of(control({"status"}), "drain waits for a replacement");
+  };
+  CHECK(
+    count_of(control({"drain", "1", "--wait-for-replacement"}), "--cancel 1")
+    == 1);
+  CHECK(code == 0);
+  CHECK(waits() == 1);
+  CHECK(count_of(control({"why"}), "waits for a replacement, to leave") == 1);
+  CHECK(count_of(control({"top", "--once"}), "drain waits") == 1);
+  CHECK(count_of(control({"drain", "1", "--cancel"}), "stays") == 1);
+  CHECK(code == 0);
+  CHECK(waits() == 0);
+  control({"drain", "1", "--cancel"});
+  CHECK(code == 1);
   control({"stop"});
   CHECK(code == 0);
 }

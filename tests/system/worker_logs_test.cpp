@@ -66,6 +66,10 @@ TEST_CASE_METHOD(log_scene, "actorctl logs: by rank, output and expression",
           .find("there is no epoch before this one")
         != std::string::npos);
   CHECK(code == 0);
+  CHECK(read({ACTORCTL_PROGRAM, "logs", "--grep=none of these"}, &code)
+        == "actorctl: note: the workers have written no line that the options"
+           " ask for\n");
+  CHECK(code == 0);
   read({ACTORCTL_PROGRAM, "logs", "no-such-job"}, &code);
   CHECK(code == 3);
   read({ACTORCTL_PROGRAM, "logs", "--grep=("}, &code);

@@ -281,6 +281,8 @@ void chronicle::note_node(const agent_record& record, step& at) {
                    .excluded = record.excluded};
   if (record.drain)
     seen.drained_at = record.drain->due;
+  if (record.waits_to_drain())
+    seen.waits_to_drain = waiting_drain{record.drain->by, record.drain->asked};
   const auto i = pids_.find(offer.agent);
   if (record.holds.value != 0 && i != pids_.end())
     seen.pids = i->second;

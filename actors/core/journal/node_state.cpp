@@ -75,9 +75,12 @@ std::string reason_of(const node_entry& x, const snapshot& job) {
   for (const auto& y : job.excluded)
     if (x.now.excluded && y.host == x.now.host)
       return clean(to_string(y));
-  if (is_member(x.now, job))
-    return reason_of_share(x.now, job);
-  return {};
+  auto reason
+    = is_member(x.now, job) ? reason_of_share(x.now, job) : std::string{};
+  if (reason.empty() && x.now.waits_to_drain)
+    return clean("drain waits for a replacement, asked by "
+                 + x.now.waits_to_drain->by);
+  return reason;
 }
 
 const worker_failure* last_failure_of(const snapshot& job) {

@@ -27,6 +27,14 @@ struct moment {
   friend bool operator==(const moment&, const moment&) = default;
 };
 
+/// An operator lets a node leave when another one can take its place.
+struct waiting_drain {
+  std::string by;
+  time_point asked{};
+
+  friend bool operator==(const waiting_drain&, const waiting_drain&) = default;
+};
+
 /// A node as its coordinator sees it.
 struct node {
   agent_id agent;
@@ -45,6 +53,7 @@ struct node {
   /// An operator lets it leave: when, at the latest.
   std::optional<time_point> drained_at{};
   bool excluded = false; ///< Its host is.
+  std::optional<waiting_drain> waits_to_drain{};
 
   friend bool operator==(const node&, const node&) = default;
 };

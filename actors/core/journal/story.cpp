@@ -285,6 +285,17 @@ void add_gpu_trouble(const epoch_entry& entry, explanation& out) {
   out.evidence.push_back("GPUs of " + clean(entry.cause->host) + ": " + text);
 }
 
+/// Whether an operator has asked for it, as the rendezvous words that.
+bool is_of_operator(const std::string& reason) {
+  const auto has
+    = [&](const char* part) { return reason.find(part) != reason.npos; };
+  return reason.starts_with("restarted by ")
+         || reason.starts_with("resized to ")
+         || (reason.starts_with("host ")
+             && (has(" is excluded by ") || has(" is included again by ")))
+         || has(" is to leave, asked for by ");
+}
+
 /// What ended an epoch if no worker has: a node, or a decision.
 void explain_reason(const snapshot& x, const epoch_entry& entry,
                     const std::string& reason, explanation& out) {
@@ -297,7 +308,9 @@ void explain_reason(const snapshot& x, const epoch_entry& entry,
     return;
   }
   out.sentence += clean(reason);
-  out.cause = {.what = culprit::kind::regrouped, .reason = clean(reason)};
+  out.cause = {.what = is_of_operator(reason) ? culprit::kind::operator_stop
+                                              : culprit::kind::regrouped,
+               .reason = clean(reason)};
 }
 
 /// `rank 5 … was killed by SIGKILL, 3.1 s before ranks 0-4 failed`
@@ -360,7 +373,9 @@ explanation of_stop(const snapshot& x, const outcome& result) {
                         ? clean(x.coordinator.host)
                             + ", where its coordinator was, got " + signal
                         : clean(result.reason);
-  auto out = explanation{"The job was stopped: " + reason + "."};
+  const auto says_it = reason.starts_with("the job was stopped by ");
+  auto out = explanation{
+    (says_it ? capital(reason) : "The job was stopped: " + reason) + "."};
   out.cause = {.what = culprit::kind::operator_stop,
                .host = clean(x.coordinator.host),
                .reason = reason};
@@ -418,32 +433,70 @@ explanation of_end(const snapshot& x) {
   return out;
 }
 
+std::string who(const node& x) {
+  return clean(x.host) + " (" + clean(x.agent.value) + ")";
+}
+
+void add_waiting_drains(const snapshot& x, time_point now, lines& out) {
+  for (const auto& [agent, entry] : x.nodes)
+    if (const auto& drain = entry.now.waits_to_drain)
+      out.push_back("leaves when another node can take its place, as "
+                    + clean(drain->by) + " has asked "
+                    + duration_text(now - drain->asked)
+                    + " ago: " + who(entry.now));
+}
+
+/// ` Node n2 waits for a replacement, to leave, as alice has asked 12.0 s ago.`
+std::string sentence_of_waiting_drains(const snapshot& x, time_point now) {
+  const node* first = nullptr;
+  auto count = size_t{0};
+  for (const auto& [agent, entry] : x.nodes) {
+    const auto& drain = entry.now.waits_to_drain;
+    if (!drain)
+      continue;
+    ++count;
+    if (first == nullptr || drain->asked < first->waits_to_drain->asked)
+      first = &entry.now;
+  }
+  if (first == nullptr)
+    return {};
+  const auto& drain = *first->waits_to_drain;
+  return " Node " + clean(first->host)
+         + " waits for a replacement, to leave, as " + clean(drain.by)
+         + " has asked " + duration_text(now - drain.asked) + " ago"
+         + (count == 1   ? std::string{}
+            : count == 2 ? "; so does 1 more"
+                         : "; so do " + std::to_string(count - 1) + " more")
+         + ".";
+}
+
 void add_missing(const snapshot& x, time_point now, lines& out) {
   const auto* newest = x.newest_epoch();
   for (const auto& [agent, entry] : x.nodes) {
     const auto since = duration_text(now - entry.since.when);
-    const auto who = clean(entry.now.host) + " (" + clean(agent.value) + ")";
+    const auto name = who(entry.now);
     if (!entry.now.connected)
-      out.push_back("out of touch for " + since + ": " + who);
+      out.push_back("out of touch for " + since + ": " + name);
     else if (entry.now.leaving)
-      out.push_back("leaving: " + who);
+      out.push_back("leaving: " + name);
     else if (entry.now.drained_at)
       out.push_back("leaves in " + duration_text(*entry.now.drained_at - now)
-                    + ", as an operator has asked: " + who);
+                    + ", as an operator has asked: " + name);
     else if (entry.now.excluded)
-      out.push_back("stands by, because its host is excluded: " + who);
+      out.push_back("stands by, because its host is excluded: " + name);
     else if (x.phase == phase::starting
              && entry.now.share == share_state::starting)
-      out.push_back("starts its workers since " + since + ": " + who);
+      out.push_back("starts its workers since " + since + ": " + name);
     else if (x.phase == phase::stopping
              && entry.now.share == share_state::stopping)
-      out.push_back("stops its workers since " + since + ": " + who);
+      out.push_back("stops its workers since " + since + ": " + name);
     else if (x.phase == phase::gathering || x.phase == phase::last_call)
-      out.push_back("here: " + who);
+      out.push_back("here: " + name);
     else if (x.phase == phase::running && newest != nullptr
              && entry.now.epoch != newest->formed.epoch)
-      out.push_back("stands by for " + since + ": " + who);
+      out.push_back("stands by for " + since + ": " + name);
   }
+  add_waiting_drains(x, now, out);
   for (const auto& y : x.departures)
     out.push_back("gone for " + duration_text(now - y.at.when) + ": "
                   + clean(y.last.host) + ": " + clean(y.reason));
@@ -570,22 +623,54 @@ explanation why_epoch(const snapshot& x, size_t index) {
   return out;
 }
 
-explanation why(const snapshot& x, time_point now) {
+namespace {
+
+/// Of the job as it is now, without what was before.
+explanation why_now(const snapshot& x, time_point now) {
   if (x.result)
     return of_end(x);
   if (!x.waiting_for.empty())
     return of_wait(x, now);
+  if (x.epochs.empty())
+    return {"The coordinator has just begun."};
+  auto out = why_epoch(x, x.epochs.size() - 1);
+  out.sentence += sentence_of_waiting_drains(x, now);
+  add_waiting_drains(x, now, out.evidence);
+  return out;
+}
+
+/// An epoch that has ended is told of on its own, unless that ended the job.
+size_t told_epoch_count(const snapshot& x) {
   const auto count = x.epochs.size();
   if (count == 0)
-    return {"The coordinator has just begun."};
-  auto out = why_epoch(x, count - 1);
-  if (count > 1) {
-    const auto before = why_epoch(x, count - 2);
-    out.sentence += " " + before.sentence;
-    out.evidence = before.evidence;
-    out.cause = before.cause;
-    out.epoch = before.epoch;
-  }
+    return 0;
+  const auto& last = x.epochs.back();
+  const auto ends_job = x.result && x.result->kind == outcome::verdict::failed;
+  const auto is_over = last.revoked_at || last.stopped_at;
+  return ends_job || !is_over ? count - 1 : count;
+}
+
+} // namespace
+
+explanation why(const snapshot& x, time_point now) {
+  auto out = why_now(x, now);
+  const auto count = x.epochs.size();
+  if (x.result || !x.waiting_for.empty() || count < 2)
+    return out;
+  auto before = why_epoch(x, count - 2);
+  out.sentence += " " + before.sentence;
+  out.evidence.insert(out.evidence.end(), before.evidence.begin(),
+                      before.evidence.end());
+  out.cause = std::move(before.cause);
+  out.epoch = before.epoch;
+  return out;
+}
+
+std::vector<explanation> why_all(const snapshot& x, time_point now) {
+  auto out = std::vector<explanation>{};
+  for (size_t i = 0; i < told_epoch_count(x); ++i)
+    out.push_back(why_epoch(x, i));
+  out.push_back(why_now(x, now));
   return out;
 }
 

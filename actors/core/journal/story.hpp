@@ -48,6 +48,11 @@ struct explanation {
 ///            it was last heard of.
 explanation why(const snapshot& x, time_point now);
 
+/// Of each epoch, the first in front, and at the end of the job. None is told of
+/// twice.
+/// @param now as above
+std::vector<explanation> why_all(const snapshot& x, time_point now);
+
 /// Of one epoch: how it came about, and what ended it.
 /// @pre `index < x.epochs.size()`
 explanation why_epoch(const snapshot& x, size_t index);

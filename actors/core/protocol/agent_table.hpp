@@ -20,6 +20,7 @@ struct drain_order {
   /// When it leaves at the latest; none: it waits for a replacement.
   std::optional<time_point> due{};
   bool at_safe_point = false; ///< All workers come to one before.
+  time_point asked{};
 };
 
 /// What the coordinator knows of an agent.
@@ -42,6 +43,9 @@ struct agent_record {
 
   /// Its workers have been given notice.
   bool is_draining() const { return drain && drain->due; }
+
+  /// It is to leave when another one can take its place.
+  bool waits_to_drain() const { return drain && !drain->due; }
 
   /// No other agent may have its node rank meanwhile.
   bool has_rank() const { return !shadowed && !excluded; }

@@ -99,6 +99,12 @@ void membership::on(const coordinator_disconnected&, time_point now,
   }
 }
 
+std::optional<membership::search> membership::current_search() const {
+  const auto until = alarms_.due(alarm::seek);
+  return until ? std::optional{search{*until - limits_.seek, *until}}
+               : std::nullopt;
+}
+
 void membership::seek(time_point now, effects& out) {
   if (link_ == link::joined)
     arm(alarm::seek, now + limits_.seek, out);

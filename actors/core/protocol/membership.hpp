@@ -64,6 +64,14 @@ public:
                                       time_point now);
 
   link current_link() const { return link_; }
+
+  /// Since when it has no coordinator, and when it gives up; none: it has one, or
+  /// has given up.
+  struct search {
+    time_point since{};
+    time_point until{};
+  };
+  std::optional<search> current_search() const;
   share_state share() const { return share_.state(); }
 
   /// Whether a coordinator has accepted it, at least once.

@@ -23,6 +23,8 @@ constexpr auto log_levels = std::array<std::string_view, 5>{
 /// In the answer to an operator.
 constexpr size_t listed_agents_max = 8;
 
+constexpr size_t gone_agents_max = 32;
+
 /// `: bad disk`
 std::string because(const std::string& reason) {
   return reason.empty() ? "" : ": " + reason;
@@ -244,6 +246,9 @@ void rendezvous::lose(const agent_id& agent, const std::string& reason,
   // no failure.
   if (!quarantine_.contains(agent))
     add_departure(*record, reason);
+  gone_.push_back({agent, record->offering.host, reason});
+  if (gone_.size() > gone_agents_max)
+    gone_.pop_front();
   agents_.remove(agent);
   leases_.drop(agent);
   out.emplace_back(forget_agent{agent, reason});
@@ -280,7 +285,8 @@ void rendezvous::reconcile(agent_record& record,
     agents_.change(record, [&](auto& x) {
       const auto left
         = std::clamp<duration>(*held->drain_left, duration{0}, drain_time_max);
-      x.drain = drain_order{"an operator", left, now + left};
+      x.drain = drain_order{
+        .by = "an operator", .time = left, .due = now + left, .asked = now};
     });
   if (held) {
     recovery_.see(held->plan.epoch);
@@ -600,8 +606,28 @@ std::string rendezvous::wanted_change() const {
   if (counts.draining > 0)
     return drain_of_member();
   if (can_admit())
-    return std::to_string(counts.newcomers) + " more joined";
+    return reason_of_newcomers();
   return {};
+}
+
+std::string rendezvous::reason_of_newcomers() const {
+  const auto count = agents_.counts().newcomers;
+  const auto joined
+    = count
+      - (admission_reason_.empty() ? 0 : std::min(count, admitted_count_));
+  if (admission_reason_.empty() || count == joined)
+    return std::to_string(count) + " more joined";
+  return admission_reason_
+         + (joined == 0 ? std::string{}
+                        : "; " + std::to_string(joined) + " more joined");
+}
+
+void rendezvous::admit_standbys(std::string reason, uint32_t newcomers_before) {
+  const auto count = agents_.counts().newcomers;
+  if (!is_active() || count <= newcomers_before)
+    return;
+  admission_reason_ = std::move(reason);
+  admitted_count_ = count - newcomers_before;
 }
 
 void rendezvous::send_order(std::vector<agent_id> agents, std::string reason,
@@ -684,10 +710,13 @@ result<std::string> rendezvous::drain(const drain_requested& event,
                    + (settings_.ranked ? ""
                                        : "; start another one first, or give"
                                          " --wait-for-replacement"));
-  record.drain = drain_order{event.by, event.time};
+  record.drain = drain_order{.by = event.by, .time = event.time, .asked = now};
   if (!can_go) {
     waiting_drains_.push_back(record.offering.agent);
-    return node + " leaves when another node can take its place";
+    return node
+           + " leaves when another node can take its place; to let it stay:"
+             " actorctl drain --cancel "
+           + event.node;
   }
   begin_drain(record, now, out);
   if (record.holds.value == 0)
@@ -743,6 +772,35 @@ void rendezvous::begin_waiting_drains(time_point now, effects& out) {
   });
 }
 
+void rendezvous::on(const drain_withdrawal_requested& event, time_point,
+                    effects& out) {
+  out.emplace_back(to_answer(event.by, "cancel the drain of " + event.node,
+                             withdraw_drain(event)));
+}
+
+// Workers that have had notice may have saved and ended.
+result<std::string>
+rendezvous::withdraw_drain(const drain_withdrawal_requested& event) {
+  if (auto why = why_not_now(); !why.empty())
+    return refused(std::move(why));
+  const auto found = find_node(event.node);
+  if (!found)
+    return found.error();
+  auto& record = **found;
+  const auto node = title(record);
+  if (record.leaving || record.is_draining())
+    return refused(node + " leaves already"
+                   + (record.drain ? ", as " + record.drain->by + " has asked"
+                                   : std::string{})
+                   + ": that cannot be taken back any more");
+  if (!record.waits_to_drain())
+    return refused("no drain of " + node + " waits for a replacement");
+  const auto by = record.drain->by;
+  record.drain.reset();
+  std::erase(waiting_drains_, record.offering.agent);
+  return node + " stays; " + by + " had asked that it leaves";
+}
+
 void rendezvous::on(const resize_requested& event, time_point, effects& out) {
   out.emplace_back(to_answer(
     event.by, "resize " + range(event.agent_count_min, event.agent_count_max),
@@ -771,12 +829,16 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
                    " throw it away");
   const auto before = nodes_asked(settings_);
   const auto now = range(min, max);
+  const auto old_max = settings_.agent_count_max;
   settings_.agent_count_min = min;
   settings_.agent_count_max = max;
   agents_.resize(max);
   const auto* noun = max == 1 ? " node" : " nodes";
   resize_reason_ = "resized to " + now + noun + " by " + event.by;
   const auto surplus = counts.members - std::min(counts.members, max);
+  // There was no room for those that stand by.
+  if (old_max <= counts.members)
+    admit_standbys(resize_reason_, 0);
   if (now == before)
     return "the job has " + now + noun + " already";
   return "the job has " + now + noun + " now, and not " + before + " any more"
@@ -854,10 +916,13 @@ void rendezvous::on(const inclusion_requested& event, time_point,
     out.emplace_back(to_answer(event.by, what, refused(std::move(why))));
     return;
   }
+  const auto newcomers_before = agents_.counts().newcomers;
   const auto was_excluded = exclusions_.remove(event.host);
   for (const auto& [id, record] : agents())
     if (record.excluded && record.offering.host == event.host)
       agents_.set_excluded(*agents_.find(id), false);
+  admit_standbys("host " + event.host + " is included again by " + event.by,
+                 newcomers_before);
   out.emplace_back(to_answer(
     event.by, what,
     was_excluded ? actorrun::result<std::string>{"host " + event.host
@@ -934,9 +999,7 @@ result<agent_record*> rendezvous::find_node(const std::string& name) {
       if (x.member_of == epoch() && std::to_string(x.place.node_rank) == name)
         fits.push_back(agents_.find(id));
   if (fits.empty())
-    return refused("this job has no node " + name
-                   + "; it is named by its host, its agent or its node rank,"
-                     " as in actorctl status");
+    return refused(why_unknown(name));
   if (fits.size() == 1)
     return fits.front();
   auto listed = std::string{};
@@ -944,6 +1007,17 @@ result<agent_record*> rendezvous::find_node(const std::string& name) {
     listed += (i == 0 ? "" : ", ") + fits[i]->offering.agent.value;
   return refused("host " + name + " has several agents; name one of them: "
                  + listed + (fits.size() > listed_agents_max ? ", ..." : ""));
+}
+
+std::string rendezvous::why_unknown(const std::string& name) const {
+  const auto i = std::find_if(gone_.rbegin(), gone_.rend(), [&](const auto& x) {
+    return x.agent.value == name || x.host == name;
+  });
+  if (i != gone_.rend())
+    return "node " + name + " is not in this job any more: " + i->reason;
+  return "this job has no node " + name
+         + "; it is named by its host, its agent or its node rank, as in"
+           " actorctl status";
 }
 
 std::string rendezvous::title(const agent_record& x) const {
@@ -1123,6 +1197,7 @@ void rendezvous::form(time_point now, effects& out) {
     alarms_.disarm(which);
   phase_ = phase::starting;
   has_quarantined_ = false;
+  admission_reason_.clear();
   backoff_.epoch_begins(now);
   out.emplace_back(announce_epoch{std::move(plans), reason_});
 }
@@ -1155,6 +1230,8 @@ void rendezvous::supervise(time_point now, effects& out) {
 void rendezvous::admit_newcomers(time_point now, effects& out) {
   const auto& counts = agents_.counts();
   const auto is_full = counts.newcomers >= room();
+  if (counts.newcomers == 0)
+    admission_reason_.clear();
   if (!can_admit()) {
     alarms_.disarm(alarm::settle);
   } else if (is_full && now >= backoff_.due()) {

@@ -15,6 +15,7 @@
 #include "actors/core/protocol/safe_point_round.hpp"
 #include "messages/result.hpp"
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -184,6 +185,8 @@ private:
   void call_off_round(std::string reason, effects& out);
   std::string reason_of_round() const;
   std::string wanted_change() const;
+  std::string reason_of_newcomers() const;
+  void admit_standbys(std::string reason, uint32_t newcomers_before);
   void send_order(std::vector<agent_id> agents, std::string reason,
                   effects& out) const;
   std::vector<agent_id> busy_members() const;
@@ -191,6 +194,8 @@ private:
   // what operators ask
   void on(const stop_requested& event, time_point now, effects& out);
   void on(const drain_requested& event, time_point now, effects& out);
+  void on(const drain_withdrawal_requested& event, time_point now,
+          effects& out);
   void on(const resize_requested& event, time_point now, effects& out);
   void on(const restart_requested& event, time_point now, effects& out);
   void on(const exclusion_requested& event, time_point now, effects& out);
@@ -200,11 +205,14 @@ private:
                                           effects& out);
   actorrun::result<std::string> drain(const drain_requested& event,
                                       time_point now, effects& out);
+  actorrun::result<std::string>
+  withdraw_drain(const drain_withdrawal_requested& event);
   actorrun::result<std::string> exclude(const exclusion_requested& event,
                                         time_point now);
   actorrun::result<std::string> resize(const resize_requested& event);
   std::string why_not_now() const;
   actorrun::result<agent_record*> find_node(const std::string& name);
+  std::string why_unknown(const std::string& name) const;
   std::string title(const agent_record& x) const;
   bool can_spare(const agent_record& x) const;
   bool can_spare_host(const std::string& host) const;
@@ -263,9 +271,20 @@ private:
   quarantine quarantine_;
   exclusions exclusions_;
   std::vector<agent_id> waiting_drains_; ///< In the order of the requests.
+  /// An agent that is gone, for operators who still name it.
+  struct gone_agent {
+    agent_id agent;
+    std::string host;
+    std::string reason;
+  };
+  std::deque<gone_agent> gone_; ///< The last ones, the newest at the end.
   /// Why the job has other numbers of nodes than at the beginning; empty: it has
   /// not.
   std::string resize_reason_;
+  /// Why nodes that stood by may take part in the next epoch, and how many those
+  /// are; empty: there is no such reason.
+  std::string admission_reason_;
+  uint32_t admitted_count_ = 0;
   rejoin_backoff backoff_;
   safe_point_round round_; ///< In an epoch that is active.
   time_point round_began_;

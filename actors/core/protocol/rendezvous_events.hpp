@@ -116,6 +116,12 @@ struct drain_requested {
   std::string by{};
 };
 
+/// A drain that waits for a replacement is not wanted any more.
+struct drain_withdrawal_requested {
+  std::string node; ///< As in `drain_requested`.
+  std::string by{};
+};
+
 struct resize_requested {
   uint32_t agent_count_min = 0;
   uint32_t agent_count_max = 0;
@@ -147,12 +153,14 @@ struct log_level_requested {
   std::string by{};
 };
 
-using rendezvous_event = std::variant<
-  coordinator_started, agent_joined, leases_renewed, agent_disconnected,
-  agent_lost, agent_leaving, agent_left, workers_started, worker_failed,
-  workers_succeeded, workers_stopped, safe_point_reported, stop_requested,
-  drain_requested, resize_requested, restart_requested, exclusion_requested,
-  inclusion_requested, log_level_requested, timer_fired>;
+using rendezvous_event
+  = std::variant<coordinator_started, agent_joined, leases_renewed,
+                 agent_disconnected, agent_lost, agent_leaving, agent_left,
+                 workers_started, worker_failed, workers_succeeded,
+                 workers_stopped, safe_point_reported, stop_requested,
+                 drain_requested, drain_withdrawal_requested, resize_requested,
+                 restart_requested, exclusion_requested, inclusion_requested,
+                 log_level_requested, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 

@@ -303,7 +303,9 @@
     const v = agent.vitals || {};
     set_text(by_id('details-title'), `Node ${or_dash(agent.node_rank)}: ${agent.host}`);
     const facts = [
-      ['State', agent.state + (agent.reason ? `: ${agent.reason}` : '')],
+      ['State', agent.state + (agent.reason ? `: ${agent.reason}` : '')
+        + (agent.reason && known(agent.drain_asked_age_ms)
+          ? `, ${span_text(agent.drain_asked_age_ms)} ago` : '')],
       ['Address', or_dash(agent.address)], ['Agent', agent.agent], ['Role', or_dash(agent.role)],
       ['Workers', `${agent.workers.length} of ${agent.slots}`],
       ['Load', v.load ? v.load.map(x => x.toFixed(2)).join(' ') : '-'], ['CPUs', or_dash(v.cpus)],

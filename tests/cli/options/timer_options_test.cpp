@@ -57,12 +57,13 @@ TEST_CASE("timers: a watchdog is 10 ms to a day", "[cli]") {
   CHECK(of("500ms") == 500ms);
   CHECK(of("10ms") == 10ms);
   CHECK(of("1440m") == 24h);
+  CHECK(of("1d") == 24h);
   CHECK(accepted({"a"}, {{"PET_WATCHDOG", "2m"}}).agent.timers.watchdog
         == 2min);
   for (const auto& text : words{"9ms", "0", "0s", "86401", "1441m"})
     CHECK(refused({"--watchdog=" + text, "a"})
           == "--watchdog: \"" + text + "\" is not between 10ms and 1 day");
-  for (const auto& text : words{"", "soon", "1h", "1e3", "nan", "inf"})
+  for (const auto& text : words{"", "soon", "1w", "1e3", "nan", "inf"})
     CHECK(has(refused({"--watchdog=" + text, "a"}), "is not a time"));
 }
 

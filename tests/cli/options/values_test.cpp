@@ -76,6 +76,9 @@ TEST_CASE("values: a span is seconds or has a unit", "[cli]") {
     {" 2 s ", 2s},
     {"+2", 2s},
     {"10080m", timeout_max},
+    {"1.5h", 90min},
+    {"2d", 48h},
+    {"7d", timeout_max},
   };
   for (const auto& [text, expected] : good) {
     INFO(text);
@@ -83,11 +86,13 @@ TEST_CASE("values: a span is seconds or has a unit", "[cli]") {
     REQUIRE(x);
     CHECK(*x == expected);
   }
-  for (const auto* text : {"", "s", "0", "-1", "0.0001", "604801", "1h", "1e3",
-                           "inf", "nan", "1 2", "10081m", "+-1"}) {
+  for (const auto* text : {"", "s", "0", "-1", "0.0001", "604801", "1w", "1e3",
+                           "inf", "nan", "1 2", "10081m", "8d", "1hd", "+-1"}) {
     INFO(text);
     CHECK_FALSE(parse_span(text));
   }
+  CHECK(parse_span("8d", 0ms).error().text
+        == "\"8d\" is not between 0ms and 7 days");
 }
 
 TEST_CASE("values: an endpoint has no protocol", "[cli]") {

@@ -148,6 +148,15 @@ TEST_CASE("status: a degraded job says which node is why", "[cli]") {
   CHECK_FALSE(has(to_text({healthy}), "REASON"));
 }
 
+TEST_CASE("status: a drain that waits says since when", "[cli]") {
+  auto job = degraded_job();
+  auto& agent = *job.mutable_agents(1);
+  agent.set_reason("drain waits for a replacement, asked by alice");
+  agent.set_drain_asked_age_ms(12'000);
+  CHECK(has(to_text({job}, false),
+            "drain waits for a replacement, asked by alice, 12.0 s ago\n"));
+}
+
 TEST_CASE("status: a job that waits says since when, and how long", "[cli]") {
   auto job = v1::JobStatus{};
   job.set_phase("gathering");
@@ -230,6 +239,7 @@ v1::JobStatus extreme_job(bool is_known) {
   agent.set_share(v1::SHARE_RUNNING);
   agent.set_lease_age_ms(1);
   agent.set_drain_left_ms(1);
+  agent.set_drain_asked_age_ms(1);
   agent.set_gpu_trouble("x");
   auto& node = *agent.mutable_vitals();
   node.set_load_1_percent(1);

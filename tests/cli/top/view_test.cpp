@@ -76,6 +76,18 @@ NODE        STATE         CPU     MEMORY   SILENT    SINCE      PID  THREADS  NO
 )");
 }
 
+TEST_CASE_METHOD(top_fixture, "top view: a drain that waits is noted",
+                 "[cli]") {
+  auto job = two_nodes();
+  auto& node = *job.mutable_agents(1);
+  node.set_reason("drain waits for a replacement, asked by alice");
+  node.set_drain_asked_age_ms(12'000);
+  show(job);
+  CHECK(frame(*this, 150, 14)
+          .find("drain waits for a replacement, asked by alice, 12s ago")
+        != std::string::npos);
+}
+
 TEST_CASE_METHOD(top_fixture, "top view: 20x5", "[cli]") {
   show(two_nodes());
   press("j");

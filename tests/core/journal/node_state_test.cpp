@@ -108,6 +108,16 @@ TEST_CASE_METHOD(fixture, "node_state: what comes before its workers",
   CHECK(reason() == "SIGKILL has not ended 2 workers");
 }
 
+TEST_CASE_METHOD(fixture, "node_state: a node that waits to leave works on",
+                 "[core]") {
+  x.now.waits_to_drain = journal::waiting_drain{"al\nice", time_point{}};
+  CHECK(state() == "running");
+  CHECK(reason().find("drain waits for a replacement, asked by al") == 0);
+  CHECK(reason().find('\n') == std::string::npos);
+  x.now.excluded = true; // What comes before its workers comes before that.
+  CHECK(state() == "excluded");
+}
+
 TEST_CASE_METHOD(fixture, "node_state: why its workers end", "[core]") {
   x.now.share = share_state::stopping;
   auto& epoch = job.epochs.back();

@@ -138,6 +138,31 @@ TEST_CASE("story: the end of a job", "[core]") {
     const auto x = why(job.chronicle.now(), time_point{2s});
     CHECK(x.cause->what == journal::culprit::kind::operator_stop);
   }
+  SECTION("stopped by an operator") {
+    job.note(1s, stop_requested{SIGTERM, "alice", "enough"});
+    CHECK(sentence(job, 2s) == "The job was stopped by alice: enough.");
+  }
+}
+
+TEST_CASE("story: of all epochs, none is told of twice", "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  const auto told = [&](std::chrono::milliseconds now) {
+    auto out = std::vector<std::string>{};
+    for (const auto& x : journal::why_all(job.chronicle.now(), time_point{now}))
+      out.push_back(x.sentence.substr(0, 12));
+    return out;
+  };
+  using texts = std::vector<std::string>;
+  CHECK(told(1s) == texts{"Epoch 1 runs"});
+  job.note(1s, job.failed("b", 1));
+  job.stop_noted(1s);
+  for (const auto* agent : {"a", "b", "c"})
+    job.note(1s, workers_started{{agent}, {2}, {1}});
+  CHECK(told(2s) == texts{"Epoch 1 ende", "Epoch 2 runs"});
+  job.note(3s, stop_requested{SIGTERM, "alice", ""});
+  CHECK(told(4s).size() == 2);
+  CHECK(told(4s).back() == "The job was ");
 }
 
 TEST_CASE("story: texts of workers cannot break lines or colour them",
@@ -217,6 +242,52 @@ TEST_CASE("story: who stands by, and who has yet to start", "[core]") {
   const auto x = why(job.chronicle.now(), time_point{5s});
   CHECK(has(x, "stands by for 3.0 s: node-c (c)"));
   CHECK_FALSE(x.cause);
+}
+
+TEST_CASE("story: a drain that waits is told, until it begins or is taken back",
+          "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  job.note(1s, resize_requested{3, 3, "bob"});
+  CHECK(job.note(2s, drain_requested{"node-c", 60s, true, "alice"})
+        == "steered node");
+  auto x = why(job.chronicle.now(), time_point{14s});
+  CHECK(x.sentence
+        == "Epoch 1 runs with 3 workers on 3 nodes, 0 restarts of 1 spent."
+           " Node node-c waits for a replacement, to leave, as alice has asked"
+           " 12.0 s ago.");
+  CHECK(has(x, "leaves when another node can take its place, as alice has asked"
+               " 12.0 s ago: node-c (c)"));
+  job.note(15s, drain_requested{"node-b", 60s, true, "bob"});
+  CHECK(
+    sentence(job, 16s).find("as alice has asked 14.0 s ago; so does 1 more.")
+    != std::string::npos);
+  CHECK(job.chronicle.now() == job.replayed());
+  job.note(17s, drain_withdrawal_requested{"node-b", "bob"});
+  job.note(17s, drain_withdrawal_requested{"node-c", "bob"});
+  x = why(job.chronicle.now(), time_point{17s});
+  CHECK(x.sentence.find("replacement") == std::string::npos);
+  CHECK(x.evidence.empty());
+  CHECK(job.chronicle.now() == job.replayed());
+}
+
+TEST_CASE("story: what operators ask for is their deed", "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  SECTION("a restart") {
+    job.note(1s, restart_requested{"alice", "again"});
+  }
+  SECTION("another number of nodes") {
+    job.note(1s, resize_requested{1, 2, "alice"});
+  }
+  SECTION("an exclusion") {
+    job.note(1s, resize_requested{1, 3, "alice"});
+    job.note(1s, exclusion_requested{"node-c", "alice", "bad disk"});
+  }
+  const auto x = why_epoch(job.chronicle.now(), 0);
+  REQUIRE(x.cause);
+  CHECK(to_string(x.cause->what) == "operator");
+  CHECK(x.cause->reason.find("alice") != std::string::npos);
 }
 
 TEST_CASE("story: a GPU's trouble is told with the failure that follows it",

@@ -13,6 +13,10 @@ struct fixture : rendezvous_fixture {
     return {node, 60s, waits, "alice"};
   }
 
+  static drain_withdrawal_requested cancel(const std::string& node) {
+    return {node, "bob"};
+  }
+
   static resize_requested resize(uint32_t min, uint32_t max) {
     return {min, max, "alice"};
   }
@@ -115,6 +119,19 @@ TEST_CASE_METHOD(fixture, "steering: nodes have three names", "[core]") {
            " agent or its node rank, as in actorctl status");
 }
 
+TEST_CASE_METHOD(fixture, "steering: a node that is gone is known as such",
+                 "[core]") {
+  run();
+  at(1s, leaving("b"));
+  at(1s, left("b"));
+  CHECK(answer(drain("node-b"))
+        == "refused: node node-b is not in this job any more: agent b left");
+  CHECK(answer(drain("b"))
+        == "refused: node b is not in this job any more: agent b left");
+  at(2s, join("b")); // It is back.
+  CHECK(answer(drain("node-b"), 2s).find("any more") == std::string::npos);
+}
+
 TEST_CASE("steering: a host with several agents is no name of a node",
           "[core]") {
   auto x = fixture{{1, 3, 1}};
@@ -188,8 +205,9 @@ TEST_CASE_METHOD(fixture, "steering: no drain begins when the job has ended",
                  "[core]") {
   run();
   at(0s, drain("b"));
-  REQUIRE(answer(drain("c", true))
-          == "node node-c leaves when another node can take its place");
+  REQUIRE(
+    answer(drain("c", true))
+      .starts_with("node node-c leaves when another node can take its place"));
   for (const auto* agent : {"a", "b", "c"})
     at(1s, succeeded(agent, 1));
   REQUIRE(uut.current_phase() == phase::ended);
@@ -221,10 +239,45 @@ TEST_CASE_METHOD(fixture, "steering: a drain waits for a replacement",
   run();
   at(0s, drain("b"));
   CHECK(answer(drain("c", true))
-        == "node node-c leaves when another node can take its place");
+        == "node node-c leaves when another node can take its place; to let it"
+           " stay: actorctl drain --cancel c");
   CHECK(answer(drain("c", true), 1s).starts_with("node node-c waits"));
   CHECK(at(2s, join("d")) == "accept_agent d; notify_drain c");
   CHECK(uut.agents().at({"c"}).is_draining());
+}
+
+TEST_CASE_METHOD(fixture, "steering: a drain that waits can be taken back",
+                 "[core]") {
+  run();
+  CHECK(answer(cancel("c"))
+        == "refused: no drain of node node-c waits for a replacement");
+  CHECK(answer(cancel("x")).starts_with("refused: this job has no node x"));
+  at(0s, drain("b"));
+  at(0s, drain("c", true));
+  CHECK(answer(cancel("node-c"), 1s)
+        == "node node-c stays; alice had asked that it leaves");
+  CHECK(last<answer_operator>().what == "cancel the drain of node-c");
+  CHECK_FALSE(uut.agents().at({"c"}).drain);
+  // A replacement that comes changes nothing for it.
+  CHECK(at(2s, join("d")) == "accept_agent d");
+  CHECK(answer(cancel("c"), 2s).starts_with("refused: no drain"));
+  // It can be asked for again.
+  CHECK(answer(drain("c", true), 3s).starts_with("node node-c leaves in"));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "steering: a drain whose workers had notice stays as it is",
+                 "[core]") {
+  run();
+  at(0s, drain("b"));
+  CHECK(answer(cancel("b"), 1s)
+        == "refused: node node-b leaves already, as alice has asked: that"
+           " cannot be taken back any more");
+  CHECK(uut.agents().at({"b"}).is_draining());
+  at(2s, leaving("a"));
+  CHECK(answer(cancel("a"), 2s)
+        == "refused: node node-a leaves already: that cannot be taken back any"
+           " more");
 }
 
 TEST_CASE("steering: the coordinator's node cannot be drained", "[core]") {
@@ -292,6 +345,7 @@ TEST_CASE_METHOD(fixture, "steering: shrinking lets the last ranks stand by",
     at(1s, started(agent, 2));
   // Growing lets it in again.
   CHECK(at(2s, resize(1, 3)).ends_with("revoke_epoch 2: a b"));
+  CHECK(last<revoke_epoch>().reason == "resized to 1:3 nodes by alice");
 }
 
 TEST_CASE_METHOD(fixture, "steering: numbers of nodes have bounds", "[core]") {
@@ -407,6 +461,7 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
   CHECK(at(1s, late) == "accept_agent d");
   CHECK(uut.current_phase() == phase::running);
   CHECK(at(1s, include("node-b")).ends_with("revoke_epoch 2: a c"));
+  CHECK(last<revoke_epoch>().reason == "host node-b is included again by bob");
   CHECK(answer(include("node-b")) == "refused: host node-b is not excluded");
 }
 

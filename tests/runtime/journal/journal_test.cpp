@@ -254,8 +254,8 @@ TEST_CASE_METHOD(fixture, "journal: one of another version says so",
   REQUIRE_FALSE(read);
   CHECK(read.error().text
         == path
-             + " holds no record of a journal: it has version 2, this program "
-               "reads version 1");
+             + " holds no record of a journal: written by another version (2;"
+               " this program reads version 1)");
 }
 
 TEST_CASE_METHOD(fixture, "journal: what may be missing may be missing",
@@ -378,7 +378,8 @@ TEST_CASE("journal: what is no line of a journal is refused with its reason",
   CHECK(why("") == "it is not JSON");
   CHECK(why("[]") == "it is no record");
   CHECK(why("{}") == "it is no record");
-  CHECK(why(R"({"v": 2})") == "it has version 2, this program reads version 1");
+  CHECK(why(R"({"v": 2})")
+        == "written by another version (2; this program reads version 1)");
   CHECK(why(with(R"("phase_changed")")) == "\"phase\" is missing");
   CHECK(why(with(R"("phase_changed", "phase": "hungry")"))
         == "a name is unknown");
