@@ -285,8 +285,7 @@ void rendezvous::reconcile(agent_record& record,
     agents_.change(record, [&](auto& x) {
       const auto left
         = std::clamp<duration>(*held->drain_left, duration{0}, drain_time_max);
-      x.drain = drain_order{
-        .by = "an operator", .time = left, .due = now + left, .asked = now};
+      x.drain = drain_order{"an operator", left, now + left, false, now};
     });
   if (held) {
     recovery_.see(held->plan.epoch);
@@ -796,8 +795,7 @@ rendezvous::withdraw_drain(const drain_withdrawal_requested& event) {
   if (!record.waits_to_drain())
     return refused("no drain of " + node + " waits for a replacement");
   const auto by = record.drain->by;
-  record.drain.reset();
-  std::erase(waiting_drains_, record.offering.agent);
+  record.drain.reset(); // `begin_waiting_drains` forgets it.
   return node + " stays; " + by + " had asked that it leaves";
 }
 
@@ -1287,6 +1285,7 @@ void rendezvous::revoke(const std::string& reason,
 void rendezvous::fail(effects& out) {
   failures_.end_epoch();
   revoke(to_string(failures_.first()), failures_.first(), out);
+  add_drained(); // Their workers may all have ended well before they leave.
   update_cause();
 }
 
@@ -1318,12 +1317,16 @@ void rendezvous::update_cause() {
   reason_ = exemption == nullptr ? to_string(*last_failure_) : *exemption;
 }
 
-void rendezvous::conclude_epoch(time_point now, effects& out) {
-  // One that was cut off may hear of its drain only now.
+// Their peers miss them before they have gone.
+void rendezvous::add_drained() {
   for (const auto& [id, x] : agents_.records())
     if (x.is_draining() && !x.leaving)
       add_departure(x, "agent " + id.value + " leaves, as " + x.drain->by
                          + " has asked");
+}
+
+void rendezvous::conclude_epoch(time_point now, effects& out) {
+  add_drained(); // One that was cut off may hear of its drain only now.
   phase_ = phase::gathering;
   if (!failures_.empty())
     settle_failures(now, out);

@@ -246,6 +246,7 @@ private:
   void add_failures(const agent_id& agent, collateral failures, time_point now);
   void add_departure(const agent_record& record, const std::string& reason);
   void update_cause();
+  void add_drained();
   void conclude_epoch(time_point now, effects& out);
   void settle_failures(time_point now, effects& out);
 

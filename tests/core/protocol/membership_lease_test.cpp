@@ -403,3 +403,19 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(900ms, formed(2))
         == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
 }
+
+TEST_CASE_METHOD(fixture,
+                 "membership: it knows since when it has no coordinator, and "
+                 "until when",
+                 "[core]") {
+  be_in();
+  CHECK_FALSE(uut.current_search());
+  at(100ms, coordinator_disconnected{});
+  const auto found = uut.current_search();
+  REQUIRE(found);
+  CHECK(found->since == time_point{100ms});
+  CHECK(found->until > found->since);
+  at(200ms, coordinator_found{});
+  at(210ms, accepted());
+  CHECK_FALSE(uut.current_search());
+}

@@ -83,6 +83,35 @@ TEST_CASE_METHOD(fixture,
         == "agent b leaves, as alice has asked");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "steering: a peer that fails while a node drains costs no "
+                 "restart, though all workers of that node end well",
+                 "[core]") {
+  run();
+  at(1s, drain("node-b"));
+  at(3s, failed("a", 1));
+  at(3s, stopped("a", 1));
+  at(3s, stopped("c", 1));
+  at(4s, succeeded("b", 1));
+  CHECK(uut.budget().restart_count() == 0);
+  CHECK(last<explain_failures>().exemption
+        == "agent b leaves, as alice has asked");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "steering: of the last nodes that have gone it says why",
+                 "[core]") {
+  run();
+  for (auto i = 0; i < 33; ++i) {
+    const auto name = "s" + std::to_string(i);
+    at(1s, join(name));
+    at(1s, left(name));
+  }
+  CHECK(answer(drain("node-s0"), 1s).starts_with("refused: this job has no"));
+  CHECK(answer(drain("node-s1"), 1s)
+          .starts_with("refused: node node-s1 is not in this job any more"));
+}
+
 TEST_CASE_METHOD(fixture, "steering: a successor learns which nodes drain",
                  "[core]") {
   run();
