@@ -144,8 +144,10 @@ public:
         return fail_to_read(done.error());
       if (is_reading_)
         begin_search(done.error());
-      if (has_ended())
+      if (has_ended()) {
+        say("the job has ended; its last lines may be left out");
         return 0;
+      }
       if (clock::now() >= due_)
         return fail({errc::connection_failed,
                      formatted("the job has not come back for {} s: its"

@@ -51,9 +51,10 @@ constexpr size_t feed_count_max = 16;
 /// Timeout for the status of one job with --once.
 constexpr auto status_limit = std::chrono::seconds{3};
 
-/// Lines of a picture that is printed.
+/// Of a picture that is printed. One that no terminal shows is cut late, as
+/// procps' `top -b` does it; spaces at the end of a line are not printed.
 constexpr size_t printed_height_max = 10'000;
-constexpr size_t printed_width = 80;
+constexpr size_t piped_width = 512;
 
 bool is_unicode() {
   return std::string_view{::nl_langinfo(CODESET)} == "UTF-8";
@@ -248,7 +249,7 @@ size printed_space() {
   auto x = ::winsize{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &x) == 0 && x.ws_col > 0)
     return {x.ws_col, printed_height_max};
-  return {printed_width, printed_height_max};
+  return {piped_width, printed_height_max};
 }
 
 /// Prints one picture, without keys and empty lines.

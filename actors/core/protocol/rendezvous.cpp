@@ -677,9 +677,7 @@ void rendezvous::on(const drain_requested& event, time_point now,
 
 result<std::string> rendezvous::drain(const drain_requested& event,
                                       time_point now, effects& out) {
-  if (auto why = why_not_now(); !why.empty())
-    return refused(std::move(why));
-  const auto found = find_node(event.node);
+  const auto found = find_node_now(event.node);
   if (!found)
     return found.error();
   auto& record = **found;
@@ -780,9 +778,7 @@ void rendezvous::on(const drain_withdrawal_requested& event, time_point,
 // Workers that have had notice may have saved and ended.
 result<std::string>
 rendezvous::withdraw_drain(const drain_withdrawal_requested& event) {
-  if (auto why = why_not_now(); !why.empty())
-    return refused(std::move(why));
-  const auto found = find_node(event.node);
+  const auto found = find_node_now(event.node);
   if (!found)
     return found.error();
   auto& record = **found;
@@ -983,6 +979,12 @@ std::string rendezvous::why_not_now() const {
     return "the coordinator has just begun, and waits for the nodes of the one"
            " before it; ask again in a few seconds";
   return {};
+}
+
+result<agent_record*> rendezvous::find_node_now(const std::string& name) {
+  if (auto why = why_not_now(); !why.empty())
+    return refused(std::move(why));
+  return find_node(name);
 }
 
 result<agent_record*> rendezvous::find_node(const std::string& name) {

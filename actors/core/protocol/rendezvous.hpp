@@ -211,6 +211,7 @@ private:
                                         time_point now);
   actorrun::result<std::string> resize(const resize_requested& event);
   std::string why_not_now() const;
+  actorrun::result<agent_record*> find_node_now(const std::string& name);
   actorrun::result<agent_record*> find_node(const std::string& name);
   std::string why_unknown(const std::string& name) const;
   std::string title(const agent_record& x) const;
