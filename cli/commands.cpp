@@ -238,7 +238,6 @@ int run(const run_arguments& arguments, const received_order* by_order) {
   if (by_order != nullptr)
     inbox.listen(by_order->connection, by_order->rest);
   prepare_descriptors(agent.workers.slot_count);
-  keep_memory_small();
   // Orphans of workers become our children, so that they end with their epoch.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto console = open_program_console();
@@ -305,7 +304,6 @@ int host_coordinator(const coordinator_arguments& arguments) {
   fill_standard_descriptors();
   auto inbox = signal_inbox{default_signals(this_process())};
   prepare_descriptors(0);
-  keep_memory_small();
   const auto console = open_program_console();
   const auto lines = open_log(console, "actorctl");
   auto config = system_config{};

@@ -152,7 +152,6 @@ int run_on_hosts(const hosts_arguments& arguments) {
   auto inbox = signal_inbox{
     joined(arguments.signals_to_handle, arguments.signals_to_forward)};
   prepare_descriptors(arguments.hosts.size() * descriptors_per_host);
-  keep_memory_small();
   const auto console = open_program_console();
   const auto lines = open_log(console, "actorrun");
   const auto own_name = own_host_name();

@@ -9,14 +9,9 @@
 #include <cstdlib>
 #include <iostream>
 
-#include <malloc.h>
 #include <unistd.h>
 
 namespace actorrun::cli {
-
-void keep_memory_small() {
-  ::mallopt(M_ARENA_MAX, 1);
-}
 
 log open_log(const std::shared_ptr<program_console>& to, const char* program) {
   const auto* level = std::getenv("LOGLEVEL");

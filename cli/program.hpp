@@ -14,10 +14,6 @@
 
 namespace actorrun::cli {
 
-/// One arena is enough for a few threads; each further one costs time at the start
-/// and memory.
-void keep_memory_small();
-
 /// Logs with the level of `$LOGLEVEL`.
 log open_log(const std::shared_ptr<program_console>& to, const char* program);
 

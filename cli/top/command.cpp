@@ -21,7 +21,6 @@
 #include <string_view>
 
 #include <langinfo.h>
-#include <malloc.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
@@ -295,8 +294,6 @@ int print_once(const top_arguments& arguments) {
 } // namespace
 
 int run(const top_arguments& arguments) {
-  // One arena is enough; each further one costs memory.
-  ::mallopt(M_ARENA_MAX, 1);
   if (std::setlocale(LC_CTYPE, "") == nullptr)
     std::setlocale(LC_CTYPE, "C.UTF-8");
   if (arguments.once)

@@ -27,7 +27,10 @@ result<std::optional<std::string_view>> frame_splitter::next() {
     size += content;
   }
   if (rest.size() < size) {
-    bytes_.erase(0, taken_);
+    if (rest.empty())
+      bytes_ = {}; // Most links are at rest most of the time.
+    else
+      bytes_.erase(0, taken_);
     taken_ = 0;
     return std::optional<std::string_view>{};
   }

@@ -26,7 +26,7 @@ link_socket::link_socket(unique_fd fd, link_side mine,
   if (!key)
     return;
   session_.emplace(mine, *key, trust);
-  waiting_ = session_->take_records();
+  take_records();
 }
 
 result<link_socket::progress> link_socket::receive(std::string& plain) {
@@ -43,7 +43,7 @@ result<link_socket::progress> link_socket::receive(std::string& plain) {
     return progress::some;
   }
   const auto ok = session_->receive(bytes, plain);
-  waiting_ += session_->take_records();
+  take_records();
   if (!ok) {
     flush(); // Its complaint tells the other side why.
     return ok.error();
@@ -57,7 +57,7 @@ result<void> link_socket::send(std::string_view plain) {
     return {};
   }
   auto ok = session_->send(plain);
-  waiting_ += session_->take_records();
+  take_records();
   return ok;
 }
 
@@ -73,14 +73,24 @@ bool link_socket::flush() {
     }
     sent += static_cast<size_t>(n);
   }
-  waiting_.erase(0, sent);
+  if (sent == waiting_.size())
+    waiting_ = {}; // Most links are at rest most of the time.
+  else
+    waiting_.erase(0, sent);
   return is_there;
+}
+
+void link_socket::take_records() {
+  if (waiting_.empty())
+    waiting_ = session_->take_records();
+  else
+    waiting_ += session_->take_records();
 }
 
 void link_socket::say_end() {
   if (session_) {
     session_->close();
-    waiting_ += session_->take_records();
+    take_records();
   }
   flush();
 }

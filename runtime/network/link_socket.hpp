@@ -70,6 +70,8 @@ public:
   const std::optional<tls_session>& session() const { return session_; }
 
 private:
+  void take_records();
+
   unique_fd fd_;
   std::string waiting_;
   std::optional<tls_session> session_;

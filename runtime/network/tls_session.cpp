@@ -13,6 +13,7 @@
 #include <cassert>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace actorrun::detail {
 
@@ -107,6 +108,54 @@ struct tls_callbacks {
     *session = is_ours ? make_session(ssl) : nullptr;
     return is_ours && *session == nullptr ? 0 : 1;
   }
+
+  // OpenSSL's own BIO in memory would keep a buffer for each direction of each link.
+
+  static tls_session& of(BIO* bio) {
+    return *static_cast<tls_session*>(BIO_get_data(bio));
+  }
+
+  static int read(BIO* bio, char* to, size_t size, size_t* count) {
+    auto& in = of(bio).in_;
+    BIO_clear_retry_flags(bio);
+    *count = in.copy(to, size);
+    in.remove_prefix(*count);
+    if (*count == 0)
+      BIO_set_retry_read(bio);
+    return *count == 0 ? 0 : 1;
+  }
+
+  static int write(BIO* bio, const char* from, size_t size, size_t* count) {
+    of(bio).out_.append(from, size);
+    *count = size;
+    return 1;
+  }
+
+  // There is nothing to flush, and no end of the input: that is the socket's.
+  static long control(BIO*, int what, long, void*) {
+    return what == BIO_CTRL_FLUSH ? 1 : 0;
+  }
+
+  static BIO_METHOD* make_method() {
+    auto* out = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
+                             "actorrun records");
+    [[maybe_unused]] const auto done = out != nullptr
+                                       && BIO_meth_set_read_ex(out, read) == 1
+                                       && BIO_meth_set_write_ex(out, write) == 1
+                                       && BIO_meth_set_ctrl(out, control) == 1;
+    assert(done);
+    return out;
+  }
+
+  /// Lives as long as the program.
+  static BIO* make_bio(tls_session& of) {
+    static auto* const method = make_method();
+    auto* out = BIO_new(method);
+    assert(out != nullptr);
+    BIO_set_data(out, &of);
+    BIO_set_init(out, 1);
+    return out;
+  }
 };
 
 namespace {
@@ -138,11 +187,11 @@ void tls_session::free_ssl::operator()(SSL* x) const {
 tls_session::tls_session(link_side side, const link_key& key,
                          const tls_trust& trust)
   : side_(side), key_(key), has_certificates_(trust.identity != nullptr),
-    ssl_(new_side(trust)), in_(BIO_new(BIO_s_mem())),
-    out_(BIO_new(BIO_s_mem())) {
-  assert(ssl_ && in_ && out_);
+    ssl_(new_side(trust)) {
+  assert(ssl_);
   SSL_set_app_data(ssl_.get(), this);
-  SSL_set_bio(ssl_.get(), in_, out_);
+  auto* bytes = tls_callbacks::make_bio(*this);
+  SSL_set_bio(ssl_.get(), bytes, bytes);
   if (side == link_side::server) {
     SSL_set_accept_state(ssl_.get());
   } else {
@@ -164,10 +213,14 @@ SSL* tls_session::new_side(const tls_trust& trust) const {
 
 result<void> tls_session::receive(std::string_view records,
                                   std::string& plain) {
-  assert(records.size() <= size_t{std::numeric_limits<int>::max()});
-  const auto size = static_cast<int>(records.size());
-  if (size > 0 && BIO_write(in_, records.data(), size) != size)
-    return failure{errc::system_failure, "no memory is left"};
+  in_ = records;
+  auto ok = take(plain);
+  assert(!ok || has_ended_ || in_.empty()); // OpenSSL keeps what is not whole.
+  in_ = {};
+  return ok;
+}
+
+result<void> tls_session::take(std::string& plain) {
   if (auto ok = shake_hands(); !ok || !has_agreed_)
     return ok;
   if (is_open_)
@@ -195,7 +248,7 @@ result<void> tls_session::read(std::string& plain) {
       return {};
     }
     return complaint();
-  } while (SSL_pending(ssl_.get()) > 0 || BIO_ctrl_pending(in_) > 0);
+  } while (SSL_pending(ssl_.get()) > 0 || !in_.empty());
   return {};
 }
 
@@ -296,10 +349,7 @@ failure tls_session::complaint() const {
 }
 
 std::string tls_session::take_records() {
-  auto out = std::string(BIO_ctrl_pending(out_), '\0');
-  if (!out.empty())
-    BIO_read(out_, out.data(), static_cast<int>(out.size()));
-  return out;
+  return std::exchange(out_, {});
 }
 
 } // namespace actorrun::detail

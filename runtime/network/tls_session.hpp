@@ -76,6 +76,7 @@ private:
   };
 
   SSL* new_side(const tls_trust& trust) const;
+  result<void> take(std::string& plain);
   result<void> shake_hands();
   result<void> read(std::string& plain);
   result<void> write(std::string_view plain);
@@ -87,8 +88,8 @@ private:
   link_key key_;
   bool has_certificates_;
   std::unique_ptr<SSL, free_ssl> ssl_;
-  BIO* in_ = nullptr;       ///< Belongs to `ssl_`, as …
-  BIO* out_ = nullptr;      ///< … this does.
+  std::string_view in_;     ///< Records that OpenSSL has not read yet.
+  std::string out_;         ///< Those that it has written.
   std::string first_bytes_; ///< Of the other side, until they are its proof.
   bool has_agreed_ = false; ///< On keys, but its proof may be missing.
   bool is_open_ = false;

@@ -24,6 +24,11 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+/// Null in a program without jemalloc.
+extern "C" [[gnu::weak]] int mallctl(const char* name, void* old,
+                                     size_t* old_size, void* fresh,
+                                     size_t fresh_size);
+
 namespace actorrun::detail {
 
 namespace {
@@ -222,11 +227,14 @@ void store_server::close_up() {
   give_back(peak);
 }
 
-// What is freed between what is still used, malloc keeps until it is told.
+// What is freed between what is still used, malloc keeps until it is told; jemalloc keeps
+// what was freed last until more is allocated.
 void store_server::give_back(size_t peak) {
   if (peak < returned_min)
     return;
   ::malloc_trim(0);
+  if (mallctl != nullptr)
+    mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); // All arenas.
 }
 
 // That may take its time; better now than when all connect.

@@ -1,29 +1,50 @@
-// Defines what the store's containers take of the system's memory, as glibc's
-// malloc and libstdc++ have it.
+// Defines what the store's containers take of the system's memory, as libstdc++ has
+// them, and the greedier of two mallocs: jemalloc, which our programs are linked
+// with, and glibc's.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <string>
 
 namespace actorrun::core {
 
-/// Bytes that malloc takes for a block of `size` bytes; 0 for none.
+constexpr size_t rounded_up(size_t x, size_t step) {
+  return (x + step - 1) / step * step;
+}
+
+inline constexpr auto page_size = size_t{4'096};
+
+/// Bytes that glibc takes for a block of `size` bytes, at least 1.
 ///
 /// The length stands before a block, and blocks are multiples of 16 bytes, at
 /// least 32. Large ones are whole pages.
-constexpr size_t block_cost(size_t size) {
+constexpr size_t glibc_block_cost(size_t size) {
   constexpr auto length = sizeof(size_t);
   constexpr auto step = 2 * length;
-  constexpr auto page = size_t{4'096};
   constexpr auto large_min = size_t{128} * 1'024;
-  const auto rounded
-    = [](size_t x, size_t to) { return (x + to - 1) / to * to; };
-  if (size == 0)
-    return 0;
-  if (size >= large_min)
-    return rounded(size + step, page);
-  return std::max(2 * step, rounded(size + length, step));
+  return size >= large_min
+           ? rounded_up(size + step, page_size)
+           : std::max(2 * step, rounded_up(size + length, step));
+}
+
+/// The same for jemalloc: blocks have one of its sizes, four from each power of two
+/// to the next, and multiples of 16 below (`jemalloc(3)`, IMPLEMENTATION NOTES). Of a
+/// large one, pages behind its end are not used, so the system does not give them.
+constexpr size_t jemalloc_block_cost(size_t size) {
+  constexpr auto step_min = size_t{16};
+  constexpr auto small_max = size_t{14} * 1'024;
+  return rounded_up(size, size > small_max
+                            ? page_size
+                            : std::max(step_min, std::bit_floor(size - 1) / 4));
+}
+
+/// Bytes that malloc takes for a block of `size` bytes, at most; 0 for none.
+constexpr size_t block_cost(size_t size) {
+  return size == 0
+           ? 0
+           : std::max(glibc_block_cost(size), jemalloc_block_cost(size));
 }
 
 /// Of one element of a `std::map` or `std::set`: colour, parent and children

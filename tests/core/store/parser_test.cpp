@@ -234,7 +234,7 @@ TEST_CASE("store_parser: a claimed size takes no memory", "[core]") {
   const auto lists = 2 * block_cost(sizeof(std::string));
   CHECK(x.budget->used() == lists);
   for (auto size = size_t{1}; size < 100'000; size += 1'000) {
-    REQUIRE(x.budget->used() <= lists + 2 * size + 64);
+    REQUIRE(x.budget->used() <= lists + 2 * size + page_size);
     x.read(std::string(1'000, 'v'));
   }
 }

@@ -233,7 +233,7 @@ TEST_CASE_METHOD(fixture, "store_table: what is empty costs little", "[core]") {
   ask(1, {.verb = queue_pop, .keys = {"q"}});
   CHECK(uut.memory() == nothing);
   ask(1, wait_for({"k"}));
-  CHECK(uut.memory() == nothing + 448);
+  CHECK(uut.memory() == nothing + 464);
   ask(2, wait_for({"k"}));
-  CHECK(uut.memory() == nothing + 448 + 304);
+  CHECK(uut.memory() == nothing + 464 + 304);
 }

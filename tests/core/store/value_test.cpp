@@ -128,7 +128,7 @@ TEST_CASE("store_value: appended bytes do not appear in older copies",
 }
 
 TEST_CASE("store_value: bytes are appended where there is no copy", "[core]") {
-  const auto budget = budget_of(2'000);
+  const auto budget = budget_of(2'500);
   auto uut = *store_value::make(budget, std::string(800, 'a'));
   CHECK(uut.append(budget, "b"));
   CHECK(uut.bytes() == std::string(800, 'a') + "b");
