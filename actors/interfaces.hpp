@@ -109,6 +109,12 @@ struct close_epoch {
   std::vector<uint32_t> spared{}; ///< Local ranks that write on.
 };
 
+/// The fence leaves this worker of the epoch alone from now on.
+struct process_spared {
+  epoch_id epoch;
+  uint32_t local_rank = 0;
+};
+
 /// These workers may go on with the epoch.
 struct workers_resumed {
   epoch_id epoch;
@@ -380,6 +386,8 @@ using worker_supervisor_actor = interface<
   void(death_examined),
   // Processes have started, failed to start, or ended.
   void(process_report),
+  // The fence does not concern it any more.
+  void(process_spared),
   // The fence concerns them again.
   void(workers_resumed),
   // A worker that can live through a change has spoken.
@@ -413,6 +421,7 @@ ACTORRUN_BEGIN_LOCAL_TYPES(actorrun_actors, ACTORRUN_FIRST_TYPE_ID + 100)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::group_order)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::notify_group)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::process_report)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::process_spared)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::workers_resumed)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::ports::worker_message)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::outputs_prepared)

@@ -96,12 +96,7 @@ struct worker_supervisor_state::effect_runner {
       st.config_.control->tell(local_rank, to_worker_order(x.order));
   }
 
-  // Its timers are those of the epoch that it has left.
-  void operator()(const park_worker& x) {
-    st.config_.processes->park(st.birth_of(x.local_rank), x.local_rank);
-    if (st.config_.timers)
-      tell(st.self_, st.config_.timers, workers_untimed{epoch, {x.local_rank}});
-  }
+  void operator()(const park_worker& x) { st.park(x.local_rank); }
 
   void operator()(const signal_workers& x) { st.signal(x.signal, x.spared); }
 
@@ -173,6 +168,7 @@ worker_supervisor_state::make_behavior() {
     [this](const outputs_prepared& x) { take(x); },
     [this](const death_examined& x) { take(x); },
     [this](const process_report& report) { take(report); },
+    [this](const process_spared& x) { take(x); },
     [this](const workers_resumed& x) { take(x); },
     [this](const ports::worker_message& x) { take(x); },
     [this](const grace_expired& x) {
@@ -664,6 +660,23 @@ void worker_supervisor_state::tell_live(const worker_order& order) {
   for (uint32_t i = 0; i < group_->workers().size(); ++i)
     if (group_->workers()[i].is_live)
       config_.control->tell(i, order);
+}
+
+// Its timers are those of the epoch that it has left.
+void worker_supervisor_state::park(uint32_t local_rank) {
+  const auto epoch = group_->plan().epoch;
+  if (config_.timers)
+    tell(self_, config_.timers, workers_untimed{epoch, {local_rank}});
+  config_.processes->park(
+    birth_of(local_rank), local_rank,
+    [handle = worker_supervisor_actor{self_}, epoch, local_rank] {
+      tell_anonymously(handle, process_spared{epoch, local_rank});
+    });
+}
+
+void worker_supervisor_state::take(const process_spared& x) {
+  if (group_ && group_->plan().epoch == x.epoch)
+    dispatch(worker_spared{x.local_rank});
 }
 
 void worker_supervisor_state::resume(const std::vector<uint32_t>& local_ranks) {

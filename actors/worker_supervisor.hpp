@@ -129,9 +129,11 @@ private:
 
   // workers that live through a change
   void take(const ports::worker_message& x);
+  void take(const process_spared& x);
   void take(const workers_resumed& x);
   void admit(const process_report& report);
   void begin_epoch(uint32_t local_rank);
+  void park(uint32_t local_rank);
   void tell_live(const core::worker_order& order);
   void resume(const std::vector<uint32_t>& local_ranks);
   void signal(int signal, const std::vector<uint32_t>& spared);

@@ -119,8 +119,13 @@ public:
   /// processes: a program that does not expect a signal may die of it.
   virtual void notify(epoch_id epoch, int signal) = 0;
 
-  /// The fence does not concern this process of `epoch` any more.
-  virtual void park(epoch_id epoch, uint32_t local_rank) = 0;
+  /// The fence does not concern this process of `epoch` any more, unless it has fired
+  /// since the start, or the resumption, was decided: then the process is killed.
+  /// @param on_spared Called on a thread of the host's own; not at all if the process
+  ///                  is killed or has ended.
+  virtual void park(epoch_id epoch, uint32_t local_rank,
+                    std::function<void()> on_spared)
+    = 0;
 
   /// It concerns these again: they go on in a newer epoch. All calls name them by
   /// the epoch in which they were started, as before. Those whose resumption was

@@ -81,8 +81,9 @@ public:
   void notify(epoch_id epoch, int signal) override {
     host_->notify(epoch, signal);
   }
-  void park(epoch_id epoch, uint32_t local_rank) override {
-    host_->park(epoch, local_rank);
+  void park(epoch_id epoch, uint32_t local_rank,
+            std::function<void()> on_spared) override {
+    host_->park(epoch, local_rank, std::move(on_spared));
   }
   void resume(epoch_id epoch, ports::fence_token decided,
               std::vector<uint32_t> local_ranks,

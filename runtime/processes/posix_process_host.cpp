@@ -135,10 +135,16 @@ void posix_process_host::notify(epoch_id epoch, int signal) {
   });
 }
 
-void posix_process_host::park(epoch_id epoch, uint32_t local_rank) {
-  post([=, this] {
-    if (auto* worker = find(epoch, local_rank))
-      worker->registration.spare();
+void posix_process_host::park(epoch_id epoch, uint32_t local_rank,
+                              std::function<void()> on_spared) {
+  post([=, this, on_spared = std::move(on_spared)] {
+    auto* worker = find(epoch, local_rank);
+    if (worker == nullptr || worker->ended)
+      return; // Its end is on its way.
+    if (worker->registration.spare() == 0)
+      on_spared();
+    else
+      worker->kill_group(SIGKILL);
   });
 }
 

@@ -77,7 +77,8 @@ public:
               std::vector<uint32_t> spared = {}) override;
   void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override;
   void notify(epoch_id epoch, int signal) override;
-  void park(epoch_id epoch, uint32_t local_rank) override;
+  void park(epoch_id epoch, uint32_t local_rank,
+            std::function<void()> on_spared) override;
   void resume(epoch_id epoch, ports::fence_token decided,
               std::vector<uint32_t> local_ranks,
               std::function<void(std::vector<uint32_t>)> on_resumed) override;

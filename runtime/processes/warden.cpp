@@ -98,24 +98,35 @@ int warden::registration::enter(pid_t self) noexcept {
   return is_late ? ECANCELED : 0;
 }
 
-void warden::registration::spare() noexcept {
+// The group gets its mark before the count is read, and the count goes up before the
+// groups are read: so a fence that comes leaves it alone, or is seen here.
+int warden::registration::spare() noexcept {
   if (!owner_)
-    return;
+    return ECANCELED;
   auto& group = owner_->table_->groups[slot_];
-  if (const auto pid = group.load(); pid > 0) {
-    owner_->table_->spared_count.fetch_add(1);
-    group.store(-pid);
-  }
+  const auto pid = group.load();
+  if (pid <= 0)
+    return pid < 0 ? 0 : ECANCELED;
+  owner_->table_->spared_count.fetch_add(1);
+  group.store(-pid);
+  if (owner_->table_->fire_count.load() == fire_count_)
+    return 0;
+  end_sparing(group);
+  return ECANCELED;
+}
+
+void warden::registration::end_sparing(std::atomic<pid_t>& group) noexcept {
+  const auto pid = group.load();
+  if (pid >= 0)
+    return;
+  group.store(-pid);
+  owner_->table_->spared_count.fetch_sub(1);
 }
 
 int warden::registration::guard(uint64_t fire_count) noexcept {
   if (!owner_)
     return ECANCELED;
-  auto& group = owner_->table_->groups[slot_];
-  if (const auto pid = group.load(); pid < 0) {
-    group.store(-pid);
-    owner_->table_->spared_count.fetch_sub(1);
-  }
+  end_sparing(owner_->table_->groups[slot_]);
   fire_count_ = fire_count;
   const auto& table = *owner_->table_;
   const auto is_late = table.fire_count.load() != fire_count_

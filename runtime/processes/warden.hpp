@@ -12,6 +12,7 @@
 #include "runtime/processes/worker_cgroup.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -69,7 +70,9 @@ public:
     void leave() noexcept override;
 
     /// The fence is to leave the group alone, the agent's end is not.
-    void spare() noexcept;
+    /// @returns ECANCELED if the fence has fired since it guards the group, which
+    ///          has been killed then, or is to be
+    int spare() noexcept;
 
     /// Ends that.
     /// @param fire_count As for `enlist`.
@@ -82,9 +85,11 @@ public:
 
   private:
     friend class warden;
+    void end_sparing(std::atomic<pid_t>& group) noexcept;
+
     warden* owner_ = nullptr;
     uint32_t slot_ = 0;
-    uint64_t fire_count_ = 0;
+    uint64_t fire_count_ = 0; ///< From then on it is guarded.
     std::shared_ptr<worker_cgroup> cgroup_;
   };
 

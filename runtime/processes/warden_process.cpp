@@ -118,7 +118,8 @@ void end_cgroup(const warden_table& table) {
 }
 
 // The count goes up before the groups are read, and a worker enters its group
-// before it reads the count: so it is killed, or sees that it came too late.
+// before it reads the count: so it is killed, or sees that it came too late. Who
+// spares a group does the same.
 void fire_if_due(warden_table& table) {
   auto due = table.fence.load();
   if (due == warden_table::no_fence || now_of_fence() < due)

@@ -81,6 +81,27 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: a live worker parks",
   CHECK(agent.told().find("stopped 1, port") == 0);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "worker_supervisor: one that the fence has killed is "
+                 "started anew",
+                 "[actors]") {
+  start_live();
+  host->spare_none();
+  order(stop_group{.epoch = {1}, .may_park = true, .reason = "b has left"});
+  say(0, 100, said_parked{{1}});
+  host->exit(1, 1, 0, SIGTERM);
+  run();
+  CHECK(host->told() == "signal 1 15 but for 0; park 1/0");
+  CHECK(agent.told().empty()); // Its end may take long.
+  host->exit(1, 0, 0, SIGKILL);
+  run();
+  CHECK(host->told() == "release 1");
+  CHECK(agent.told() == "stopped 1, port 29501");
+  order(fenced_start{plan(2), {}});
+  CHECK(host->told() == "start 2");
+  CHECK(host->process_count(2) == 2);
+}
+
 TEST_CASE_METHOD(fixture, "worker_supervisor: the next epoch is for both",
                  "[actors]") {
   park();

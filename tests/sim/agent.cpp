@@ -732,7 +732,9 @@ void agent::post_brain(core::membership_event event) {
 // files have been asked about it, and later events wait behind it.
 void agent::take(epoch_id epoch, core::worker_group_event event, int64_t pid) {
   const auto rank = rank_of(event);
-  if (group_ && pid != 0 && rank < group_->workers().size()
+  // An answer is for the epoch that has asked.
+  const auto is_answer = std::holds_alternative<core::worker_spared>(event);
+  if (group_ && pid != 0 && !is_answer && rank < group_->workers().size()
       && group_->workers()[rank].pid == pid)
     epoch = group_->plan().epoch; // Whichever it was born in.
   if (!group_ || group_->plan().epoch != epoch)

@@ -65,7 +65,8 @@ void machine::start_one(batch& group, uint32_t local_rank) {
                            .local_rank = local_rank,
                            .ordered = fenced,
                            .epoch = epoch,
-                           .record = group.record});
+                           .record = group.record,
+                           .guarded = group.decided});
   const auto i = group.workers.size() - 1;
   if (fenced) {
     // Killed between its start and its first instruction.
@@ -275,12 +276,18 @@ void machine::leave_parked(batch& group, size_t i, uint32_t term) {
 }
 
 void machine::park(int64_t pid) {
-  if (const auto [group, i] = find(pid); group != nullptr) {
+  agent_.at(busy_until_, [this, pid] {
+    const auto [group, i] = find(pid);
+    if (group == nullptr)
+      return;
     auto& x = group->workers[i];
     if (!x.is_parked)
       world_.checks.report("parking: a worker is spared that runs");
+    if (!x.is_spared && x.guarded != fence_count_)
+      return; // The fence has killed it.
     x.is_spared = true;
-  }
+    tell(x.epoch, core::worker_spared{x.local_rank}, pid);
+  });
 }
 
 void machine::resume(const core::epoch_plan& plan,
@@ -294,6 +301,7 @@ void machine::resume(const core::epoch_plan& plan,
         continue;
       auto& x = group->workers[i];
       x.is_spared = false;
+      x.guarded = decided;
       x.ordered = decided != fence_count_ || world_.queue.now() >= fence_;
       if (x.ordered) {
         x.doomed = true;

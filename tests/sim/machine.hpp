@@ -47,7 +47,8 @@ public:
   /// Tells them how far they may go.
   void order_steps(const std::vector<int64_t>& pids,
                    const core::safe_point_order& order);
-  /// The fence spares this one from now on.
+  /// The fence spares this one from now on, unless it has fired; who is spared is
+  /// told.
   void park(int64_t pid);
   /// Those of the epoch, except the spared local ranks; and those with these
   /// pids, which are of earlier ones.
@@ -112,6 +113,7 @@ private:
     bool is_live = false;   ///< It can live through a change.
     bool is_parked = false; ///< It belongs to no epoch …
     bool is_spared = false; ///< … and the fence leaves it alone.
+    uint64_t guarded = 0;   ///< How often it had fired before that was untrue.
     uint32_t term = 0;      ///< Epochs that it took part in before.
     uint32_t rank = 0;      ///< Global, in its epoch.
     bool has_greeted = false;

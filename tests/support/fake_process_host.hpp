@@ -43,8 +43,11 @@ public:
     calls_.write("notify " + to_string(epoch) + " " + std::to_string(signal));
   }
 
-  void park(epoch_id epoch, uint32_t local_rank) override {
+  void park(epoch_id epoch, uint32_t local_rank,
+            std::function<void()> on_spared) override {
     calls_.write("park " + to_string(epoch) + "/" + std::to_string(local_rank));
+    if (spares_)
+      on_spared();
   }
 
   void resume(epoch_id epoch, ports::fence_token decided,
@@ -104,6 +107,9 @@ public:
   // -- what a test does -------------------------------------------------------
 
   void fire_fence() { ++fire_count_; }
+
+  /// The fence has killed whoever is to park from now on.
+  void spare_none() { spares_ = false; }
 
   /// Answers no check from now on.
   void hang() { is_hanging_ = true; }
@@ -171,6 +177,7 @@ private:
   std::map<epoch_id, group> epochs_;
   bool lacks_memory_ = false;
   bool is_hanging_ = false;
+  bool spares_ = true;
   std::vector<std::function<void()>> unanswered_;
   std::vector<core::time_point> fences_;
   uint64_t fire_count_ = 0;

@@ -201,15 +201,19 @@ void worker_group::on(const worker_greeted& event, time_point, effects&) {
     workers_[event.local_rank].is_live = true;
 }
 
-void worker_group::on(const worker_parked& event, time_point now,
+// The fence may have been quicker. What it has killed may take long to end, and must
+// not be counted on in the next epoch: there its end would look like a failure.
+void worker_group::on(const worker_parked& event, time_point, effects& out) {
+  if (can_park(event.local_rank))
+    out.emplace_back(park_worker{event.local_rank});
+}
+
+void worker_group::on(const worker_spared& event, time_point now,
                       effects& out) {
-  auto* worker = in_state(event.local_rank, worker_record::state::running);
-  if (worker == nullptr || !worker->is_live || !may_park_
-      || phase_ != phase::stopping || grace_timer_.value == 0)
+  if (!can_park(event.local_rank))
     return;
-  worker->now = worker_record::state::parked;
+  workers_[event.local_rank].now = worker_record::state::parked;
   ++parked_count_;
-  out.emplace_back(park_worker{event.local_rank});
   settle(now, out);
 }
 
@@ -305,6 +309,13 @@ void worker_group::ask_to_park(std::chrono::milliseconds grace,
       asked.push_back(i);
   if (!asked.empty())
     out.emplace_back(core::ask_to_park{std::move(asked), grace});
+}
+
+bool worker_group::can_park(uint32_t local_rank) const {
+  assert(local_rank < workers_.size());
+  const auto& worker = workers_[local_rank];
+  return worker.now == worker_record::state::running && worker.is_live
+         && may_park_ && phase_ == phase::stopping && grace_timer_.value != 0;
 }
 
 // There is no next epoch for them.

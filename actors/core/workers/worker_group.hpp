@@ -57,7 +57,8 @@ struct parked_workers {
 ///
 /// A live worker need not end when the group is stopped for the sake of the next
 /// epoch: it is asked to park, and is killed if it has not within the grace period.
-/// Parked workers belong to no epoch. The next group starts with them: it hands them
+/// It is parked when it has said so and the fence leaves it alone: one that the fence
+/// was quicker to kill ends with this epoch. Parked workers belong to no epoch. The next group starts with them: it hands them
 /// its plan, and starts only what is missing. One that a plan names a survivor, and
 /// that has ended meanwhile, has failed in that epoch: its peers rely on it.
 ///
@@ -132,6 +133,7 @@ private:
   void on(const worker_exited& event, time_point now, effects& out);
   void on(const worker_greeted& event, time_point now, effects& out);
   void on(const worker_parked& event, time_point now, effects& out);
+  void on(const worker_spared& event, time_point now, effects& out);
   void on(const worker_hung_up& event, time_point now, effects& out);
   void on(const worker_stepped& event, time_point now, effects& out);
   void on(const worker_held& event, time_point now, effects& out);
@@ -149,6 +151,7 @@ private:
   void resume(time_point now, effects& out);
   void fail_survivor(uint32_t local_rank, time_point now, effects& out);
   void ask_to_park(std::chrono::milliseconds grace, effects& out) const;
+  bool can_park(uint32_t local_rank) const;
   void stop_parked(const stop_ordered& event, time_point now, effects& out);
   void lose_parked(worker_record& worker, effects& out);
   void end_parking();

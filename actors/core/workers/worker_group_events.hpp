@@ -54,6 +54,11 @@ struct worker_parked {
   uint32_t local_rank = 0;
 };
 
+/// The fence leaves it alone from now on, and has not killed it before.
+struct worker_spared {
+  uint32_t local_rank = 0;
+};
+
 /// Its connection is closed.
 struct worker_hung_up {
   uint32_t local_rank = 0;
@@ -111,9 +116,9 @@ struct worker_probed {
 using worker_group_event
   = std::variant<start_ordered, workers_prepared, worker_started,
                  worker_not_started, worker_exited, worker_greeted,
-                 worker_parked, worker_hung_up, worker_stepped, worker_held,
-                 worker_reached, safe_point_order, stop_ordered, kill_ordered,
-                 timer_fired, worker_overran, worker_probed>;
+                 worker_parked, worker_spared, worker_hung_up, worker_stepped,
+                 worker_held, worker_reached, safe_point_order, stop_ordered,
+                 kill_ordered, timer_fired, worker_overran, worker_probed>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -141,7 +146,8 @@ struct order_steps {
   safe_point_order order;
 };
 
-/// The fence is to leave this worker alone: it belongs to no epoch.
+/// The fence is to leave this worker alone: it belongs to no epoch. Answered with
+/// `worker_spared` unless the fence has fired: then its end follows.
 struct park_worker {
   uint32_t local_rank = 0;
 };

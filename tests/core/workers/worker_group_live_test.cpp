@@ -47,6 +47,13 @@ struct fixture {
     return test::transcript(uut.step(event, time_point{t}));
   }
 
+  /// It says so, and the fence leaves it alone.
+  std::string park(std::chrono::milliseconds t, uint32_t local_rank) {
+    CHECK(at(t, worker_parked{local_rank})
+          == "park_worker " + std::to_string(local_rank));
+    return at(t, worker_spared{local_rank});
+  }
+
   /// The next group, in the same place.
   void follow(rank_runs survivors) {
     const auto parked = uut.parked();
@@ -57,8 +64,8 @@ struct fixture {
 
   void park_both() {
     at(1s, regroup);
-    at(1s, worker_parked{0});
-    at(1s, worker_parked{1});
+    park(1s, 0);
+    park(1s, 1);
     at(1s, killed(2, SIGTERM));
     REQUIRE(uut.current_phase() == phase::stopped);
   }
@@ -70,20 +77,72 @@ TEST_CASE_METHOD(fixture, "worker_group: live workers park, others are stopped",
                  "[core]") {
   CHECK(at(1s, regroup)
         == "signal_workers 15 spared=0,1; ask_to_park 0,1; arm_timer 1");
-  CHECK(at(1s, worker_parked{1}) == "park_worker 1");
+  CHECK(park(1s, 1).empty());
   CHECK(at(2s, killed(2, SIGTERM)).empty());
   CHECK(uut.current_phase() == phase::stopping);
-  CHECK(at(2s, worker_parked{0})
-        == "park_worker 0; release_workers; report_stopped parked=0,1");
+  CHECK(park(2s, 0) == "release_workers; report_stopped parked=0,1");
   CHECK(uut.current_phase() == phase::stopped);
   CHECK(uut.parked().epoch == epoch_id{3});
   CHECK(uut.parked().pids == std::map<uint32_t, int64_t>{{0, 100}, {1, 101}});
 }
 
+TEST_CASE_METHOD(fixture,
+                 "worker_group: one that the fence kills before it leaves it "
+                 "alone is not parked",
+                 "[core]") {
+  at(1s, regroup);
+  park(1s, 0);
+  at(1s, killed(2, SIGTERM));
+  CHECK(at(1s, worker_parked{1}) == "park_worker 1");
+  CHECK(uut.current_phase() == phase::stopping); // However long its end takes.
+  CHECK(uut.parked().pids.size() == 1);
+  SECTION("and has not failed") {
+    CHECK(at(2s, killed(1, SIGKILL))
+          == "release_workers; report_stopped parked=0");
+    CHECK(at(2s, worker_spared{1}).empty());
+  }
+  SECTION("and is killed as others that are late") {
+    CHECK(at(6s, timer_fired{{1}}) == "signal_workers 9 spared=0; arm_timer 2");
+    CHECK(at(6s, worker_spared{1}).empty());
+  }
+  SECTION("and is started anew") {
+    at(2s, killed(1, SIGKILL));
+    follow({{0, 0}});
+    at(2s, start_ordered{});
+    CHECK(at(2s, workers_prepared{}) == "resume_workers 0; start_workers");
+    CHECK(uut.workers()[1].now == state::waiting);
+  }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: what the fence leaves alone is not "
+                 "parked for that",
+                 "[core]") {
+  SECTION("one that runs") {
+    CHECK(at(1s, worker_spared{0}).empty());
+    CHECK(uut.workers()[0].now == state::running);
+  }
+  SECTION("one that has hung up since") {
+    at(1s, regroup);
+    at(1s, worker_parked{0});
+    CHECK(at(1s, worker_hung_up{0}) == "signal_worker 0 15");
+    CHECK(at(1s, worker_spared{0}).empty());
+    CHECK(uut.workers()[0].now == state::running);
+  }
+  SECTION("one that is to end by now") {
+    at(1s, regroup);
+    at(1s, worker_parked{0});
+    CHECK(at(1s, stop)
+          == "signal_worker 0 15; signal_worker 1 15; arm_timer 2");
+    CHECK(at(1s, worker_spared{0}).empty());
+    CHECK(uut.workers()[0].now == state::running);
+  }
+}
+
 TEST_CASE_METHOD(fixture, "worker_group: who does not park in time is killed",
                  "[core]") {
   at(1s, regroup);
-  at(1s, worker_parked{0});
+  park(1s, 0);
   at(1s, killed(2, SIGTERM));
   CHECK(at(6s, timer_fired{{1}}) == "signal_workers 9 spared=0; arm_timer 2");
   CHECK(at(6s, worker_parked{1}).empty()); // Too late: it is as good as dead.
@@ -120,7 +179,7 @@ TEST_CASE_METHOD(fixture, "worker_group: the failed one ends, its peers park",
   CHECK(at(1s, killed(0, SIGSEGV)).starts_with("report_failed"));
   CHECK(at(1s, regroup)
         == "signal_workers 15 spared=0,1; ask_to_park 1; arm_timer 1");
-  at(1s, worker_parked{1});
+  park(1s, 1);
   CHECK(at(1s, killed(2, SIGTERM))
         == "release_workers; report_stopped parked=1");
 }
@@ -148,7 +207,7 @@ TEST_CASE_METHOD(fixture,
   at(0s, worker_greeted{2});
   at(1s, regroup);
   for (uint32_t i = 0; i < slot_count; ++i)
-    at(1s, worker_parked{i});
+    park(1s, i);
   follow({{0, 2}});
   at(2s, start_ordered{});
   CHECK(at(2s, workers_prepared{}) == "resume_workers 0,1,2; report_started");
@@ -235,7 +294,7 @@ TEST_CASE_METHOD(fixture, "worker_group: an order to end reaches the parked",
   }
   SECTION("while others still park") {
     at(1s, regroup);
-    at(1s, worker_parked{0});
+    park(1s, 0);
     CHECK(at(2s, stop)
           == "signal_worker 0 15; signal_worker 1 15; arm_timer 2");
     CHECK(at(2s, worker_parked{1}).empty());
@@ -275,7 +334,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "worker_group: a kill does not reach who has parked",
                  "[core]") {
   at(1s, regroup);
-  at(1s, worker_parked{0});
+  park(1s, 0);
   CHECK(at(2s, kill_ordered{}) == "signal_workers 9 spared=0; arm_timer 2");
   CHECK(at(2s, worker_parked{1}).empty());
 }

@@ -72,8 +72,10 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   at(worker_stepped{0});
   at(regroup);
-  at(worker_parked{0});
-  at(worker_parked{1});
+  for (uint32_t i = 0; i < 2; ++i) {
+    at(worker_parked{i});
+    at(worker_spared{i});
+  }
   uut
     = worker_group{test::only_node_plan(4, 2), "node-a", 20s, 0s, uut.parked()};
   at(start_ordered{});

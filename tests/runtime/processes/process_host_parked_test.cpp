@@ -1,6 +1,8 @@
 // Processes that live on when their epoch is over.
 #include "tests/runtime/processes/process_host_fixture.hpp"
 
+#include <atomic>
+
 namespace actorrun::detail::process_host_test {
 
 namespace {
@@ -13,11 +15,19 @@ struct parked_fixture : fixture {
     start({worker(0, {"sleep", "1000"}), worker(1, {"sleep", "1000"}),
            worker(2, {"sleep", "1000"})});
     REQUIRE(wait_for_events(3));
-    uut->park(epoch, 0);
-    uut->park(epoch, 1);
+    CHECK(park(0));
+    CHECK(park(1));
     uut->signal(epoch, SIGTERM, {0, 1});
     REQUIRE(wait_for_events(4));
     uut->release(epoch, {0, 1});
+  }
+
+  /// @returns whether the fence leaves it alone
+  bool park(uint32_t local_rank) {
+    auto spared = std::atomic{false};
+    uut->park(epoch, local_rank, [&] { spared = true; });
+    settle();
+    return spared;
   }
 
   /// Waits for all that was ordered. @returns which were resumed
@@ -75,8 +85,8 @@ TEST_CASE_METHOD(parked_fixture, "process host: the fence spares the parked",
                  "[runtime]") {
   start({worker(0, {"sleep", "1000"}), worker(1, {"sleep", "1000"})});
   REQUIRE(wait_for_events(2));
-  uut->park(epoch, 0);
-  settle();
+  CHECK(park(0));
+  CHECK(park(0)); // As it does already.
   const auto before = uut->set_fence(core::time_point::max());
   uut->set_fence(clock_type::now());
   REQUIRE(wait_for_events(3));
@@ -86,6 +96,10 @@ TEST_CASE_METHOD(parked_fixture, "process host: the fence spares the parked",
     CHECK(resume({0}, before).empty());
     CHECK(wait_for_events(4));
   }
+  SECTION("also those that say so again") {
+    CHECK(park(0));
+    CHECK(runs(pid_of(0)));
+  }
   SECTION("which may go on when that is decided later") {
     CHECK(resume({0}, uut->set_fence(core::time_point::max())) == ranks{0});
     CHECK(runs(pid_of(0)));
@@ -93,7 +107,34 @@ TEST_CASE_METHOD(parked_fixture, "process host: the fence spares the parked",
       uut->set_fence(clock_type::now());
       CHECK(wait_for_events(4));
     }
+    SECTION("and may park again") {
+      CHECK(park(0));
+      CHECK(runs(pid_of(0)));
+    }
   }
+  uut->release(epoch);
+}
+
+TEST_CASE_METHOD(parked_fixture,
+                 "process host: none parks that the fence has killed",
+                 "[runtime]") {
+  start({worker(0, {"sleep", "1000"})});
+  REQUIRE(wait_for_events(1));
+  // What waits for the reactor together is done before it looks at its workers: so
+  // this one has not been seen to end.
+  auto spared = std::atomic{false};
+  auto go_on = std::promise<void>{};
+  loop.post([&] { go_on.get_future().wait(); });
+  loop.post([&] {
+    CHECK(
+      soon([&] { return uut->set_fence(clock_type::now()).fire_count > 0; }));
+  });
+  uut->park(epoch, 0, [&] { spared = true; });
+  go_on.set_value();
+  REQUIRE(wait_for_events(2));
+  settle();
+  CHECK_FALSE(spared);
+  CHECK(trace() == "started 0; exited 0: signal 9");
   uut->release(epoch);
 }
 

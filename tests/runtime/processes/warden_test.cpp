@@ -186,6 +186,42 @@ TEST_CASE("warden: a worker ordered before the fence fired does not start",
   });
 }
 
+TEST_CASE("warden: a worker that is spared lives on", "[runtime]") {
+  auto test = guarded_worker{};
+  test.run([&] {
+    CHECK(test.place.spare() == 0);
+    CHECK(test.place.spare() == 0);
+  });
+  test.uut->set_fence(clock_type::now());
+  CHECK(soon([&] { return test.uut->fire_count() == 1; }));
+  CHECK(!test.ends_in(50ms));
+  SECTION("as long as it is") {
+    test.run([&] { CHECK(test.place.guard(1) == 0); });
+    test.uut->set_fence(clock_type::now());
+    CHECK(test.ends_in(timeout));
+  }
+  SECTION("and is not guarded by what was decided before") {
+    test.run([&] { CHECK(test.place.guard(0) == ECANCELED); });
+  }
+}
+
+TEST_CASE("warden: a worker is not spared any more when the fence has fired",
+          "[runtime]") {
+  auto test = guarded_worker{};
+  test.uut->set_fence(clock_type::now());
+  CHECK(soon([&] { return test.uut->fire_count() == 1; }));
+  test.run([&] { CHECK(test.place.spare() == ECANCELED); });
+  CHECK(test.ends_in(timeout));
+  SECTION("unless it was guarded since") {
+    test.run([&] {
+      test.place.reset();
+      ::waitpid(test.child.pid, nullptr, 0);
+      test.start(test.uut->fire_count());
+      CHECK(test.place.spare() == 0);
+    });
+  }
+}
+
 TEST_CASE("warden: a worker outside the table is not touched", "[runtime]") {
   auto test = guarded_worker{};
   test.run([&] { test.place.reset(); });
