@@ -698,7 +698,8 @@ result<std::string> rendezvous::drain(const drain_requested& event,
                      " to end the job: actorctl stop");
   if (!record.connected)
     return refused(node + " is out of touch: its lease decides");
-  const auto can_go = can_spare(record);
+  const auto can_go = event.waits && !settings_.ranked ? is_replaced(record)
+                                                       : can_spare(record);
   if (!can_go && (!event.waits || settings_.ranked))
     return refused("without " + node
                    + " fewer nodes are left than the job needs, "
@@ -762,7 +763,7 @@ void rendezvous::begin_waiting_drains(time_point now, effects& out) {
     auto* record = agents_.find(agent);
     if (record == nullptr || record->leaving || !record->drain)
       return true;
-    if (!record->connected || !can_spare(*record))
+    if (!record->connected || !is_replaced(*record))
       return false;
     begin_drain(*record, now, out);
     return true;
@@ -1032,6 +1033,12 @@ std::string rendezvous::title(const agent_record& x) const {
 bool rendezvous::can_spare(const agent_record& x) const {
   return are_enough(agents_.counts().candidates - (x.is_candidate() ? 1 : 0),
                     x.is_candidate());
+}
+
+// Also while too few are here anyway: it was promised to stay until then.
+bool rendezvous::is_replaced(const agent_record& x) const {
+  return !x.is_candidate()
+         || agents_.counts().candidates > settings_.agent_count_min;
 }
 
 bool rendezvous::can_spare_host(const std::string& host) const {

@@ -216,6 +216,7 @@ private:
   std::string why_unknown(const std::string& name) const;
   std::string title(const agent_record& x) const;
   bool can_spare(const agent_record& x) const;
+  bool is_replaced(const agent_record& x) const;
   bool can_spare_host(const std::string& host) const;
   bool are_enough(uint32_t rest, bool is_missed) const;
   void begin_drain(agent_record& record, time_point now, effects& out);

@@ -58,9 +58,10 @@ struct parked_workers {
 /// A live worker need not end when the group is stopped for the sake of the next
 /// epoch: it is asked to park, and is killed if it has not within the grace period.
 /// It is parked when it has said so and the fence leaves it alone: one that the fence
-/// was quicker to kill ends with this epoch. Parked workers belong to no epoch. The next group starts with them: it hands them
-/// its plan, and starts only what is missing. One that a plan names a survivor, and
-/// that has ended meanwhile, has failed in that epoch: its peers rely on it.
+/// was quicker to kill ends with this epoch. Parked workers belong to no epoch. The
+/// next group starts with them: it hands them its plan, and starts only what is
+/// missing. One that a plan names a survivor, and that has ended meanwhile, has failed
+/// in that epoch: its peers rely on it.
 ///
 /// Before a change that can wait, all live workers are brought to one step.
 class worker_group {

@@ -210,15 +210,30 @@ TEST_CASE_METHOD(fixture, "steering: a node out of touch is not drained",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "steering: a drain that waits begins when none is left to "
-                 "wait for",
+                 "steering: a drain that waits does so while too few are left, "
+                 "and one that does not begins",
                  "[core]") {
   run();
   at(0s, drain("b"));
   at(0s, drain("c", true));
-  // Too few are left for another epoch in any case.
-  CHECK(at(1s, leaving("a")) == "revoke_epoch 1: a b c; notify_drain c");
-  CHECK(answer(drain("c"), 1s).starts_with("node node-c leaves already"));
+  CHECK(at(1s, leaving("a")) == "revoke_epoch 1: a b c");
+  CHECK(answer(drain("c", true), 1s).starts_with("node node-c waits"));
+  CHECK(answer(drain("c"), 1s).starts_with("node node-c leaves in"));
+}
+
+// A node that is out of touch may be back at any moment.
+TEST_CASE_METHOD(fixture,
+                 "steering: a drain that waits does so when a restart ends the "
+                 "epoch",
+                 "[core]") {
+  run();
+  at(0s, drain("c", true));
+  REQUIRE(uut.agents().at({"c"}).is_draining());
+  at(0s, drain("b", true));
+  at(1s, disconnect("a"));
+  CHECK(
+    at(2s, restart_requested{"alice", ""}).ends_with("revoke_epoch 1: a b c"));
+  CHECK(uut.agents().at({"b"}).waits_to_drain());
 }
 
 TEST_CASE("steering: a newcomer waits for the end of a drain", "[core]") {
