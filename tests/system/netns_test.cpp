@@ -13,8 +13,11 @@ namespace {
 /// 1.2 s of lease, the time of stopping and starting, and a busy machine.
 constexpr auto detection_limit_ns = int64_t{2'500'000'000};
 
-/// The fence of 900 ms, less a keep-alive's interval and TCP's first repeats.
-constexpr auto short_cut_max_ns = int64_t{400'000'000};
+/// For a cut that changes nothing: the fence is 3 s, and what was lost last comes again
+/// 1.4 s later at the latest, if TCP repeats it after 0.2, 0.6 and 1.4 s.
+constexpr auto patient_conf = ",keep_alive_max_attempt=10";
+constexpr auto short_cut_max_ns = int64_t{1'000'000'000};
+constexpr auto patient_lease = 3'500ms;
 
 struct two_hosts : scene {
   /// False, with a printed reason, where there can be no namespaces.
@@ -30,8 +33,10 @@ struct two_hosts : scene {
 
   /// Starts an agent on each host; the coordinator is here.
   /// @param nodes `MIN:MAX`
-  worker_records start_job(const std::string& nodes) {
-    auto options = agent_options{.nodes = nodes};
+  /// @param conf As in `agent_options`.
+  worker_records start_job(const std::string& nodes,
+                           const std::string& conf = {}) {
+    auto options = agent_options{.nodes = nodes, .conf = conf};
     options.endpoint
       = namespaces::here_address + (":" + std::to_string(port()));
     options.prefix = net->here();
@@ -77,8 +82,8 @@ struct two_hosts : scene {
 
   /// Checks that nothing has changed for longer than a lease.
   void check_undisturbed(const worker_records& before) {
-    CHECK_FALSE(
-      eventually([&] { return records().size() != before.size(); }, 1'800ms));
+    CHECK_FALSE(eventually([&] { return records().size() != before.size(); },
+                           patient_lease));
     for (const auto& x : before)
       CHECK(alive(x.pid));
     const auto now
@@ -172,7 +177,7 @@ TEST_CASE_METHOD(two_hosts,
                  "[netns]") {
   if (!ready())
     return;
-  start_job("1:2");
+  start_job("1:2", patient_conf);
   for (auto attempt = 0; attempt < 5; ++attempt) {
     const auto before = await_world(4);
     const auto since = now_ns();
