@@ -15,9 +15,9 @@ constexpr auto detection_limit_ns = int64_t{2'500'000'000};
 
 /// For a cut that changes nothing: the fence is 3 s, and what was lost last comes again
 /// 1.4 s later at the latest, if TCP repeats it after 0.2, 0.6 and 1.4 s.
-constexpr auto patient_conf = ",keep_alive_max_attempt=10";
+constexpr auto long_lease_conf = ",keep_alive_max_attempt=10";
 constexpr auto short_cut_max_ns = int64_t{1'000'000'000};
-constexpr auto patient_lease = 3'500ms;
+constexpr auto longer_than_lease = 3'500ms;
 
 struct two_hosts : scene {
   /// False, with a printed reason, where there can be no namespaces.
@@ -83,7 +83,7 @@ struct two_hosts : scene {
   /// Checks that nothing has changed for longer than a lease.
   void check_undisturbed(const worker_records& before) {
     CHECK_FALSE(eventually([&] { return records().size() != before.size(); },
-                           patient_lease));
+                           longer_than_lease));
     for (const auto& x : before)
       CHECK(alive(x.pid));
     const auto now
@@ -177,7 +177,7 @@ TEST_CASE_METHOD(two_hosts,
                  "[netns]") {
   if (!ready())
     return;
-  start_job("1:2", patient_conf);
+  start_job("1:2", long_lease_conf);
   for (auto attempt = 0; attempt < 5; ++attempt) {
     const auto before = await_world(4);
     const auto since = now_ns();
