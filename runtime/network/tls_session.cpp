@@ -12,7 +12,6 @@
 #include <array>
 #include <cassert>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 namespace actorrun::detail {
