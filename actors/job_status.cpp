@@ -39,7 +39,7 @@ uint64_t to_ms(duration x) {
 
 v1::AgentStatus to_status(const node_entry& x, const snapshot& job,
                           time_point now) {
-  const auto& known = x.now;
+  const auto& known = *x.now;
   const auto* newest = job.newest_epoch();
   auto out = v1::AgentStatus{};
   out.set_agent_id(known.agent.value);

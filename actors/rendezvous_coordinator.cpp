@@ -174,14 +174,14 @@ struct rendezvous_coordinator_state::effect_runner {
   void operator()(const revoke_epoch& x) {
     auto notice = v1::EpochRevoked{};
     notice.set_epoch(x.epoch.value);
-    notice.set_reason(x.reason);
+    notice.set_reason(x.reason.text);
     notice.set_over(x.is_over);
     if (x.failure)
       *notice.mutable_failure() = to_wire(brief(*x.failure));
     for (const auto& agent : x.agents)
       send(agent, notice);
     st.config_.lines.warn(formatted("coordinator revokes group epoch {}: {}",
-                                    to_string(x.epoch), x.reason));
+                                    to_string(x.epoch), x.reason.text));
   }
 
   void operator()(const send_safe_point_order& x) {
@@ -209,7 +209,7 @@ struct rendezvous_coordinator_state::effect_runner {
       to_string(x.epoch), to_string(x.first),
       x.others.empty() ? ""
                        : formatted("; failed after it: {}", x.others.count()),
-      x.exemption.empty() ? "" : "; costs no restart: " + x.exemption));
+      x.exemption.empty() ? "" : "; costs no restart: " + x.exemption.text));
     for (const auto& other : x.others.listed)
       st.config_.lines.info(
         formatted("coordinator notes that in group epoch {} {}",

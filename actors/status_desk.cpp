@@ -77,7 +77,7 @@ void status_desk_state::on_exit() {
 void status_desk_state::apply(const journal::record& x) {
   known_.apply(x);
   ++news_;
-  if (const auto* gone = std::get_if<journal::node_gone>(&x.what))
+  if (const auto* gone = std::get_if<journal::node_gone>(&*x.what))
     nodes_.erase(gone->agent);
 }
 

@@ -29,7 +29,7 @@ std::string counted(uint64_t n, const char* noun) {
 std::string host_of(const agent_id& agent, const snapshot& known) {
   const auto i = known.nodes.find(agent);
   if (i != known.nodes.end())
-    return clean(i->second.now.host);
+    return clean(i->second.now->host);
   for (const auto& x : known.departures)
     if (x.last.agent == agent)
       return clean(x.last.host);
@@ -147,7 +147,7 @@ std::string clock_text(int64_t wall_ms) {
 }
 
 std::optional<std::string> line_of(const record& x, const snapshot& known) {
-  const auto text = std::visit(describe{known}, x.what);
+  const auto text = std::visit(describe{known}, *x.what);
   if (!text)
     return {};
   return formatted("{}  +{:<10}  {}\n", clock_text(x.at.wall_ms),

@@ -4,9 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
-#include <limits>
+#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -14,7 +15,7 @@ namespace actorrun::detail {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+using json = nlohmann::json;
 using namespace core;
 using namespace core::journal;
 
@@ -147,6 +148,7 @@ template <is_a<wait_changed> X>
 void members(X& x, auto f) {
   f("text", x.text);
   f("until_ns", x.until);
+  f("gives_up", x.gives_up);
 }
 
 template <is_a<node_changed> X>
@@ -224,10 +226,20 @@ void members(X& x, auto f) {
   f("failure", x.failure);
 }
 
+template <is_a<end_origin> X>
+void members(X& x, auto f) {
+  f("what", x.what);
+  f("agent", x.agent);
+  f("signal", x.signal);
+  f("by", x.by);
+  f("detail", x.detail);
+}
+
 template <is_a<epoch_revoked> X>
 void members(X& x, auto f) {
   f("epoch", x.epoch);
   f("reason", x.reason);
+  f("origin", x.origin);
 }
 
 template <is_a<epoch_stopped> X>
@@ -236,6 +248,7 @@ void members(X& x, auto f) {
   f("cause", x.cause);
   f("others", x.others);
   f("exemption", x.exemption);
+  f("exemption_origin", x.exemption_origin);
   f("restarts", x.restart_count);
 }
 
@@ -278,12 +291,14 @@ void members(X& x, auto f) {
   f("running_at", x.running_at);
   f("revoked_at", x.revoked_at);
   f("end_reason", x.end_reason);
+  f("end_origin", x.end_origin);
   f("stopped_at", x.stopped_at);
   f("cause", x.cause);
   f("cause_at", x.cause_at);
   f("gpus", x.gpus);
   f("others", x.others);
   f("exemption", x.exemption);
+  f("exemption_origin", x.exemption_origin);
   f("restarts", x.restart_count);
 }
 
@@ -323,6 +338,7 @@ void members(X& x, auto f) {
   f("waiting_for", x.waiting_for);
   f("waiting_since", x.waiting_since);
   f("waiting_until_ns", x.waiting_until);
+  f("gives_up_then", x.gives_up_then);
   f("restarts", x.restart_count);
   f("nodes", x.nodes);
   f("quarantined", x.quarantined);
@@ -332,7 +348,7 @@ void members(X& x, auto f) {
   f("forgotten_epoch_count", x.forgotten_epoch_count);
   f("departures", x.departures);
   f("refusals", x.refusals);
-  f("end_signal", x.end_signal);
+  f("end_request", x.end_request);
   f("result", x.result);
   f("ended_at", x.ended_at);
 }
@@ -349,6 +365,13 @@ constexpr auto failure_kinds = std::array{"exited", "signalled", "not_started",
 
 std::string name_of(failure_kind x) {
   return failure_kinds[static_cast<size_t>(x)];
+}
+
+constexpr auto origin_kinds
+  = std::array{"node_left", "node_lost", "node_cut_off", "operator_asked"};
+
+std::string name_of(end_origin::kind x) {
+  return origin_kinds[static_cast<size_t>(x)];
 }
 
 std::string name_of(rendezvous::phase x) {
@@ -371,6 +394,8 @@ template <class T>
 constexpr auto last_of = T{};
 template <>
 constexpr auto last_of<failure_kind> = failure_kind::unkillable;
+template <>
+constexpr auto last_of<end_origin::kind> = end_origin::kind::operator_asked;
 template <>
 constexpr auto last_of<rendezvous::phase> = rendezvous::phase::ended;
 template <>
@@ -429,76 +454,103 @@ constexpr auto what_of_snapshot = "snapshot";
 
 // -- writing ----------------------------------------------------------------------
 
-template <class T>
-json encode(const T& x);
+// A change of a large group is tens of thousands of lines: they are written as
+// text at once, without a tree of values in between.
 
 template <class T>
-json encode(const std::optional<T>& x) {
-  return x ? encode(*x) : json(nullptr);
-}
+void write(const T& x, std::string& out);
 
-template <class Range>
-json encode_all(const Range& xs) {
-  auto out = json::array();
-  for (const auto& x : xs)
-    out.push_back(encode(x));
-  return out;
-}
-
-template <class T>
-json encode(const std::vector<T>& xs) {
-  return encode_all(xs);
-}
-
-template <class T>
-json encode(const std::deque<T>& xs) {
-  return encode_all(xs);
-}
-
-json encode(const std::map<agent_id, node_entry>& xs) {
-  auto out = json::array();
-  for (const auto& [agent, x] : xs)
-    out.push_back(encode(x));
-  return out;
-}
-
-void encode_members(const auto& x, json& out) {
-  auto& all = out.get_ref<json::object_t&>();
-  auto count = all.size();
-  members(x, [&](const char*, const auto&) { ++count; });
-  all.reserve(count); // When it grows, it copies: its names are constants.
-  members(x, [&](const char* name, const auto& y) { out[name] = encode(y); });
-}
-
-template <class T>
-json encode(const T& x) {
-  if constexpr (has_members<const T>) {
-    auto out = json::object();
-    encode_members(x, out);
-    return out;
-  } else if constexpr (std::is_enum_v<T>) {
-    return name_of(x);
-  } else if constexpr (std::same_as<T, time_point>) {
-    return x.time_since_epoch().count();
-  } else if constexpr (requires { x.count(); }) {
-    return x.count();
-  } else if constexpr (requires { x.value; }) {
-    return x.value;
+/// The text of other programs need not be UTF-8.
+void write_text(std::string_view x, std::string& out) {
+  const auto is_plain
+    = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (std::ranges::all_of(x, is_plain)) {
+    out += '"';
+    out += x;
+    out += '"';
   } else {
-    return x;
+    out += json(x).dump(-1, ' ', false, json::error_handler_t::replace);
   }
 }
 
-/// The text of other programs need not be UTF-8.
-std::string dumped(const json& x) {
-  return x.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+template <class T>
+void write(const std::optional<T>& x, std::string& out) {
+  if (x)
+    write(*x, out);
+  else
+    out += "null";
 }
 
-json head(uint64_t number, const moment& at, const char* what) {
-  auto out = json{{"v", journal_version}, {"n", number}};
-  encode_members(at, out);
-  out["what"] = what;
-  return out;
+template <class T>
+void write(const shared_value<T>& x, std::string& out) {
+  write(*x, out);
+}
+
+template <class Range>
+void write_all(const Range& xs, std::string& out) {
+  auto separator = '[';
+  for (const auto& x : xs) {
+    out += std::exchange(separator, ',');
+    write(x, out);
+  }
+  out += separator == '[' ? "[]" : "]";
+}
+
+template <class T>
+void write(const std::vector<T>& xs, std::string& out) {
+  write_all(xs, out);
+}
+
+template <class T>
+void write(const std::deque<T>& xs, std::string& out) {
+  write_all(xs, out);
+}
+
+void write(const std::map<agent_id, node_entry>& xs, std::string& out) {
+  write_all(std::views::values(xs), out);
+}
+
+/// @param separator In front of the first one.
+void write_members(const auto& x, char separator, std::string& out) {
+  members(x, [&](const char* name, const auto& y) {
+    out += std::exchange(separator, ',');
+    out += '"';
+    out += name;
+    out += "\":";
+    write(y, out);
+  });
+}
+
+template <class T>
+void write(const T& x, std::string& out) {
+  if constexpr (has_members<const T>) {
+    write_members(x, '{', out);
+    out += '}';
+  } else if constexpr (std::is_enum_v<T>) {
+    write_text(name_of(x), out);
+  } else if constexpr (std::same_as<T, time_point>) {
+    write(x.time_since_epoch().count(), out);
+  } else if constexpr (requires { x.count(); }) {
+    write(x.count(), out);
+  } else if constexpr (requires { x.value; }) {
+    write(x.value, out);
+  } else if constexpr (std::same_as<T, bool>) {
+    out += x ? "true" : "false";
+  } else if constexpr (std::same_as<T, std::string>) {
+    write_text(x, out);
+  } else {
+    out += std::to_string(x);
+  }
+}
+
+std::string line_of(uint64_t number, const moment& at, const char* what,
+                    const auto& x) {
+  auto out = formatted(R"({{"v":{},"n":{})", journal_version, number);
+  write_members(at, ',', out);
+  out += R"(,"what":)";
+  write_text(what, out);
+  write_members(x, ',', out);
+  return out += "}\n";
 }
 
 // -- reading ----------------------------------------------------------------------
@@ -512,6 +564,13 @@ void decode(const json& from, std::optional<T>& x) {
     x.reset();
   else
     decode(from, x.emplace());
+}
+
+template <class T>
+void decode(const json& from, shared_value<T>& x) {
+  auto value = T{};
+  decode(from, value);
+  x = std::move(value);
 }
 
 template <class Range>
@@ -536,7 +595,7 @@ void decode(const json& from, std::map<agent_id, node_entry>& xs) {
   auto list = std::vector<node_entry>{};
   decode(from, list);
   for (auto& x : list)
-    xs.insert_or_assign(x.now.agent, std::move(x));
+    xs.insert_or_assign(x.now->agent, std::move(x));
 }
 
 template <class T>
@@ -567,13 +626,14 @@ constexpr bool is_optional = false;
 template <class T>
 constexpr bool is_optional<std::optional<T>> = true;
 
-/// What may be none may be missing: earlier programs did not write it.
+/// What may be none or false may be missing: earlier programs did not write it.
 void decode_members(const json& from, auto& x) {
   if (!from.is_object())
     throw bad_line{"an object is missing"};
   members(x, [&](const char* name, auto& y) {
     const auto i = from.find(name);
-    if (i == from.end() && is_optional<std::remove_cvref_t<decltype(y)>>)
+    using type = std::remove_cvref_t<decltype(y)>;
+    if (i == from.end() && (is_optional<type> || std::same_as<type, bool>))
       return;
     if (i == from.end())
       throw bad_line{formatted("\"{}\" is missing", name)};
@@ -649,8 +709,10 @@ journal_line decode_line(const json& from) {
     all.latest = out.at;
     return all;
   }
-  if (!decode_fact(what, from, out.what))
+  auto told = fact{};
+  if (!decode_fact(what, from, told))
     return unknown_record{what};
+  out.what = std::move(told);
   return out;
 }
 
@@ -659,18 +721,14 @@ journal_line decode_line(const json& from) {
 std::string to_line(const record& x) {
   return std::visit(
     [&](const auto& y) {
-      auto out
-        = head(x.number, x.at, what_of<std::remove_cvref_t<decltype(y)>>);
-      encode_members(y, out);
-      return dumped(out);
+      return line_of(x.number, x.at, what_of<std::remove_cvref_t<decltype(y)>>,
+                     y);
     },
-    x.what);
+    *x.what);
 }
 
 std::string to_line(const snapshot& x) {
-  auto out = head(x.number, x.latest, what_of_snapshot);
-  encode_members(x, out);
-  return dumped(out);
+  return line_of(x.number, x.latest, what_of_snapshot, x);
 }
 
 result<journal_line> parse_journal_line(std::string_view text) {

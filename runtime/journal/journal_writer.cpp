@@ -32,15 +32,18 @@ constexpr auto niceness = 5;
 /// job of thousands of nodes would write little else.
 constexpr auto size_per_summary = uint64_t{4};
 
+/// Lines are written in blocks of about so many bytes.
+constexpr size_t block_size = 64 * 1024;
+
 /// What a launch consists of, up to the moment at which all workers run.
 bool is_of_launch(const core::journal::record& x) {
   using namespace core::journal;
-  return std::holds_alternative<coordinator_began>(x.what)
-         || std::holds_alternative<phase_changed>(x.what)
-         || std::holds_alternative<wait_changed>(x.what)
-         || std::holds_alternative<node_changed>(x.what)
-         || std::holds_alternative<node_joined>(x.what)
-         || std::holds_alternative<epoch_formed>(x.what);
+  return std::holds_alternative<coordinator_began>(*x.what)
+         || std::holds_alternative<phase_changed>(*x.what)
+         || std::holds_alternative<wait_changed>(*x.what)
+         || std::holds_alternative<node_changed>(*x.what)
+         || std::holds_alternative<node_joined>(*x.what)
+         || std::holds_alternative<epoch_formed>(*x.what);
 }
 
 } // namespace
@@ -62,29 +65,38 @@ public:
   }
 
   void write(const std::vector<core::journal::record>& records) {
-    auto text = std::string{};
-    const auto has_gap = has_gap_;
+    const auto had_gap = has_gap_;
     for (const auto& x : records) {
       known_.apply(x);
-      if (!has_gap)
-        text += to_line(x);
+      if (has_gap_) // What follows is written with all that is known then.
+        continue;
+      block_ += to_line(x);
+      if (block_.size() >= block_size)
+        append_block();
     }
-    if (has_gap)
-      text = to_line(known_);
-    append(text);
+    if (had_gap)
+      append(to_line(known_));
+    else if (!has_gap_)
+      append_block();
   }
 
 private:
-  void append(const std::string& text) {
+  void append_block() {
+    append(block_);
+    block_.clear();
+  }
+
+  void append(std::string_view text) {
     if (!open())
       return;
-    auto bytes = std::string{};
-    std::swap(bytes, rest_); // Ends a line that was cut off.
-    bytes += text;
     const auto before = size_;
-    if (const auto error = write_all(fd_.get(), bytes); error != 0)
+    auto error = write_all(fd_.get(), rest_); // Ends a line that was cut off.
+    if (error == 0)
+      error = write_all(fd_.get(), text);
+    if (error != 0)
       return give_up(before, error);
-    size_ += bytes.size();
+    size_ += rest_.size() + text.size();
+    rest_.clear();
     has_gap_ = false;
     has_complained_ = false;
     if (size_ > std::max(size_max_, size_per_summary * summary_size_))
@@ -125,8 +137,7 @@ private:
   void give_up(uint64_t before, int error) {
     has_gap_ = true;
     // So much of a line as there was room for.
-    if (::ftruncate(fd_.get(), off_t(before)) != 0)
-      rest_ = "\n";
+    rest_ = ::ftruncate(fd_.get(), off_t(before)) == 0 ? "" : "\n";
     complain("cannot be written: " + core::error_text(error));
   }
 
@@ -153,6 +164,7 @@ private:
   uint64_t summary_size_
     = 0; ///< Of the file's first line, when it was rotated.
   core::journal::snapshot known_;
+  std::string block_; ///< Lines to be written.
   std::string rest_;
   bool has_gap_ = false;
   bool has_complained_ = false;
@@ -194,8 +206,9 @@ void journal_writer::post(std::vector<core::journal::record> records) {
   const auto is_full = waiting_->load() + count > waiting_max_;
   if (is_full) // Only small ones are kept in memory then.
     for (auto& x : records)
-      if (auto* died = std::get_if<core::journal::worker_died>(&x.what))
-        died->failure = core::brief(std::move(died->failure));
+      if (const auto* died = std::get_if<core::journal::worker_died>(&*x.what))
+        x.what
+          = core::journal::worker_died{died->epoch, core::brief(died->failure)};
   waiting_->fetch_add(count);
   thread_->post([records = std::move(records), to = file_, waiting = waiting_,
                  count, is_full] {

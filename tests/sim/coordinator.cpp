@@ -254,14 +254,15 @@ void coordinator::check_journal(
       return "number of nodes";
     for (const auto& [agent, record] : brain_.agents()) {
       const auto i = x.nodes.find(agent);
-      if (i == x.nodes.end() || i->second.now.share != record.share
-          || i->second.now.epoch != record.member_of
-          || i->second.now.connected != record.connected
-          || i->second.now.leaving != record.leaving
-          || i->second.now.excluded != record.excluded
-          || i->second.now.drained_at.has_value() != record.is_draining()
-          || i->second.now.waits_to_drain.has_value() != record.waits_to_drain()
-          || i->second.now.first_rank != record.place.first_global_rank)
+      if (i == x.nodes.end() || i->second.now->share != record.share
+          || i->second.now->epoch != record.member_of
+          || i->second.now->connected != record.connected
+          || i->second.now->leaving != record.leaving
+          || i->second.now->excluded != record.excluded
+          || i->second.now->drained_at.has_value() != record.is_draining()
+          || i->second.now->waits_to_drain.has_value()
+               != record.waits_to_drain()
+          || i->second.now->first_rank != record.place.first_global_rank)
         return "node " + agent.value;
     }
     const auto* newest = x.newest_epoch();

@@ -78,7 +78,7 @@ void punctuality::after(const core::rendezvous& brain,
   check_last_call(now_is);
   const auto* revoked = find<core::revoke_epoch>(effects);
   check_regroup(now_is, revoked != nullptr && was_.is_active()
-                          && revoked->reason.ends_with("more joined"));
+                          && revoked->reason.text.ends_with("more joined"));
   see_epochs(now_is, now);
   check_close(now_is, find<core::close_job>(effects) != nullptr);
   check_hurry(brain, now_is);

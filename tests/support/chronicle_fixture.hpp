@@ -36,7 +36,7 @@ struct chronicle_fixture : rendezvous_fixture {
     keep(std::move(out));
     auto text = std::string{};
     for (auto i = first; i < records.size(); ++i)
-      text += (text.empty() ? "" : " ") + name_of(records[i].what);
+      text += (text.empty() ? "" : " ") + name_of(*records[i].what);
     return text;
   }
 

@@ -191,7 +191,8 @@ void chronicle::note_revocation(step& at) {
     if (const auto* revoked = std::get_if<revoke_epoch>(&x);
         revoked != nullptr && !revoked->is_over
         && revoked->epoch == entry->formed.epoch)
-      return put(at, epoch_revoked{revoked->epoch, revoked->reason});
+      return put(at, epoch_revoked{revoked->epoch, revoked->reason.text,
+                                   revoked->reason.origin});
 }
 
 // The failures of an epoch are explained when there is more to say than that one
@@ -212,7 +213,8 @@ void chronicle::note_end_of_epoch(step& at) {
     end.cause = clean(why->first);
     end.others = why->others;
     end.others.listed = clean(std::move(end.others.listed));
-    end.exemption = why->exemption;
+    end.exemption = why->exemption.text;
+    end.exemption_origin = why->exemption.origin;
   } else if (at.after.last_failure() != failure_before_) {
     end.cause = clean(at.after.last_failure());
   }
@@ -287,7 +289,7 @@ void chronicle::note_node(const agent_record& record, step& at) {
   if (record.holds.value != 0 && i != pids_.end())
     seen.pids = i->second;
   const auto known = snapshot_.nodes.find(offer.agent);
-  if (known == snapshot_.nodes.end() || known->second.now != seen)
+  if (known == snapshot_.nodes.end() || *known->second.now != seen)
     put(at, node_changed{std::move(seen)});
 }
 
@@ -301,8 +303,10 @@ void chronicle::note_phase(step& at) {
     put(at, phase_changed{phase});
   auto text = at.after.waiting_for();
   const auto until = text.empty() ? std::nullopt : at.after.waits_until();
-  if (text != snapshot_.waiting_for || until != snapshot_.waiting_until)
-    put(at, wait_changed{std::move(text), until});
+  const auto gives_up = until && at.after.gives_up_then();
+  if (text != snapshot_.waiting_for || until != snapshot_.waiting_until
+      || gives_up != snapshot_.gives_up_then)
+    put(at, wait_changed{std::move(text), until, gives_up});
 }
 
 void chronicle::note_end(step& at) {

@@ -47,39 +47,40 @@ std::string reason_of_share(const node& x, const snapshot& job) {
 } // namespace
 
 std::string state_of(const node_entry& x, const snapshot& job) {
-  if (x.now.leaving)
+  if (x.now->leaving)
     return "leaving";
-  if (!x.now.connected)
+  if (!x.now->connected)
     return "away";
-  if (x.now.drained_at)
+  if (x.now->drained_at)
     return "draining";
-  if (x.now.excluded)
+  if (x.now->excluded)
     return "excluded";
-  if (is_member(x.now, job)) {
-    const auto works = x.now.share == share_state::starting
-                       || x.now.share == share_state::running;
-    return to_string(job.result && works ? share_state::stopping : x.now.share);
+  if (is_member(*x.now, job)) {
+    const auto works = x.now->share == share_state::starting
+                       || x.now->share == share_state::running;
+    return to_string(job.result && works ? share_state::stopping
+                                         : x.now->share);
   }
   return job.phase == rendezvous::phase::running ? "standby" : "waiting";
 }
 
 std::string reason_of(const node_entry& x, const snapshot& job) {
   for (const auto& y : job.quarantined)
-    if (y.agent == x.now.agent)
+    if (y.agent == x.now->agent)
       return "SIGKILL has not ended " + std::to_string(y.unkillable_count)
              + (y.unkillable_count == 1 ? " worker" : " workers");
-  if (!x.now.leaving && !x.now.connected)
+  if (!x.now->leaving && !x.now->connected)
     return "its link is broken; its lease decides";
-  if (x.now.drained_at)
+  if (x.now->drained_at)
     return "an operator lets it leave";
   for (const auto& y : job.excluded)
-    if (x.now.excluded && y.host == x.now.host)
+    if (x.now->excluded && y.host == x.now->host)
       return clean(to_string(y));
   auto reason
-    = is_member(x.now, job) ? reason_of_share(x.now, job) : std::string{};
-  if (reason.empty() && x.now.waits_to_drain)
+    = is_member(*x.now, job) ? reason_of_share(*x.now, job) : std::string{};
+  if (reason.empty() && x.now->waits_to_drain)
     return clean("drain waits for a replacement, asked by "
-                 + x.now.waits_to_drain->by);
+                 + x.now->waits_to_drain->by);
   return reason;
 }
 

@@ -4,9 +4,11 @@
 
 #include "actors/core/epoch.hpp"
 #include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/quarantine.hpp"
 #include "actors/core/protocol/rendezvous.hpp"
+#include "actors/core/shared_value.hpp"
 #include "actors/core/time.hpp"
 #include "messages/errc.hpp"
 
@@ -83,13 +85,14 @@ struct wait_changed {
   std::string text; ///< Empty: there is nothing to wait for.
   /// When it goes on without, or gives up; none: it waits as long as it takes.
   std::optional<time_point> until{};
+  bool gives_up = false; ///< Then.
 
   friend bool operator==(const wait_changed&, const wait_changed&) = default;
 };
 
 /// A node is new, or something about it is.
 struct node_changed {
-  node now;
+  shared_value<node> now;
 
   friend bool operator==(const node_changed&, const node_changed&) = default;
 };
@@ -199,6 +202,7 @@ struct worker_died {
 struct epoch_revoked {
   epoch_id epoch;
   std::string reason;
+  std::optional<end_origin> origin{}; ///< Of the reason.
 
   friend bool operator==(const epoch_revoked&, const epoch_revoked&) = default;
 };
@@ -208,8 +212,9 @@ struct epoch_stopped {
   epoch_id epoch;
   std::optional<worker_failure> cause{}; ///< None: no worker has failed.
   collateral others{};                   ///< Ages up to the same moment.
-  std::string exemption{};    ///< Why that cost no restart; empty: it did.
-  uint32_t restart_count = 0; ///< Spent by now.
+  std::string exemption{}; ///< Why that cost no restart; empty: it did.
+  std::optional<end_origin> exemption_origin{}; ///< Of that.
+  uint32_t restart_count = 0;                   ///< Spent by now.
 
   friend bool operator==(const epoch_stopped&, const epoch_stopped&) = default;
 };
@@ -250,7 +255,7 @@ using fact
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.
   moment at;
-  fact what;
+  shared_value<fact> what;
 
   friend bool operator==(const record&, const record&) = default;
 };

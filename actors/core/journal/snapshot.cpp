@@ -29,7 +29,7 @@ void shorten(epoch_entry& x) {
 void snapshot::apply(const record& x) {
   number = x.number;
   latest = x.at;
-  std::visit([this](const auto& y) { add(y); }, x.what);
+  std::visit([this](const auto& y) { add(y); }, *x.what);
 }
 
 void snapshot::add(const coordinator_began& x) {
@@ -50,15 +50,16 @@ void snapshot::add(const wait_changed& x) {
     waiting_since = latest;
   waiting_for = x.text;
   waiting_until = x.until;
+  gives_up_then = x.gives_up;
 }
 
 void snapshot::add(const node_changed& x) {
-  auto [i, is_new] = nodes.try_emplace(x.now.agent);
+  auto [i, is_new] = nodes.try_emplace(x.now->agent);
   auto& known = i->second;
   if (is_new)
     known.joined_at = latest;
-  if (is_new || known.now.share != x.now.share
-      || known.now.connected != x.now.connected)
+  if (is_new || known.now->share != x.now->share
+      || known.now->connected != x.now->connected)
     known.since = latest;
   known.now = x.now;
 }
@@ -74,7 +75,7 @@ void snapshot::add(const operator_asked& x) {
 void snapshot::add(const node_gone& x) {
   const auto gone = nodes.extract(x.agent);
   if (gone)
-    remember(departures, {gone.mapped().now, latest, x.reason},
+    remember(departures, {*gone.mapped().now, latest, x.reason},
              departures_remembered_max);
 }
 
@@ -110,6 +111,7 @@ void snapshot::add(const epoch_revoked& x) {
     return;
   entry->revoked_at = latest;
   entry->end_reason = x.reason;
+  entry->end_origin = x.origin;
 }
 
 void snapshot::add(const epoch_stopped& x) {
@@ -125,6 +127,7 @@ void snapshot::add(const epoch_stopped& x) {
   entry->gpus = trouble_at(x.cause->agent);
   entry->others = x.others;
   entry->exemption = x.exemption;
+  entry->exemption_origin = x.exemption_origin;
 }
 
 void snapshot::add(const job_ended& x) {

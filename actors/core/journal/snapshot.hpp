@@ -35,6 +35,7 @@ struct epoch_entry {
   std::optional<moment> running_at{};
   std::optional<moment> revoked_at{};
   std::string end_reason{}; ///< Of the revocation.
+  std::optional<core::end_origin> end_origin{};
   std::optional<moment> stopped_at{};
   /// While it is being stopped: the failure that was reported first. Then the
   /// root cause.
@@ -43,6 +44,7 @@ struct epoch_entry {
   std::optional<gpu_trouble> gpus{}; ///< Of its node.
   collateral others{};
   std::string exemption{};
+  std::optional<core::end_origin> exemption_origin{};
   uint32_t restart_count = 0; ///< Spent at its end.
 
   friend bool operator==(const epoch_entry&, const epoch_entry&) = default;
@@ -74,7 +76,7 @@ struct operator_request {
 };
 
 struct node_entry {
-  node now;
+  shared_value<node> now;
   moment joined_at{};
   moment since{}; ///< Of its share's state, and whether it is connected.
   std::optional<gpu_trouble> gpus{}; ///< None: they are healthy.
@@ -98,6 +100,7 @@ struct snapshot {
   std::string waiting_for{};
   moment waiting_since{};
   std::optional<time_point> waiting_until{};
+  bool gives_up_then = false;
   uint32_t restart_count = 0;
   std::map<agent_id, node_entry> nodes{};
   std::vector<quarantined_node> quarantined{};
@@ -107,7 +110,7 @@ struct snapshot {
   uint64_t forgotten_epoch_count = 0;
   std::deque<departure> departures{};
   std::deque<refusal> refusals{};
-  std::optional<int> end_signal{}; ///< The job was asked to end.
+  std::optional<end_requested> end_request{}; ///< The last one.
   std::optional<outcome> result{};
   std::optional<moment> ended_at{};
 
@@ -137,7 +140,7 @@ private:
   void add(const worker_died& x);
   void add(const epoch_revoked& x);
   void add(const epoch_stopped& x);
-  void add(const end_requested& x) { end_signal = x.signal; }
+  void add(const end_requested& x) { end_request = x; }
   void add(const job_ended& x);
   void add(const gpus_changed& x);
   epoch_entry* find(epoch_id epoch);

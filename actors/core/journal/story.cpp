@@ -44,34 +44,17 @@ void add_lines(const std::string& text, size_t count_max, lines& out) {
 
 // -- nodes ----------------------------------------------------------------------
 
-/// The node that a reason is about, and what is said of it.
-struct node_reason {
-  const node& who;
-  std::string_view what; ///< `lost: silent for 1200 ms`
-};
-
-/// Reasons begin with the agent: `agent n1-4711-0badcafe left`.
-std::optional<node_reason> node_in(const std::string& reason,
-                                   const snapshot& x) {
-  constexpr auto head = std::string_view{"agent "};
-  if (!reason.starts_with(head))
-    return {};
-  const auto text = std::string_view{reason}.substr(head.size());
-  const auto is_about = [&](const node& y) {
-    const auto& id = y.agent.value;
-    return text.starts_with(id) && text.size() > id.size()
-           && text[id.size()] == ' ';
-  };
-  const auto found = [&](const node& y) {
-    return node_reason{y, text.substr(y.agent.value.size() + 1)};
-  };
+/// Null: the origin is no node, or one that is gone for so long that it is not
+/// remembered.
+const node* find_node(const std::optional<end_origin>& origin,
+                      const snapshot& x) {
+  if (!origin)
+    return nullptr;
   for (auto i = x.departures.rbegin(); i != x.departures.rend(); ++i)
-    if (is_about(i->last))
-      return found(i->last);
-  for (const auto& [agent, entry] : x.nodes)
-    if (is_about(entry.now))
-      return found(entry.now);
-  return {};
+    if (i->last.agent == origin->agent)
+      return &i->last;
+  const auto i = x.nodes.find(origin->agent);
+  return i == x.nodes.end() ? nullptr : &*i->second.now;
 }
 
 /// `n2 (ranks 3-5)`
@@ -85,44 +68,43 @@ std::string place_of(const node& x, epoch_id epoch) {
   return text + (x.slot_count == 1 ? " (rank " : " (ranks ") + ranks + ")";
 }
 
-/// `(signal 15)` as `SIGTERM (signal 15)`; empty: there is none.
-std::string signal_in(std::string_view text) {
-  constexpr auto head = std::string_view{"(signal "};
-  const auto at = text.find(head);
-  if (at == text.npos)
-    return {};
-  auto number = 0;
-  for (const auto c : text.substr(at + head.size())) {
-    if (c < '0' || c > '9' || number > 1'000)
-      break;
-    number = number * 10 + (c - '0');
-  }
+/// `SIGTERM (signal 15)`
+std::string title_of_signal(int number) {
   const auto name = signal_name(number);
   const auto plain = "signal " + std::to_string(number);
   return name.empty() ? plain : name + " (" + plain + ")";
 }
 
-/// `node n2 (ranks 3-5) was lost: silent for 1200 ms`
-std::string deed_of(const node_reason& x, epoch_id epoch) {
-  constexpr auto lost = std::string_view{"lost: "};
-  const auto name = "node " + place_of(x.who, epoch);
-  if (x.what.starts_with(lost))
-    return name
-           + " was lost: " + clean(std::string{x.what.substr(lost.size())});
-  if (x.what.starts_with("leaves") || x.what == "left") {
-    const auto signal = signal_in(x.what);
-    return name + " left"
-           + (signal.empty() ? "" : ": its agent was sent " + signal);
+/// `was lost: silent for 1200 ms`
+std::string deed_of(const end_origin& x) {
+  switch (x.what) {
+    case end_origin::kind::node_lost:
+      return "was lost: " + clean(x.detail);
+    case end_origin::kind::node_cut_off:
+      return "was cut off, and stopped its workers";
+    case end_origin::kind::node_left:
+    case end_origin::kind::operator_asked:
+      break;
   }
-  return name + ": its agent " + clean(std::string{x.what});
+  return "left"
+         + (x.signal != 0  ? ": its agent was sent " + title_of_signal(x.signal)
+            : x.by.empty() ? std::string{}
+                           : ", as " + clean(x.by) + " has asked");
 }
 
-culprit culprit_of(const node_reason& x) {
-  const auto left = x.what.starts_with("leaves") || x.what == "left";
-  return {.what = left ? culprit::kind::node_left : culprit::kind::node_lost,
-          .host = clean(x.who.host),
-          .agent = {clean(x.who.agent.value)},
-          .reason = clean(std::string{x.what})};
+culprit::kind kind_of(const std::optional<end_origin>& x) {
+  if (!x)
+    return culprit::kind::regrouped;
+  switch (x->what) {
+    case end_origin::kind::node_left:
+      return culprit::kind::node_left;
+    case end_origin::kind::node_lost:
+    case end_origin::kind::node_cut_off:
+      return culprit::kind::node_lost;
+    case end_origin::kind::operator_asked:
+      break;
+  }
+  return culprit::kind::operator_stop;
 }
 
 // -- one epoch --------------------------------------------------------------------
@@ -285,42 +267,33 @@ void add_gpu_trouble(const epoch_entry& entry, explanation& out) {
   out.evidence.push_back("GPUs of " + clean(entry.cause->host) + ": " + text);
 }
 
-/// Whether an operator has asked for it, as the rendezvous words that.
-bool is_of_operator(const std::string& reason) {
-  const auto has
-    = [&](const char* part) { return reason.find(part) != reason.npos; };
-  return reason.starts_with("restarted by ")
-         || reason.starts_with("resized to ")
-         || (reason.starts_with("host ")
-             && (has(" is excluded by ") || has(" is included again by ")))
-         || has(" is to leave, asked for by ");
-}
-
 /// What ended an epoch if no worker has: a node, or a decision.
 void explain_reason(const snapshot& x, const epoch_entry& entry,
-                    const std::string& reason, explanation& out) {
-  if (const auto found = node_in(reason, x)) {
-    out.sentence += deed_of(*found, entry.formed.epoch);
-    out.cause = culprit_of(*found);
-    out.evidence.push_back("node: agent " + clean(found->who.agent.value)
-                           + " on " + clean(found->who.host) + ": "
-                           + clean(std::string{found->what}));
+                    const std::string& reason,
+                    const std::optional<end_origin>& origin, explanation& out) {
+  out.cause = {.what = kind_of(origin), .reason = clean(reason)};
+  const auto* who = find_node(origin, x);
+  if (who == nullptr) {
+    out.sentence += out.cause->reason;
     return;
   }
-  out.sentence += clean(reason);
-  out.cause = {.what = is_of_operator(reason) ? culprit::kind::operator_stop
-                                              : culprit::kind::regrouped,
-               .reason = clean(reason)};
+  const auto deed = deed_of(*origin);
+  out.sentence += "node " + place_of(*who, entry.formed.epoch) + " " + deed;
+  out.cause->host = clean(who->host);
+  out.cause->agent = {clean(who->agent.value)};
+  out.cause->reason = deed;
+  out.evidence.push_back("node: agent " + out.cause->agent.value + " on "
+                         + out.cause->host + " " + deed);
 }
 
 /// `rank 5 … was killed by SIGKILL, 3.1 s before ranks 0-4 failed`
 void explain_end(const snapshot& x, const epoch_entry& entry,
                  explanation& out) {
   if (!entry.cause)
-    return explain_reason(x, entry, entry.end_reason, out);
+    return explain_reason(x, entry, entry.end_reason, entry.end_origin, out);
   const auto& cause = *entry.cause;
   if (!entry.exemption.empty()) {
-    explain_reason(x, entry, entry.exemption, out);
+    explain_reason(x, entry, entry.exemption, entry.exemption_origin, out);
     out.sentence += failed_because_of_it(entry);
     auto all = entry.others;
     all.listed.insert(all.listed.begin(), cause);
@@ -366,16 +339,13 @@ void add_quarantine(const snapshot& x, lines& out) {
 
 // The agent that hosts the coordinator gets the signal.
 explanation of_stop(const snapshot& x, const outcome& result) {
-  const auto signal = signal_in("(signal " + std::to_string(result.signal));
-  const auto is_plain = result.reason.starts_with("the job was asked to end by "
-                                                  "signal");
-  const auto reason = is_plain && result.signal != 0
-                        ? clean(x.coordinator.host)
-                            + ", where its coordinator was, got " + signal
-                        : clean(result.reason);
-  const auto says_it = reason.starts_with("the job was stopped by ");
+  const auto is_asked = x.end_request && !x.end_request->by.empty();
+  const auto reason = is_asked ? clean(result.reason)
+                               : clean(x.coordinator.host)
+                                   + ", where its coordinator was, got "
+                                   + title_of_signal(result.signal);
   auto out = explanation{
-    (says_it ? capital(reason) : "The job was stopped: " + reason) + "."};
+    (is_asked ? capital(reason) : "The job was stopped: " + reason) + "."};
   out.cause = {.what = culprit::kind::operator_stop,
                .host = clean(x.coordinator.host),
                .reason = reason};
@@ -403,7 +373,7 @@ explanation of_end(const snapshot& x) {
       out.cause = {.what = culprit::kind::too_few_nodes,
                    .reason = clean(result.reason)};
       for (const auto& [agent, entry] : x.nodes)
-        out.evidence.push_back("was here: " + clean(entry.now.host) + " ("
+        out.evidence.push_back("was here: " + clean(entry.now->host) + " ("
                                + clean(agent.value) + ")");
       for (const auto& y : x.departures)
         out.evidence.push_back("was gone: " + clean(y.last.host) + ": "
@@ -439,11 +409,11 @@ std::string who(const node& x) {
 
 void add_waiting_drains(const snapshot& x, time_point now, lines& out) {
   for (const auto& [agent, entry] : x.nodes)
-    if (const auto& drain = entry.now.waits_to_drain)
+    if (const auto& drain = entry.now->waits_to_drain)
       out.push_back("leaves when another node can take its place, as "
                     + clean(drain->by) + " has asked "
                     + duration_text(now - drain->asked)
-                    + " ago: " + who(entry.now));
+                    + " ago: " + who(*entry.now));
 }
 
 /// ` Node n2 waits for a replacement, to leave, as alice has asked 12.0 s ago.`
@@ -451,12 +421,12 @@ std::string sentence_of_waiting_drains(const snapshot& x, time_point now) {
   const node* first = nullptr;
   auto count = size_t{0};
   for (const auto& [agent, entry] : x.nodes) {
-    const auto& drain = entry.now.waits_to_drain;
+    const auto& drain = entry.now->waits_to_drain;
     if (!drain)
       continue;
     ++count;
     if (first == nullptr || drain->asked < first->waits_to_drain->asked)
-      first = &entry.now;
+      first = &*entry.now;
   }
   if (first == nullptr)
     return {};
@@ -474,26 +444,26 @@ void add_missing(const snapshot& x, time_point now, lines& out) {
   const auto* newest = x.newest_epoch();
   for (const auto& [agent, entry] : x.nodes) {
     const auto since = duration_text(now - entry.since.when);
-    const auto name = who(entry.now);
-    if (!entry.now.connected)
+    const auto name = who(*entry.now);
+    if (!entry.now->connected)
       out.push_back("out of touch for " + since + ": " + name);
-    else if (entry.now.leaving)
+    else if (entry.now->leaving)
       out.push_back("leaving: " + name);
-    else if (entry.now.drained_at)
-      out.push_back("leaves in " + duration_text(*entry.now.drained_at - now)
+    else if (entry.now->drained_at)
+      out.push_back("leaves in " + duration_text(*entry.now->drained_at - now)
                     + ", as an operator has asked: " + name);
-    else if (entry.now.excluded)
+    else if (entry.now->excluded)
       out.push_back("stands by, because its host is excluded: " + name);
     else if (x.phase == phase::starting
-             && entry.now.share == share_state::starting)
+             && entry.now->share == share_state::starting)
       out.push_back("starts its workers since " + since + ": " + name);
     else if (x.phase == phase::stopping
-             && entry.now.share == share_state::stopping)
+             && entry.now->share == share_state::stopping)
       out.push_back("stops its workers since " + since + ": " + name);
     else if (x.phase == phase::gathering || x.phase == phase::last_call)
       out.push_back("here: " + name);
     else if (x.phase == phase::running && newest != nullptr
-             && entry.now.epoch != newest->formed.epoch)
+             && entry.now->epoch != newest->formed.epoch)
       out.push_back("stands by for " + since + ": " + name);
   }
   add_waiting_drains(x, now, out);
@@ -515,9 +485,8 @@ std::string what_then(const snapshot& x, time_point now) {
   const auto left = " in " + duration_text(*x.waiting_until - now);
   switch (x.phase) {
     case phase::gathering:
-      return x.waiting_for.starts_with("waiting")
-               ? "; otherwise the job gives up" + left
-               : "; it goes on" + left;
+      return x.gives_up_then ? "; otherwise the job gives up" + left
+                             : "; it goes on" + left;
     case phase::last_call:
       return "; it begins with those" + left + " at the latest";
     default:
@@ -531,8 +500,9 @@ std::string who_is_missing(const snapshot& x) {
   auto text = std::string{};
   auto count = size_t{0};
   for (const auto& y : x.departures) {
-    const auto is_back = std::ranges::any_of(
-      x.nodes, [&](const auto& z) { return z.second.now.host == y.last.host; });
+    const auto is_back = std::ranges::any_of(x.nodes, [&](const auto& z) {
+      return z.second.now->host == y.last.host;
+    });
     if (newest == nullptr || y.last.epoch != newest->formed.epoch || is_back)
       continue;
     if (++count <= hosts_named_max)
@@ -547,8 +517,8 @@ std::string who_is_missing(const snapshot& x) {
 /// `Epoch 2 starts: 1 of 3 nodes has yet to start its workers`
 std::string sentence_of_start(const snapshot& x, const epoch_entry& entry) {
   const auto count = std::ranges::count_if(x.nodes, [&](const auto& y) {
-    return y.second.now.epoch == entry.formed.epoch
-           && y.second.now.share == share_state::starting;
+    return y.second.now->epoch == entry.formed.epoch
+           && y.second.now->share == share_state::starting;
   });
   return capital(name_of(entry)) + " starts: " + std::to_string(count) + " of "
          + counted(entry.formed.node_count, "node")
@@ -567,8 +537,8 @@ explanation of_wait(const snapshot& x, time_point now) {
   auto out = explanation{};
   if (x.phase == phase::stopping && last != nullptr && last->revoked_at) {
     const auto count = std::ranges::count_if(x.nodes, [](const auto& y) {
-      return y.second.now.share == share_state::stopping
-             || y.second.now.share == share_state::failed;
+      return y.second.now->share == share_state::stopping
+             || y.second.now->share == share_state::failed;
     });
     out = std::move(before);
     out.sentence.pop_back();
@@ -679,7 +649,7 @@ bool is_healthy(const snapshot& x) {
     return x.result->kind == outcome::verdict::succeeded;
   return x.phase == phase::running && x.quarantined.empty()
          && std::ranges::none_of(x.nodes, [](const auto& y) {
-              return !y.second.now.connected || y.second.now.leaving;
+              return !y.second.now->connected || y.second.now->leaving;
             });
 }
 

@@ -12,12 +12,11 @@ void epoch_failures::add(const agent_id& agent, collateral failures,
   failures_.add(failures, now);
 }
 
-void epoch_failures::add_departure(const agent_id& agent,
-                                   const std::string& reason) {
-  departures_.push_back({agent, reason});
+void epoch_failures::add_departure(const agent_id& agent, end_reason reason) {
+  departures_.push_back({agent, std::move(reason)});
 }
 
-const std::string* epoch_failures::exemption() const {
+const end_reason* epoch_failures::exemption() const {
   const auto& cause = first();
   if (cause.kind == failure_kind::not_started)
     return nullptr;

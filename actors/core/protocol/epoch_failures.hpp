@@ -2,9 +2,9 @@
 // that costs a restart.
 #pragma once
 
+#include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/failure_order.hpp"
 
-#include <string>
 #include <vector>
 
 namespace actorrun::core {
@@ -23,7 +23,7 @@ public:
 
   /// An agent of the epoch that had not succeeded has gone.
   /// @param agent Empty: agents of which only the number is known.
-  void add_departure(const agent_id& agent, const std::string& reason);
+  void add_departure(const agent_id& agent, end_reason reason);
 
   /// The first failure has ended the epoch.
   void end_epoch() { has_ended_epoch_ = true; }
@@ -43,14 +43,14 @@ public:
 
   /// Why the first failure costs no restart: the newest departure of another
   /// agent. Null: it costs one.
-  const std::string* exemption() const;
+  const end_reason* exemption() const;
 
   void clear() { *this = {}; }
 
 private:
   struct departure {
     agent_id agent;
-    std::string reason;
+    end_reason reason;
   };
 
   failure_order failures_;

@@ -55,6 +55,11 @@ parked_share checked(parked_share x, const offer& own) {
 
 /// An exempt failure does not end a job: names an unkillable worker, if there
 /// is one, as the first failure instead.
+/// By which operator; empty: by none.
+std::string asked_to_leave_by(const agent_record& x) {
+  return x.is_draining() ? x.drain->by : std::string{};
+}
+
 void attribute_unkillable(outcome& how) {
   if (how.first_failure->kind == failure_kind::unkillable)
     return;
@@ -199,7 +204,7 @@ void rendezvous::on(const agent_disconnected& event, time_point now,
   if (record == nullptr)
     return;
   if (!record->offering.leased) {
-    lose(event.agent, "agent " + event.agent.value + " ended", now, out);
+    lose(event.agent, agent_has_ended(event.agent), now, out);
     return;
   }
   agents_.change(*record, [](auto& x) { x.connected = false; });
@@ -209,8 +214,7 @@ void rendezvous::on(const agent_disconnected& event, time_point now,
 void rendezvous::on(const agent_lost& event, time_point now, effects& out) {
   // A link that came back in the meantime proves the evidence wrong.
   if (auto* record = agents_.find(event.agent); record && !record->connected)
-    lose(event.agent, "agent " + event.agent.value + " lost: " + event.evidence,
-         now, out);
+    lose(event.agent, agent_is_lost(event.agent, event.evidence), now, out);
 }
 
 void rendezvous::on(const agent_leaving& event, time_point now, effects& out) {
@@ -219,10 +223,7 @@ void rendezvous::on(const agent_leaving& event, time_point now, effects& out) {
     return;
   agents_.change(*record, [](auto& x) { x.leaving = true; });
   const auto reason
-    = "agent " + event.agent.value + " leaves"
-      + (event.signal != 0 ? " (signal " + std::to_string(event.signal) + ")"
-         : record->is_draining() ? ", as " + record->drain->by + " has asked"
-                                 : std::string{});
+    = agent_leaves(event.agent, event.signal, asked_to_leave_by(*record));
   add_departure(*record, reason);
   if (!is_active() || record->member_of != epoch()
       || record->share == share_state::succeeded)
@@ -232,10 +233,12 @@ void rendezvous::on(const agent_leaving& event, time_point now, effects& out) {
 }
 
 void rendezvous::on(const agent_left& event, time_point now, effects& out) {
-  lose(event.agent, "agent " + event.agent.value + " left", now, out);
+  if (const auto* record = agents_.find(event.agent))
+    lose(event.agent, agent_has_left(event.agent, asked_to_leave_by(*record)),
+         now, out);
 }
 
-void rendezvous::lose(const agent_id& agent, const std::string& reason,
+void rendezvous::lose(const agent_id& agent, const end_reason& reason,
                       time_point now, effects& out) {
   const auto* record = agents_.find(agent);
   if (record == nullptr)
@@ -246,12 +249,12 @@ void rendezvous::lose(const agent_id& agent, const std::string& reason,
   // no failure.
   if (!quarantine_.contains(agent))
     add_departure(*record, reason);
-  gone_.push_back({agent, record->offering.host, reason});
+  gone_.push_back({agent, record->offering.host, reason.text});
   if (gone_.size() > gone_agents_max)
     gone_.pop_front();
   agents_.remove(agent);
   leases_.drop(agent);
-  out.emplace_back(forget_agent{agent, reason});
+  out.emplace_back(forget_agent{agent, reason.text});
   if (!is_missed)
     return;
   backoff_.member_departs(now);
@@ -266,8 +269,9 @@ void rendezvous::expire_leases(time_point due, time_point now, effects& out) {
     leases_.stretch(late + limits_.keep_alive_interval);
   for (const auto& agent : leases_.expire(now))
     lose(agent,
-         "agent " + agent.value + " lost: silent for "
-           + std::to_string(limits_.lease().count()) + " ms",
+         agent_is_lost(agent, "silent for "
+                                + std::to_string(limits_.lease().count())
+                                + " ms"),
          now, out);
 }
 
@@ -302,7 +306,8 @@ void rendezvous::reconcile(agent_record& record,
     } else if (is_current) {
       resume(record, *held, now, out);
     } else { // The link broke before the plan had arrived.
-      out.emplace_back(announce_epoch{{agents_.plan_for(record)}, reason_});
+      out.emplace_back(
+        announce_epoch{{agents_.plan_for(record)}, reason_.text});
     }
     return;
   }
@@ -311,7 +316,7 @@ void rendezvous::reconcile(agent_record& record,
     record, [&](auto& x) { x.holds = runs ? held->plan.epoch : epoch_id{}; });
   if (runs)
     out.emplace_back(revoke_epoch{
-      held->plan.epoch, {agent}, "the epoch is over", std::nullopt, true});
+      held->plan.epoch, {agent}, {"the epoch is over"}, std::nullopt, true});
 }
 
 // A member of the running epoch is back after its link broke.
@@ -340,8 +345,7 @@ void rendezvous::resume(agent_record& record, const claim& held, time_point now,
                 now, out);
     case share_state::stopping:
       if (is_active())
-        revoke("agent " + agent.value + " stops its workers, out of touch",
-               std::nullopt, out);
+        revoke(agent_was_cut_off(agent, false), std::nullopt, out);
       return;
   }
 }
@@ -377,12 +381,12 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
     settings_.agent_count_max = std::max(settings_.agent_count_max, count);
     settings_.agent_count_min = std::min(settings_.agent_count_min, count);
     agents_.resize(settings_.agent_count_max);
-    resize_reason_ = "epoch " + to_string(epoch()) + " was found with "
-                     + counted(count, "node");
+    resize_reason_ = {"epoch " + to_string(epoch()) + " was found with "
+                      + counted(count, "node")};
   }
   for (const auto& x : found.stale)
     out.emplace_back(
-      revoke_epoch{x.epoch, {x.agent}, "the epoch is over", {}, true});
+      revoke_epoch{x.epoch, {x.agent}, {"the epoch is over"}, {}, true});
   phase_ = phase::starting; // Or running: `supervise` looks.
   backoff_.epoch_begins(now);
   const auto is_incomplete = found.member_count < common_plan().node_count;
@@ -398,7 +402,7 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
     fail(out);
     add_departures_of_recovery(news);
   } else if (is_incomplete || found.stopped_count > 0) {
-    revoke(news, std::nullopt, out);
+    revoke({news}, std::nullopt, out);
   }
 }
 
@@ -411,12 +415,12 @@ void rendezvous::add_departures_of_recovery(const std::string& news) {
   const auto is_failed_missing
     = agents_.find_member(failed, epoch()) == nullptr;
   if (missing_count == 1 && is_failed_missing)
-    failures_.add_departure(failed, news);
+    failures_.add_departure(failed, {news});
   else if (missing_count > 0)
-    failures_.add_departure({}, news);
+    failures_.add_departure({}, {news});
   for (const auto& [id, x] : agents_.records())
     if (x.leaving && !quarantine_.contains(id))
-      add_departure(x, "agent " + id.value + " leaves");
+      add_departure(x, agent_leaves(id, 0, ""));
   update_cause();
 }
 
@@ -476,8 +480,7 @@ void rendezvous::on(const workers_stopped& event, time_point now,
     has_quarantined_ = true;
   add_failures(event.agent, event.others, now);
   if (is_active())
-    revoke("agent " + event.agent.value + " stopped its workers, out of touch",
-           std::nullopt, out);
+    revoke(agent_was_cut_off(event.agent, true), std::nullopt, out);
 }
 
 void rendezvous::put_in_quarantine(agent_record& record,
@@ -572,14 +575,15 @@ void rendezvous::conclude_round(const std::string& what_is_amiss,
   const auto limit = std::exchange(limit_, std::nullopt);
   if (limit)
     handled_limit_ = limit;
-  if (auto change = wanted_change(); !change.empty())
-    revoke(change + (what_is_amiss.empty() ? "" : "; ") + what_is_amiss,
-           std::nullopt, out);
-  else if (!what_is_amiss.empty())
+  if (auto change = wanted_change(); !change.empty()) {
+    change.text += (what_is_amiss.empty() ? "" : "; ") + what_is_amiss;
+    revoke(change, std::nullopt, out);
+  } else if (!what_is_amiss.empty()) {
     call_off_round("they have not saved: " + what_is_amiss, out);
-  else if (limit)
+  } else if (limit) {
     call_off_round(
       "all have saved at step " + std::to_string(round_.order().step), out);
+  }
 }
 
 void rendezvous::call_off_round(std::string reason, effects& out) {
@@ -591,12 +595,12 @@ void rendezvous::call_off_round(std::string reason, effects& out) {
 std::string rendezvous::reason_of_round() const {
   auto change = wanted_change();
   return change.empty() && limit_ ? "the time limit of the job is near"
-                                  : change;
+                                  : change.text;
 }
 
 // Of the changes that can wait. Nodes that have come may have left again, and others
 // have come.
-std::string rendezvous::wanted_change() const {
+end_reason rendezvous::wanted_change() const {
   const auto& counts = agents_.counts();
   if (counts.excluded > 0)
     return exclusion_of_member();
@@ -609,19 +613,20 @@ std::string rendezvous::wanted_change() const {
   return {};
 }
 
-std::string rendezvous::reason_of_newcomers() const {
+end_reason rendezvous::reason_of_newcomers() const {
   const auto count = agents_.counts().newcomers;
   const auto joined
     = count
       - (admission_reason_.empty() ? 0 : std::min(count, admitted_count_));
   if (admission_reason_.empty() || count == joined)
-    return std::to_string(count) + " more joined";
-  return admission_reason_
-         + (joined == 0 ? std::string{}
-                        : "; " + std::to_string(joined) + " more joined");
+    return {std::to_string(count) + " more joined"};
+  auto out = admission_reason_;
+  if (joined > 0)
+    out.text += "; " + std::to_string(joined) + " more joined";
+  return out;
 }
 
-void rendezvous::admit_standbys(std::string reason, uint32_t newcomers_before) {
+void rendezvous::admit_standbys(end_reason reason, uint32_t newcomers_before) {
   const auto count = agents_.counts().newcomers;
   if (!is_active() || count <= newcomers_before)
     return;
@@ -829,7 +834,8 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
   settings_.agent_count_max = max;
   agents_.resize(max);
   const auto* noun = max == 1 ? " node" : " nodes";
-  resize_reason_ = "resized to " + now + noun + " by " + event.by;
+  resize_reason_
+    = asked_for("resized to " + now + noun + " by " + event.by, event.by);
   const auto surplus = counts.members - std::min(counts.members, max);
   // There was no room for those that stand by.
   if (old_max <= counts.members)
@@ -849,7 +855,7 @@ void rendezvous::on(const restart_requested& event, time_point, effects& out) {
   if (why.empty() && !is_active())
     why = phase_ == phase::stopping
             ? "epoch " + to_string(epoch()) + " is being stopped already ("
-                + reason_ + ")"
+                + reason_.text + ")"
             : "no epoch runs: " + waiting_for();
   if (!why.empty()) {
     out.emplace_back(to_answer(event.by, what, refused(std::move(why))));
@@ -859,7 +865,9 @@ void rendezvous::on(const restart_requested& event, time_point, effects& out) {
                              "epoch " + to_string(epoch())
                                + " is being stopped, and the next one follows;"
                                  " that costs no restart"));
-  revoke("restarted by " + event.by + because(event.reason), std::nullopt, out);
+  revoke(
+    asked_for("restarted by " + event.by + because(event.reason), event.by),
+    std::nullopt, out);
 }
 
 void rendezvous::on(const exclusion_requested& event, time_point now,
@@ -916,8 +924,10 @@ void rendezvous::on(const inclusion_requested& event, time_point,
   for (const auto& [id, record] : agents())
     if (record.excluded && record.offering.host == event.host)
       agents_.set_excluded(*agents_.find(id), false);
-  admit_standbys("host " + event.host + " is included again by " + event.by,
-                 newcomers_before);
+  admit_standbys(
+    asked_for("host " + event.host + " is included again by " + event.by,
+              event.by),
+    newcomers_before);
   out.emplace_back(to_answer(
     event.by, what,
     was_excluded ? actorrun::result<std::string>{"host " + event.host
@@ -1062,27 +1072,29 @@ bool rendezvous::are_enough(uint32_t rest, bool is_missed) const {
 }
 
 // Why a node of the epoch has no place in it any more.
-std::string rendezvous::exclusion_of_member() const {
+end_reason rendezvous::exclusion_of_member() const {
   const auto i = std::ranges::find_if(agents(), [this](const auto& entry) {
     const auto& x = entry.second;
     return x.excluded && x.member_of == epoch()
            && x.share != share_state::succeeded
            && exclusions_.find(x.offering.host) != nullptr;
   });
-  return i == agents().end()
-           ? std::string{}
-           : to_string(*exclusions_.find(i->second.offering.host));
+  if (i == agents().end())
+    return {};
+  const auto& found = *exclusions_.find(i->second.offering.host);
+  return asked_for(to_string(found), found.by);
 }
 
-std::string rendezvous::drain_of_member() const {
+end_reason rendezvous::drain_of_member() const {
   const auto i = std::ranges::find_if(agents(), [this](const auto& entry) {
     const auto& x = entry.second;
     return x.is_draining() && x.member_of == epoch()
            && x.share != share_state::succeeded;
   });
-  return i == agents().end() ? std::string{}
-                             : title(i->second) + " is to leave, asked for by "
-                                 + i->second.drain->by;
+  if (i == agents().end())
+    return {};
+  const auto& by = i->second.drain->by;
+  return asked_for(title(i->second) + " is to leave, asked for by " + by, by);
 }
 
 // Nodes that come after a resize may ask for the old numbers or for the new.
@@ -1204,9 +1216,9 @@ void rendezvous::form(time_point now, effects& out) {
     alarms_.disarm(which);
   phase_ = phase::starting;
   has_quarantined_ = false;
-  admission_reason_.clear();
+  admission_reason_ = {};
   backoff_.epoch_begins(now);
-  out.emplace_back(announce_epoch{std::move(plans), reason_});
+  out.emplace_back(announce_epoch{std::move(plans), reason_.text});
 }
 
 void rendezvous::supervise(time_point now, effects& out) {
@@ -1238,7 +1250,7 @@ void rendezvous::admit_newcomers(time_point now, effects& out) {
   const auto& counts = agents_.counts();
   const auto is_full = counts.newcomers >= room();
   if (counts.newcomers == 0)
-    admission_reason_.clear();
+    admission_reason_ = {};
   if (!can_admit()) {
     alarms_.disarm(alarm::settle);
   } else if (is_full && now >= backoff_.due()) {
@@ -1274,7 +1286,7 @@ void rendezvous::on_settled(time_point now, effects& out) {
     make_change(now, out);
 }
 
-void rendezvous::revoke(const std::string& reason,
+void rendezvous::revoke(const end_reason& reason,
                         const std::optional<worker_failure>& failure,
                         effects& out) {
   assert(is_active());
@@ -1293,7 +1305,7 @@ void rendezvous::revoke(const std::string& reason,
 // The failure that is reported first ends the epoch.
 void rendezvous::fail(effects& out) {
   failures_.end_epoch();
-  revoke(to_string(failures_.first()), failures_.first(), out);
+  revoke({to_string(failures_.first())}, failures_.first(), out);
   add_drained(); // Their workers may all have ended well before they leave.
   update_cause();
 }
@@ -1311,7 +1323,7 @@ void rendezvous::add_failures(const agent_id& agent, collateral failures,
 }
 
 void rendezvous::add_departure(const agent_record& record,
-                               const std::string& reason) {
+                               const end_reason& reason) {
   if (phase_ != phase::stopping || record.member_of != epoch()
       || record.share == share_state::succeeded)
     return;
@@ -1323,15 +1335,15 @@ void rendezvous::add_departure(const agent_record& record,
 void rendezvous::update_cause() {
   const auto* exemption = failures_.exemption();
   last_failure_ = failures_.first();
-  reason_ = exemption == nullptr ? to_string(*last_failure_) : *exemption;
+  reason_
+    = exemption == nullptr ? end_reason{to_string(*last_failure_)} : *exemption;
 }
 
 // Their peers miss them before they have gone.
 void rendezvous::add_drained() {
   for (const auto& [id, x] : agents_.records())
     if (x.is_draining() && !x.leaving)
-      add_departure(x, "agent " + id.value + " leaves, as " + x.drain->by
-                         + " has asked");
+      add_departure(x, agent_leaves(id, 0, x.drain->by));
 }
 
 void rendezvous::conclude_epoch(time_point now, effects& out) {
@@ -1350,8 +1362,8 @@ void rendezvous::settle_failures(time_point now, effects& out) {
   const auto* exemption
     = failures_.has_ended_epoch() ? failures_.exemption() : &reason_;
   if (exemption != nullptr || !others.empty())
-    out.emplace_back(
-      explain_failures{epoch(), first, others, exemption ? *exemption : ""});
+    out.emplace_back(explain_failures{epoch(), first, others,
+                                      exemption ? *exemption : end_reason{}});
   auto how = outcome{.kind = outcome::verdict::failed,
                      .first_failure = first,
                      .other_failures = others.listed,
@@ -1423,7 +1435,7 @@ std::string rendezvous::waiting_for() const {
     case phase::stopping:
       return counted(counts.holding, "agent")
              + " must stop the workers of epoch " + to_string(epoch()) + " ("
-             + reason_ + ")";
+             + reason_.text + ")";
     case phase::running:
       if (round_.is_active())
         return reason_of_round() + ": " + way_to_safe_point();

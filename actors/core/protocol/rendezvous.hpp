@@ -120,6 +120,11 @@ public:
   /// waits as long as it takes.
   std::optional<time_point> waits_until() const;
 
+  /// Whether the job ends then.
+  bool gives_up_then() const {
+    return phase_ == phase::gathering && !recovery_.is_listening();
+  }
+
   /// What an agent waits for at the latest event, which may be a place in a
   /// running job.
   std::string waiting_for(const agent_id& agent) const;
@@ -152,7 +157,7 @@ private:
   std::string way_to_safe_point() const;
   std::string admission(const std::string& with,
                         const std::string& otherwise) const;
-  void lose(const agent_id& agent, const std::string& reason, time_point now,
+  void lose(const agent_id& agent, const end_reason& reason, time_point now,
             effects& out);
   void expire_leases(time_point due, time_point now, effects& out);
 
@@ -184,9 +189,9 @@ private:
   void conclude_round(const std::string& what_is_amiss, effects& out);
   void call_off_round(std::string reason, effects& out);
   std::string reason_of_round() const;
-  std::string wanted_change() const;
-  std::string reason_of_newcomers() const;
-  void admit_standbys(std::string reason, uint32_t newcomers_before);
+  end_reason wanted_change() const;
+  end_reason reason_of_newcomers() const;
+  void admit_standbys(end_reason reason, uint32_t newcomers_before);
   void send_order(std::vector<agent_id> agents, std::string reason,
                   effects& out) const;
   std::vector<agent_id> busy_members() const;
@@ -224,8 +229,8 @@ private:
   void begin_waiting_drains(time_point now, effects& out);
   void add_exclusion(excluded_host x);
   void count_failure(const worker_failure& x, time_point now, effects& out);
-  std::string exclusion_of_member() const;
-  std::string drain_of_member() const;
+  end_reason exclusion_of_member() const;
+  end_reason drain_of_member() const;
   bool fits(const job_settings& asked) const;
 
   void on(const timer_fired& event, time_point now, effects& out);
@@ -240,13 +245,13 @@ private:
   bool can_admit() const;
   uint32_t room() const;
   void on_settled(time_point now, effects& out);
-  void revoke(const std::string& reason,
+  void revoke(const end_reason& reason,
               const std::optional<worker_failure>& failure, effects& out);
 
   // failures and what they cost
   void fail(effects& out);
   void add_failures(const agent_id& agent, collateral failures, time_point now);
-  void add_departure(const agent_record& record, const std::string& reason);
+  void add_departure(const agent_record& record, const end_reason& reason);
   void update_cause();
   void add_drained();
   void conclude_epoch(time_point now, effects& out);
@@ -283,10 +288,10 @@ private:
   std::deque<gone_agent> gone_; ///< The last ones, the newest at the end.
   /// Why the job has other numbers of nodes than at the beginning; empty: it has
   /// not.
-  std::string resize_reason_;
+  end_reason resize_reason_;
   /// Why nodes that stood by may take part in the next epoch, and how many those
   /// are; empty: there is no such reason.
-  std::string admission_reason_;
+  end_reason admission_reason_;
   uint32_t admitted_count_ = 0;
   rejoin_backoff backoff_;
   safe_point_round round_; ///< In an epoch that is active.
@@ -299,7 +304,7 @@ private:
   bool hurry_ = false; ///< Form the next epoch as soon as possible.
   bool closed_ = false;
   bool has_quarantined_ = false; ///< A member, since the current epoch began.
-  std::string reason_;           ///< Of the next epoch.
+  end_reason reason_;            ///< Of the next epoch.
   time_point now_{};             ///< Of the latest event.
   time_point last_arrival_{};
   time_point first_newcomer_{};

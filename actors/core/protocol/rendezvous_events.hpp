@@ -3,6 +3,7 @@
 
 #include "actors/core/epoch.hpp"
 #include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/lease_desk.hpp"
 #include "actors/core/safe_point.hpp"
@@ -194,7 +195,7 @@ struct announce_epoch {
 struct revoke_epoch {
   epoch_id epoch;
   std::vector<agent_id> agents;
-  std::string reason;
+  end_reason reason;
   std::optional<worker_failure> failure;
   /// It ended before: workers of a newer epoch may run already.
   bool is_over = false;
@@ -214,7 +215,7 @@ struct explain_failures {
   epoch_id epoch;
   worker_failure first;
   collateral others;
-  std::string exemption; ///< Why they cost no restart; empty: they cost one.
+  end_reason exemption; ///< Why they cost no restart; empty: they cost one.
 };
 
 /// Have the agent give its workers notice; it leaves when they have ended, or

@@ -17,7 +17,7 @@ TEST_CASE("chronicle: records say what has changed, once", "[core]") {
         == "node running phase wait");
   CHECK(job.note(8ms, job.disconnect("a")) == "touch node");
   CHECK(job.note(9ms, job.heard(9ms, "b")).empty());
-  CHECK(job.chronicle.now().nodes.at({"c"}).now.pids
+  CHECK(job.chronicle.now().nodes.at({"c"}).now->pids
         == std::vector<int64_t>{9});
   CHECK(job.chronicle.now() == job.replayed());
 }
@@ -38,7 +38,7 @@ TEST_CASE("chronicle: an epoch ends with its root cause and its cost",
   CHECK(first.restart_count == 1);
   CHECK(first.stopped_at->when == time_point{1'100ms});
   CHECK(now.restart_count == 1);
-  CHECK(now.nodes.at({"a"}).now.pids.empty());
+  CHECK(now.nodes.at({"a"}).now->pids.empty());
   for (const auto* agent : {"a", "b", "c"})
     job.note(1'200ms, workers_started{{agent}, {2}, {1}});
   CHECK(journal::regroup_time(job.chronicle.now(), 1) == 200ms);
@@ -88,7 +88,7 @@ TEST_CASE("chronicle: a refusal, the end on request and the end are noted",
   CHECK(job.note(2s, stop_requested{15})
         == "asked phase ended"); // Its agents stop by themselves.
   CHECK(job.chronicle.now().result->kind == outcome::verdict::stopped);
-  CHECK(job.chronicle.now().end_signal == 15);
+  CHECK(job.chronicle.now().end_request->signal == 15);
   CHECK(job.chronicle.now() == job.replayed());
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("chronicle: a successor notes the epoch that it takes over",
   job.note(3ms, back("c"));
   CHECK(job.chronicle.now().phase == rendezvous::phase::running);
   CHECK(job.chronicle.now().newest_epoch()->running_at);
-  CHECK(job.chronicle.now().nodes.at({"b"}).now.pids
+  CHECK(job.chronicle.now().nodes.at({"b"}).now->pids
         == std::vector<int64_t>{5, 6});
   CHECK(job.chronicle.now() == job.replayed());
 }

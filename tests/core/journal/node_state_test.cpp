@@ -26,18 +26,18 @@ epoch_entry epoch_of(uint64_t number) {
 /// A node of epoch 2, which runs.
 struct fixture {
   fixture() {
-    x.now.agent = {"b"};
-    x.now.host = "node-b";
-    x.now.epoch = {2};
-    x.now.share = share_state::running;
+    now.agent = {"b"};
+    now.host = "node-b";
+    now.epoch = {2};
+    now.share = share_state::running;
     job.phase = rendezvous::phase::running;
     job.epochs.push_back(epoch_of(2));
   }
 
-  std::string state() const { return state_of(x, job); }
-  std::string reason() const { return reason_of(x, job); }
+  std::string state() const { return state_of({now}, job); }
+  std::string reason() const { return reason_of({now}, job); }
 
-  node_entry x;
+  node now;
   snapshot job;
 };
 
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(fixture, "node_state: what its workers do", "[core]") {
     {share_state::failed, "failed"},
     {share_state::stopping, "stopping"},
   }));
-  x.now.share = share;
+  now.share = share;
   CHECK(state() == word);
   CHECK(reason() == "");
 }
@@ -61,19 +61,19 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   job.result.emplace();
   CHECK(state() == "stopping");
-  x.now.share = share_state::succeeded;
+  now.share = share_state::succeeded;
   CHECK(state() == "succeeded");
 }
 
 TEST_CASE_METHOD(fixture, "node_state: a node without workers waits",
                  "[core]") {
   SECTION("for an epoch") {
-    x.now.share = share_state::idle;
+    now.share = share_state::idle;
     job.phase = rendezvous::phase::gathering;
     CHECK(state() == "waiting");
   }
   SECTION("beside one that runs") {
-    x.now.epoch = {1};
+    now.epoch = {1};
     CHECK(state() == "standby");
   }
   SECTION("for the first one") {
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(fixture, "node_state: a node without workers waits",
 
 TEST_CASE_METHOD(fixture, "node_state: what comes before its workers",
                  "[core]") {
-  x.now.excluded = true;
+  now.excluded = true;
   auto host = excluded_host{};
   host.host = "node-b";
   host.reason = "bad\ndisk";
@@ -94,13 +94,13 @@ TEST_CASE_METHOD(fixture, "node_state: what comes before its workers",
   CHECK(state() == "excluded");
   CHECK(reason().find("bad") != std::string::npos);
   CHECK(reason().find('\n') == std::string::npos);
-  x.now.drained_at = time_point{};
+  now.drained_at = time_point{};
   CHECK(state() == "draining");
   CHECK(reason() == "an operator lets it leave");
-  x.now.connected = false;
+  now.connected = false;
   CHECK(state() == "away");
   CHECK(reason() == "its link is broken; its lease decides");
-  x.now.leaving = true;
+  now.leaving = true;
   CHECK(state() == "leaving");
   job.quarantined = {{{"b"}, "node-b", 1}};
   CHECK(reason() == "SIGKILL has not ended 1 worker");
@@ -110,16 +110,16 @@ TEST_CASE_METHOD(fixture, "node_state: what comes before its workers",
 
 TEST_CASE_METHOD(fixture, "node_state: a node that waits to leave works on",
                  "[core]") {
-  x.now.waits_to_drain = journal::waiting_drain{"al\nice", time_point{}};
+  now.waits_to_drain = journal::waiting_drain{"al\nice", time_point{}};
   CHECK(state() == "running");
   CHECK(reason().find("drain waits for a replacement, asked by al") == 0);
   CHECK(reason().find('\n') == std::string::npos);
-  x.now.excluded = true; // What comes before its workers comes before that.
+  now.excluded = true; // What comes before its workers comes before that.
   CHECK(state() == "excluded");
 }
 
 TEST_CASE_METHOD(fixture, "node_state: why its workers end", "[core]") {
-  x.now.share = share_state::stopping;
+  now.share = share_state::stopping;
   auto& epoch = job.epochs.back();
   epoch.end_reason = "1 more joined";
   CHECK(reason() == "1 more joined");

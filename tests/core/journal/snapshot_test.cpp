@@ -119,7 +119,7 @@ TEST_CASE_METHOD(fixture, "snapshot: nodes come, change and go", "[core]") {
   const auto& entry = uut.nodes.at({"a"});
   CHECK(entry.joined_at.when == time_point{1s});
   CHECK(entry.since.when == time_point{1s});
-  CHECK(entry.now.slot_count == 2);
+  CHECK(entry.now->slot_count == 2);
   x.connected = false;
   at(3s, node_changed{x});
   CHECK(entry.since.when == time_point{3s});
@@ -183,11 +183,11 @@ TEST_CASE_METHOD(fixture, "snapshot: another coordinator begins anew",
   at(1s, job_ended{result});
   CHECK(uut.result->kind == outcome::verdict::stopped);
   CHECK(uut.ended_at->when == time_point{1s});
-  CHECK(uut.end_signal == 15);
+  CHECK(uut.end_request->signal == 15);
   at(2s, beginning(8));
   CHECK(uut.epochs.empty());
   CHECK_FALSE(uut.result);
-  CHECK_FALSE(uut.end_signal);
+  CHECK_FALSE(uut.end_request);
   CHECK(uut.coordinator.pid == 8);
   CHECK(uut.began.when == time_point{2s});
   CHECK(uut.number == number);

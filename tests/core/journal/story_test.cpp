@@ -46,6 +46,37 @@ TEST_CASE("story: who is missing, since when, and what will happen", "[core]") {
   CHECK_FALSE(journal::is_healthy(job.chronicle.now()));
 }
 
+TEST_CASE("story: what happens when it has waited long enough", "[core]") {
+  auto job = chronicle_fixture{};
+  SECTION("with agents of another coordinator, it goes on") {
+    auto plan = epoch_plan{};
+    plan.epoch = {9};
+    plan.node_count = 3;
+    plan.world_size = 3;
+    plan.own.agent = {"a"};
+    plan.own.slot_count = 1;
+    plan.own.role_world_size = 3;
+    job.begin();
+    job.note(0ms, coordinator_started{true});
+    job.note(0ms, job.rejoin("a", plan, share_state::running));
+    CHECK(sentence(job, 1s)
+          == "Listening for agents of an earlier coordinator, for 1.0 s; it "
+             "goes on in 200.0 ms.");
+  }
+  SECTION("with workers of another epoch, it waits as long as it takes") {
+    job.run_noted();
+    for (const auto* agent : {"a", "b", "c"})
+      job.note(4s, job.left(agent));
+    auto plan = job.announced;
+    plan.epoch = {9};
+    plan.own.agent = {"d"};
+    job.note(5s, job.rejoin("d", plan, share_state::running));
+    job.note(5s, job.join("e"));
+    CHECK(sentence(job, 6s)
+          == "1 agent must stop the workers of an older epoch, for 2.0 s.");
+  }
+}
+
 TEST_CASE("story: the root cause, what failed because of it, and the cost",
           "[core]") {
   auto job = chronicle_fixture{};
@@ -100,7 +131,7 @@ TEST_CASE("story: a node that was lost, and not the workers that noticed it, "
   CHECK(x.cause->what == journal::culprit::kind::node_lost);
   CHECK(x.cause->host == "node-a");
   CHECK(x.cause->failed_after_it == std::vector<uint32_t>{1});
-  CHECK(has(x, "node: agent a on node-a: lost: connection refused"));
+  CHECK(has(x, "node: agent a on node-a was lost: connection refused"));
   CHECK(has(x, "rank 1 (local rank 0, pid 4711) on node-b exited with code 7"));
   for (const auto* agent : {"b", "c", "d"})
     job.note(1'060ms, workers_started{{agent}, {2}, {1}});
@@ -204,6 +235,66 @@ TEST_CASE("story: a node that leaves is named with its signal", "[core]") {
   CHECK(after.cause->host == "node-b");
 }
 
+TEST_CASE("story: what an operator has asked for is known from the protocol, "
+          "not from words",
+          "[core]") {
+  using kind = journal::culprit::kind;
+  auto job = chronicle_fixture{{2, 3, 1}};
+  job.run_noted();
+  const auto end = [&] { return *why_epoch(job.chronicle.now(), 0).cause; };
+  SECTION("another epoch") {
+    job.note(1s, restart_requested{"alice", "new data"});
+    CHECK(end().what == kind::operator_stop);
+    CHECK(end().reason == "restarted by alice: new data");
+  }
+  SECTION("fewer nodes") {
+    job.note(1s, resize_requested{2, 2, "alice"});
+    CHECK(end().what == kind::operator_stop);
+    CHECK(end().reason == "resized to 2 nodes by alice");
+  }
+  SECTION("none of a host") {
+    job.note(1s, exclusion_requested{"node-b", "alice", "bad disk"});
+    CHECK(end().what == kind::operator_stop);
+    CHECK(end().reason == "host node-b is excluded by alice: bad disk");
+  }
+  SECTION("a node that leaves") {
+    job.note(1s, drain_requested{"b", 60s, false, "alice"});
+    job.note(2s, job.leaving("b"));
+    CHECK(end().what == kind::node_left);
+    CHECK(end().host == "node-b");
+    CHECK(end().reason == "left, as alice has asked");
+  }
+  SECTION("evidence that reads like a request") {
+    job.note(1s, job.disconnect("b"));
+    job.note(1s, agent_lost{{"b"}, "node x is to leave, asked for by alice"});
+    CHECK(end().what == kind::node_lost);
+    CHECK(end().host == "node-b");
+  }
+  SECTION("a host that reads like one") {
+    auto x = job.join("b");
+    x.offering.agent = {"d"};
+    x.offering.host = "agent a left, restarted by alice";
+    job.note(1s, job.disconnect("c"));
+    job.note(1s, job.lose("c"));
+    job.stop_noted(1s);
+    job.note(2s, x);
+    CHECK(end().what == kind::node_lost);
+    CHECK(end().host == "node-c");
+  }
+}
+
+TEST_CASE("story: a node that was cut off, and has given up", "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  job.note(1s, job.disconnect("b"));
+  job.note(1s, job.rejoin("b", job.plan_of("b"), share_state::stopping));
+  const auto x = why_epoch(job.chronicle.now(), 0);
+  CHECK(x.cause->what == journal::culprit::kind::node_lost);
+  CHECK(x.sentence
+        == "Epoch 1 is being stopped: node node-b (rank 1) was cut off, and "
+           "stopped its workers.");
+}
+
 TEST_CASE("story: programs that cannot be started need no restart", "[core]") {
   auto job = chronicle_fixture{{2, 3, 2}};
   job.begin();
@@ -302,7 +393,7 @@ TEST_CASE("story: a GPU's trouble is told with the failure that follows it",
   note("x", "GPU 1: is nowhere");
   note("c", "GPU 0: is hot");
   note("c", "");
-  CHECK(job.name_of(job.records.back().what) == "gpus");
+  CHECK(job.name_of(*job.records.back().what) == "gpus");
   CHECK(job.chronicle.now() == job.replayed());
   CHECK_FALSE(job.chronicle.now().nodes.at({"c"}).gpus);
   job.note(3s, death("b", 2, 500ms));

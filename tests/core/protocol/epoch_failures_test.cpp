@@ -33,17 +33,17 @@ TEST_CASE("epoch_failures: the departure of another agent exempts", "[core]") {
   auto uut = epoch_failures{};
   uut.add({"a"}, failure_of(0), time_point{});
   CHECK(uut.exemption() == nullptr);
-  uut.add_departure({"b"}, "agent b left");
-  uut.add_departure({"c"}, "agent c left");
+  uut.add_departure({"b"}, {"agent b left"});
+  uut.add_departure({"c"}, {"agent c left"});
   REQUIRE(uut.exemption() != nullptr);
-  CHECK(*uut.exemption() == "agent c left");
+  CHECK(uut.exemption()->text == "agent c left");
 }
 
 TEST_CASE("epoch_failures: the departure of its own agent does not exempt",
           "[core]") {
   auto uut = epoch_failures{};
   uut.add({"a"}, failure_of(0), time_point{});
-  uut.add_departure({"a"}, "agent a lost");
+  uut.add_departure({"a"}, {"agent a lost"});
   CHECK(uut.exemption() == nullptr);
 }
 
@@ -53,14 +53,14 @@ TEST_CASE("epoch_failures: a program that does not start is never exempt",
   auto xs = failure_of(0);
   xs.listed.front().kind = failure_kind::not_started;
   uut.add({"a"}, xs, time_point{});
-  uut.add_departure({"b"}, "agent b left");
+  uut.add_departure({"b"}, {"agent b left"});
   CHECK(uut.exemption() == nullptr);
 }
 
 TEST_CASE("epoch_failures: nothing is left for the next epoch", "[core]") {
   auto uut = epoch_failures{};
   uut.add({"a"}, failure_of(0), time_point{});
-  uut.add_departure({"b"}, "agent b left");
+  uut.add_departure({"b"}, {"agent b left"});
   uut.end_epoch();
   CHECK(uut.has_ended_epoch());
   uut.clear();

@@ -59,7 +59,7 @@ TEST_CASE("rendezvous: an agent that died first is the root cause, whichever "
   auto job = fixture{};
   job.run();
   CHECK(job.at(1'000ms, job.failed("b", 5ms)) == "revoke_epoch 1: a b c");
-  CHECK(job.last<revoke_epoch>().reason == line_of("b"));
+  CHECK(job.last<revoke_epoch>().reason.text == line_of("b"));
   CHECK(job.at(1'010ms, job.failed("c", 100ms)) == ""); // Its report was slow.
   CHECK(job.uut.last_failure()->agent == agent_id{"c"});
   CHECK(job.uut.waiting_for()
@@ -207,7 +207,7 @@ TEST_CASE("rendezvous: an exemption holds for failures reported after it",
   job.at(1'030ms, job.stopped("b", 1));
   CHECK(job.at(1'030ms, job.stopped("a", 1))
         == "explain_failures 1: a/0 +1, exempt; announce_epoch 2: a=0+1 b=1+1");
-  CHECK(job.last<explain_failures>().exemption == "agent c left");
+  CHECK(job.last<explain_failures>().exemption.text == "agent c left");
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("rendezvous: an agent that failed first and left exempts no failure, "
   job.at(1'030ms, job.stopped("b", 1));
   job.at(1'030ms, job.stopped("a", 1));
   REQUIRE(job.uut.current_phase() == fixture::phase::gathering);
-  CHECK(job.last<explain_failures>().exemption == "agent b leaves");
+  CHECK(job.last<explain_failures>().exemption.text == "agent b leaves");
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("rendezvous: a successor finds the root cause, too", "[core]") {
     job.at(100ms, back);
   }
   CHECK(job.at(1'200ms, job.fire(1)) == "revoke_epoch 1: a b c");
-  CHECK(job.last<revoke_epoch>().reason == line_of("b"));
+  CHECK(job.last<revoke_epoch>().reason.text == line_of("b"));
   CHECK(job.uut.last_failure()->agent == agent_id{"b"});
 }
 
@@ -326,7 +326,7 @@ TEST_CASE("rendezvous: an agent that is missing after a recovery does not "
       job.at(1'350ms, job.disconnect("a"));
       job.at(1'360ms,
              job.rejoin("a", first.plan_of("a"), share_state::stopping));
-      CHECK(job.last<revoke_epoch>().reason
+      CHECK(job.last<revoke_epoch>().reason.text
             == "1 of 3 agents of epoch 1 came back to the new coordinator");
     }
     job.at(1'400ms, job.stopped("a", 1));
@@ -406,7 +406,7 @@ TEST_CASE("rendezvous: a failure before a stop without a link counts",
     back.held->failure = failure_of("b", 10ms);
     CHECK(
       job.at(1'000ms, back).starts_with("accept_agent b; revoke_epoch 1: "));
-    CHECK(job.last<revoke_epoch>().reason == line_of("b"));
+    CHECK(job.last<revoke_epoch>().reason.text == line_of("b"));
     CHECK(job.uut.current_phase() == fixture::phase::stopping);
     for (const auto* agent : {"a", "b", "c"})
       job.at(1'100ms, job.stopped(agent, 1));

@@ -24,7 +24,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(10s, join("c")) == "accept_agent c; arm_timer 5");
   CHECK(due(5) == 11s);
   CHECK(at(11s, fire(5)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason == "1 more joined");
+  CHECK(last<revoke_epoch>().reason.text == "1 more joined");
   stop_all(11s, 1);
   CHECK(transcript(effects) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
   CHECK(uut.budget().restart_count() == 0);
@@ -45,7 +45,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a burst of joiners costs one regroup",
   CHECK(at(11'000ms, fire(5)) == "arm_timer 6");
   CHECK(due(6) == 11'900ms);
   CHECK(at(11'900ms, fire(6)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason == "2 more joined");
+  CHECK(last<revoke_epoch>().reason.text == "2 more joined");
   CHECK(at(11'900ms, fire(5)) == "");
 }
 
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: joiners that fill the job do not wait",
   at(10s, join("c"));
   at(10s, join("d"));
   CHECK(at(10s, join("e")) == "accept_agent e; revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason == "3 more joined");
+  CHECK(last<revoke_epoch>().reason.text == "3 more joined");
   CHECK(at(11s, fire(5)) == "");
   stop_all(12s, 1);
   CHECK(transcript(effects)

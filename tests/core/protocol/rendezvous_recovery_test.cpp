@@ -177,7 +177,7 @@ TEST_CASE_METHOD(successor,
   at(0s, back("a"));
   at(1s, heard(1s, "a"));
   CHECK(at(1'200ms, fire(1)) == "revoke_epoch 7: a");
-  CHECK(last<revoke_epoch>().reason
+  CHECK(last<revoke_epoch>().reason.text
         == "1 of 2 agents of epoch 7 came back to the new coordinator");
   CHECK(at(2s, join("c")) == "accept_agent c");
   CHECK(at(2s, stopped("a", 7)) == "announce_epoch 8: a=0+1 c=1+1");
@@ -218,7 +218,7 @@ TEST_CASE("rendezvous: an older epoch does not stop a newer one", "[core]") {
   x.at(0s, x.back("b", 7));
   CHECK(x.at(0s, x.back("a", 7))
         == "accept_agent a; revoke_epoch 6: c; arm_timer 3");
-  CHECK(x.last<revoke_epoch>().reason == "the epoch is over");
+  CHECK(x.last<revoke_epoch>().reason.text == "the epoch is over");
   CHECK(x.uut.current_phase() == successor::phase::running);
   CHECK(x.uut.epoch() == epoch_id{7});
   CHECK(x.due(3) == 1s); // Like any joiner it becomes a member soon.
@@ -258,7 +258,7 @@ TEST_CASE("rendezvous: an agent that is about to stop must start again",
     x.at(0s, x.back("b", 7, state));
     CHECK(x.at(0s, x.back("a")) == answer);
     CHECK(
-      x.last<revoke_epoch>().reason
+      x.last<revoke_epoch>().reason.text
       == "1 of 2 agents of epoch 7 came back to the new coordinator without "
          "their workers");
     x.at(1s, x.stopped("b", 7));
@@ -343,7 +343,7 @@ TEST_CASE_METHOD(successor,
     = {.agent = {"b"}, .slot_count = 1, .role_world_size = 1};
   at(0s, back("a", 7, share_state::stopping));
   CHECK(at(0s, rival) == "accept_agent b; revoke_epoch 7: a; arm_timer 3");
-  CHECK(last<revoke_epoch>().reason == "the epoch is over");
+  CHECK(last<revoke_epoch>().reason.text == "the epoch is over");
   CHECK(uut.current_phase() == phase::running);
   CHECK(uut.common_plan().world_size == 1);
   CHECK(uut.member_count() == 1);
@@ -362,7 +362,7 @@ TEST_CASE_METHOD(successor, "rendezvous: a stopping epoch does not compete",
   CHECK(uut.common_plan().world_size == 2);
   CHECK(at(1'200ms, fire(1))
         == "revoke_epoch 7: a; revoke_epoch 7: a b"); // Twice is harmless.
-  CHECK(std::get<revoke_epoch>(effects.back()).reason
+  CHECK(std::get<revoke_epoch>(effects.back()).reason.text
         == "1 of 2 agents of epoch 7 came back to the new coordinator");
 }
 
@@ -399,7 +399,7 @@ TEST_CASE_METHOD(successor,
     at(0s, join(agent));
   REQUIRE(at(1'200ms, fire(1)) == "announce_epoch 1: c=0+1 d=1+1 e=2+1");
   CHECK(at(2s, back("a")) == "accept_agent a; revoke_epoch 7: a");
-  CHECK(last<revoke_epoch>().reason == "the epoch is over");
+  CHECK(last<revoke_epoch>().reason.text == "the epoch is over");
   CHECK(uut.current_phase() == phase::starting);
   // No epoch starts while its workers may run, and epochs only grow.
   at(3s, left("c"));
@@ -465,7 +465,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: claims end a last call", "[core]") {
   CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
   CHECK(at(1s, rejoin("b", ::plan_of("b", 7), share_state::running))
         == "accept_agent b; revoke_epoch 7: a b"); // c and d wait.
-  CHECK(last<revoke_epoch>().reason == "2 more joined");
+  CHECK(last<revoke_epoch>().reason.text == "2 more joined");
   CHECK(at(3s, fire(4)) == "");
 }
 
@@ -497,7 +497,7 @@ TEST_CASE("rendezvous: a member that comes back goes on where it is",
     CHECK(job.at(1s, job.rejoin("b", job.plan_of("b"), x.state)) == x.answer);
     CHECK(job.uut.current_phase() == x.then);
     if (x.state == share_state::stopping)
-      CHECK(job.last<revoke_epoch>().reason
+      CHECK(job.last<revoke_epoch>().reason.text
             == "agent b stops its workers, out of touch");
   }
 }
@@ -615,7 +615,7 @@ TEST_CASE_METHOD(successor,
   at(0s, back("a"));
   CHECK(at(1ms, leaving("a")) == "");
   CHECK(at(2ms, back("b")) == "accept_agent b; revoke_epoch 7: a b");
-  CHECK(last<revoke_epoch>().reason
+  CHECK(last<revoke_epoch>().reason.text
         == "1 of 2 agents of epoch 7 came back to the new coordinator without "
            "their workers");
 }

@@ -56,7 +56,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.current_phase() == phase::running);
   CHECK(at(11s, reported("b", kind::reached, 13)) == "");
   CHECK(at(12s, reported("a", kind::reached, 13)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason == "1 more joined");
+  CHECK(last<revoke_epoch>().reason.text == "1 more joined");
   CHECK(at(70s, fire(5)) == "");
   at(12s, stopped("a", 1));
   CHECK(at(12s, stopped("b", 1)) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(fixture,
     at(10s, reported("a", kind::reached, 13));
   }
   CHECK(at(70s, fire(5)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason
+  CHECK(last<revoke_epoch>().reason.text
         == "1 more joined; the workers have come to no safe point in 60.0 s");
 }
 
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   ask();
   CHECK(at(10s, reported("b", kind::refused)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason
+  CHECK(last<revoke_epoch>().reason.text
         == "1 more joined; some workers cannot be told where to stop");
 }
 
@@ -247,7 +247,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(due(6) == 320s);
   CHECK(at(70s, fire(5)) == "");
   CHECK(at(320s, fire(6)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason
+  CHECK(last<revoke_epoch>().reason.text
         == "node node-b is to leave, asked for by alice; the workers have come"
            " to no safe point in 5 min 10 s");
 }

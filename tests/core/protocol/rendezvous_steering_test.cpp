@@ -58,7 +58,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(last<notify_drain>().time == 60s);
   CHECK(uut.current_phase() == phase::running);
   CHECK(at(5s, leaving("b")) == "revoke_epoch 1: a b c");
-  CHECK(last<revoke_epoch>().reason == "agent b leaves, as alice has asked");
+  CHECK(last<revoke_epoch>().reason.text
+        == "agent b leaves, as alice has asked");
   at(5s, stopped("b", 1));
   at(5s, left("b"));
   at(5s, stopped("a", 1));
@@ -79,7 +80,7 @@ TEST_CASE_METHOD(fixture,
   at(4s, rejoin("b", plan_of("b"), share_state::idle));
   at(4s, stopped("b", 1));
   CHECK(uut.budget().restart_count() == 0);
-  CHECK(last<explain_failures>().exemption
+  CHECK(last<explain_failures>().exemption.text
         == "agent b leaves, as alice has asked");
 }
 
@@ -94,7 +95,7 @@ TEST_CASE_METHOD(fixture,
   at(3s, stopped("c", 1));
   at(4s, succeeded("b", 1));
   CHECK(uut.budget().restart_count() == 0);
-  CHECK(last<explain_failures>().exemption
+  CHECK(last<explain_failures>().exemption.text
         == "agent b leaves, as alice has asked");
 }
 
@@ -379,7 +380,7 @@ TEST_CASE_METHOD(fixture, "steering: shrinking lets the last ranks stand by",
   CHECK(at(1s, resize(1, 2))
         == "answer_operator done: the job has 1:2 nodes now, and not 2:3 any"
            " more; 1 node stands by; revoke_epoch 1: a b c");
-  CHECK(last<revoke_epoch>().reason == "resized to 1:2 nodes by alice");
+  CHECK(last<revoke_epoch>().reason.text == "resized to 1:2 nodes by alice");
   at(1s, stopped("a", 1));
   at(1s, stopped("b", 1));
   CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 b=1+1");
@@ -389,7 +390,7 @@ TEST_CASE_METHOD(fixture, "steering: shrinking lets the last ranks stand by",
     at(1s, started(agent, 2));
   // Growing lets it in again.
   CHECK(at(2s, resize(1, 3)).ends_with("revoke_epoch 2: a b"));
-  CHECK(last<revoke_epoch>().reason == "resized to 1:3 nodes by alice");
+  CHECK(last<revoke_epoch>().reason.text == "resized to 1:3 nodes by alice");
 }
 
 TEST_CASE_METHOD(fixture, "steering: numbers of nodes have bounds", "[core]") {
@@ -490,7 +491,7 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
   CHECK(at(0s, exclude("node-b"))
         == "answer_operator done: host node-b is excluded; 1 node of it stands"
            " by; revoke_epoch 1: a b c");
-  CHECK(last<revoke_epoch>().reason
+  CHECK(last<revoke_epoch>().reason.text
         == "host node-b is excluded by bob: bad disk");
   at(0s, stopped("a", 1));
   at(0s, stopped("b", 1));
@@ -505,7 +506,8 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
   CHECK(at(1s, late) == "accept_agent d");
   CHECK(uut.current_phase() == phase::running);
   CHECK(at(1s, include("node-b")).ends_with("revoke_epoch 2: a c"));
-  CHECK(last<revoke_epoch>().reason == "host node-b is included again by bob");
+  CHECK(last<revoke_epoch>().reason.text
+        == "host node-b is included again by bob");
   CHECK(answer(include("node-b")) == "refused: host node-b is not excluded");
 }
 
@@ -597,7 +599,7 @@ TEST_CASE("steering: an excluded node that has finished ends no epoch",
   x.at(0s, x.succeeded("a", 1));
   CHECK(x.at(0s, fixture::exclude("node-a")).starts_with("answer_operator"));
   CHECK(x.at(0s, fixture::exclude("node-b")).starts_with("answer_operator"));
-  CHECK(x.last<revoke_epoch>().reason.starts_with("host node-b"));
+  CHECK(x.last<revoke_epoch>().reason.text.starts_with("host node-b"));
 }
 
 // -- logs ----------------------------------------------------------------------

@@ -124,7 +124,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: silence for a lease loses an agent",
   at(1'000ms, heard(1'000ms, "c"));
   CHECK(at(1'200ms, fire(2))
         == "forget_agent b; revoke_epoch 1: a c; arm_timer 5");
-  CHECK(last<revoke_epoch>().reason == "agent b lost: silent for 1200 ms");
+  CHECK(last<revoke_epoch>().reason.text == "agent b lost: silent for 1200 ms");
   CHECK(due(5) == 2'200ms);
 }
 
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a broken link is investigated",
   CHECK(at(1s, disconnect("b")) == "probe_agent b");
   CHECK(uut.current_phase() == phase::running);
   CHECK(at(1s, lose("b")) == "forget_agent b; revoke_epoch 1: a c");
-  CHECK(last<revoke_epoch>().reason == "agent b lost: connection refused");
+  CHECK(last<revoke_epoch>().reason.text == "agent b lost: connection refused");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: an agent that comes back is alive",
@@ -210,7 +210,7 @@ TEST_CASE_METHOD(
   at(0s, join("c"));
   REQUIRE(uut.epoch() == epoch_id{1});
   CHECK(at(1s, disconnect("a")) == "forget_agent a; revoke_epoch 1: b c");
-  CHECK(last<revoke_epoch>().reason == "agent a ended");
+  CHECK(last<revoke_epoch>().reason.text == "agent a ended");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: an agent without a link is not placed",
@@ -241,7 +241,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a member that leaves ends the epoch",
                  "[core]") {
   run();
   CHECK(at(1s, leaving("b", 15)) == "revoke_epoch 1: a b c");
-  CHECK(last<revoke_epoch>().reason == "agent b leaves (signal 15)");
+  CHECK(last<revoke_epoch>().reason.text == "agent b leaves (signal 15)");
   at(1s, stopped("a", 1));
   at(1s, stopped("b", 1));
   CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
@@ -253,7 +253,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: it may leave without a signal",
                  "[core]") {
   run();
   at(1s, leaving("b"));
-  CHECK(last<revoke_epoch>().reason == "agent b leaves");
+  CHECK(last<revoke_epoch>().reason.text == "agent b leaves");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -261,7 +261,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   run();
   CHECK(at(1s, left("b")) == "forget_agent b; revoke_epoch 1: a c");
-  CHECK(last<revoke_epoch>().reason == "agent b left");
+  CHECK(last<revoke_epoch>().reason.text == "agent b left");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: a standby that leaves changes nothing",

@@ -36,7 +36,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure starts the group again",
   run();
   CHECK(at(1s, failed("b", 1)) == "revoke_epoch 1: a b c");
   CHECK(last<revoke_epoch>().failure == failure_of("b"));
-  CHECK(last<revoke_epoch>().reason == cause);
+  CHECK(last<revoke_epoch>().reason.text == cause);
   CHECK(uut.last_failure() == failure_of("b"));
   CHECK(uut.current_phase() == phase::stopping);
   CHECK(at(1s, stopped("b", 1)) == "");
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure while stopping costs nothing",
   CHECK(at(1s, failed("b", 1)) == "");
   CHECK(stop_all(2s, 1)
         == "explain_failures 1: b/0, exempt; announce_epoch 2: a=0+1 b=1+1");
-  CHECK(last<explain_failures>().exemption == "agent c leaves");
+  CHECK(last<explain_failures>().exemption.text == "agent c leaves");
   CHECK(uut.budget().restart_count() == 0);
   CHECK_FALSE(uut.last_failure());
 }
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent exempts failures",
   at(2s, stopped("a", 1));
   CHECK(at(2s, stopped("b", 1))
         == "explain_failures 1: b/0, exempt; announce_epoch 2: a=0+1 b=1+1");
-  CHECK(last<explain_failures>().exemption
+  CHECK(last<explain_failures>().exemption.text
         == "agent c lost: connection refused");
   CHECK(last<announce_epoch>().reason == "agent c lost: connection refused");
   CHECK(last<announce_epoch>().plans.front().restart_count == 0);
@@ -324,7 +324,7 @@ TEST_CASE_METHOD(
   "[core]") {
   run();
   CHECK(at(1s, stopped("b", 1)) == "revoke_epoch 1: a c");
-  CHECK(last<revoke_epoch>().reason
+  CHECK(last<revoke_epoch>().reason.text
         == "agent b stopped its workers, out of touch");
   CHECK(uut.budget().restart_count() == 0);
 }

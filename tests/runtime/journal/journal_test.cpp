@@ -7,6 +7,8 @@
 #include "tests/runtime/folders.hpp"
 #include "tests/support/chronicle_fixture.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <atomic>
 #include <fstream>
 #include <random>
@@ -44,7 +46,7 @@ struct random_job : chronicle_fixture {
   rendezvous_event event() {
     const auto agent = std::string(1, char('a' + random() % 4));
     const auto epoch = uut.epoch();
-    switch (random() % 12) {
+    switch (random() % 14) {
       case 0:
       case 1:
         return join(agent);
@@ -70,6 +72,12 @@ struct random_job : chronicle_fixture {
         return timer_fired{{1 + random() % 20}};
       case 9:
         return workers_started{{agent}, epoch, {int64_t(random() % 9'999)}};
+      case 10:
+        return restart_requested{"alice", "try \"again\""};
+      case 11:
+        return random() % 4 == 0
+                 ? rendezvous_event{drain_requested{agent, 1s, false, "bob"}}
+                 : rendezvous_event{leaving(agent)};
       default:
         return workers_started{{agent}, epoch};
     }
@@ -79,6 +87,11 @@ struct random_job : chronicle_fixture {
   std::chrono::milliseconds time{0};
   std::vector<journal::snapshot> snapshots; ///< After record 1, 2, …
 };
+
+/// As a library of JSON would write it.
+std::string as_json(const std::string& line) {
+  return nlohmann::ordered_json::parse(line).dump();
+}
 
 std::string content_of(const std::string& path) {
   auto file = std::ifstream{path};
@@ -121,14 +134,16 @@ TEST_CASE("journal: what is read is what was known, at every record",
     REQUIRE(line.back() == '\n');
     line.pop_back();
     REQUIRE(line.find('\n') == std::string::npos);
-    const auto read = parse_journal_line(line);
     INFO(line);
+    REQUIRE(as_json(line) == line);
+    const auto read = parse_journal_line(line);
     REQUIRE(read);
     REQUIRE(std::get<journal::record>(*read) == job.records[i]);
     known.apply(std::get<journal::record>(*read));
     REQUIRE(known == job.snapshots[i]);
     auto whole = to_line(known);
     whole.pop_back();
+    REQUIRE(as_json(whole) == whole);
     const auto all = parse_journal_line(whole);
     REQUIRE(all);
     REQUIRE(std::get<journal::snapshot>(*all) == known);
@@ -263,8 +278,11 @@ TEST_CASE_METHOD(fixture, "journal: what may be missing may be missing",
   const auto job = random_job{20, 30};
   auto line = to_line(job.snapshots.back());
   line.pop_back();
-  for (size_t at = 0; (at = line.find(",\"gpus\":null", at)) != line.npos;)
-    line.erase(at, std::string{",\"gpus\":null"}.size());
+  for (const auto* part : {",\"gpus\":null", ",\"excluded\":false"}) {
+    REQUIRE(line.find(part) != line.npos);
+    for (size_t at = 0; (at = line.find(part, at)) != line.npos;)
+      line.erase(at, std::string_view{part}.size());
+  }
   const auto read = parse_journal_line(line);
   REQUIRE(read);
   CHECK(std::get<journal::snapshot>(*read) == job.snapshots.back());
