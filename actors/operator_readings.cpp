@@ -152,13 +152,15 @@ void operator_readings::joined(const agent_id& agent, const named_node& node) {
   }
 }
 
-void operator_readings::lost(const agent_id& agent) {
+void operator_readings::lost(const agent_id& agent, bool has_ended) {
   for (const auto id : fanout_.readings_of(agent)) {
     const auto i = readings_.find(id);
     const auto is_over = fanout_.lost(id, agent);
+    const auto& host = i->second.hosts.at(agent);
     say(i->second,
-        formatted("the link to {} is down: its lines end here",
-                  i->second.hosts.at(agent)),
+        has_ended
+          ? formatted("the job ended before all lines of {} were shown", host)
+          : formatted("the link to {} is down: its lines end here", host),
         is_over);
     if (is_over)
       readings_.erase(i);

@@ -56,7 +56,8 @@ public:
   void joined(const agent_id& agent, const named_node& node);
 
   /// It is down.
-  void lost(const agent_id& agent);
+  /// @param has_ended The job has: its agents leave.
+  void lost(const agent_id& agent, bool has_ended);
 
   /// The job is over: ends all readings.
   void close();

@@ -483,7 +483,7 @@ void rendezvous_coordinator_state::if_own(const Message& x, Handler handle) {
 void rendezvous_coordinator_state::forget(const agent_id& agent) {
   contacts_.erase(agent);
   config_.leases->hold()->close(agent);
-  readings_.lost(agent);
+  readings_.lost(agent, has_ended());
   stacks_.lost(agent);
   speakers_.forget(agent);
   round_.lost(agent, self_->clock().now());
@@ -504,7 +504,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   auto offering = from_wire(x.offer());
   offering.leased
     = config_.lease_all || sender->node() != self_->system().node();
-  readings_.lost(agent); // If we do not know yet that its last link is down.
+  // If we do not know yet that its last link is down.
+  readings_.lost(agent, has_ended());
   stacks_.lost(agent);
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
@@ -533,7 +534,7 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
   contacts_.at(agent).handle = nullptr;
   config_.links->released(agent);
   dispatch(agent_disconnected{agent});
-  readings_.lost(agent);
+  readings_.lost(agent, has_ended());
   stacks_.lost(agent);
   round_.lost(agent, self_->clock().now());
   settle_round();

@@ -93,6 +93,7 @@ private:
   void close();
   void steer(const operator_question& x);
   void keep(core::journal::chronicle::records x);
+  bool has_ended() const { return rendezvous_.result().has_value(); }
   void tell_desk();
   void note(const agent_id& agent, contact& from, const v1::NodeStatus& x);
   void note_devices(const agent_id& agent, contact& from,

@@ -20,6 +20,8 @@ struct logs_fixture : coordinator_fixture {
                                               [out](v1::OperatorReply x) {
                                                 out->push_back(std::move(x));
                                               },
+                                            .by = "alice",
+                                            .may_steer = true,
                                             .session = session});
     run();
     return out;
@@ -184,6 +186,19 @@ TEST_CASE_METHOD(logs_fixture,
         == "the link to node-2 is down: its lines end here; ");
   const auto c = remote();
   CHECK(join(c, "3").find("read 2, credit 40000") != std::string::npos);
+}
+
+TEST_CASE_METHOD(logs_fixture,
+                 "coordinator: who follows learns that the job ended first",
+                 "[actors]") {
+  begin();
+  const auto follower = ask(read_logs(8, true));
+  auto stop = v1::OperatorRequest{};
+  stop.mutable_stop()->set_reason("enough");
+  REQUIRE(ask(stop)->back().has_done());
+  end(b.handle);
+  CHECK(to_text(*follower)
+        == "the job ended before all lines of node-2 were shown; ");
 }
 
 TEST_CASE_METHOD(logs_fixture, "coordinator: there are not too many readings",

@@ -79,6 +79,24 @@ TEST_CASE_METHOD(log_scene, "actorctl logs: by rank, output and expression",
 }
 
 TEST_CASE_METHOD(log_scene,
+                 "actorctl logs: a reader that was stopped when the job ended "
+                 "is told so",
+                 "[logs]") {
+  const auto script = "echo begins; while [ ! -e " + folder()
+                      + "/go ]; do sleep 0.02; done; seq 1 4000000";
+  auto& x = job({"-r3", "--log-dir=" + logs()}, script, 1);
+  await_output(*this, {ACTORCTL_PROGRAM, "logs"}, "begins");
+  auto& follower = start({ACTORCTL_PROGRAM, "logs", "-f"});
+  require(follower.says("begins"), "it reads");
+  follower.signal(SIGSTOP);
+  write("go", "");
+  CHECK(x.wait() == 0);
+  follower.signal(SIGCONT);
+  CHECK(follower.wait() == 0);
+  CHECK(count_of(follower.output(), "the job ended before ") == 1);
+}
+
+TEST_CASE_METHOD(log_scene,
                  "actorctl logs: without log files it says what makes "
                  "them",
                  "[logs]") {

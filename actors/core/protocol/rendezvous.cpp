@@ -56,8 +56,8 @@ parked_share checked(parked_share x, const offer& own) {
 /// An exempt failure does not end a job: names an unkillable worker, if there
 /// is one, as the first failure instead.
 /// By which operator; empty: by none.
-std::string asked_to_leave_by(const agent_record& x) {
-  return x.is_draining() ? x.drain->by : std::string{};
+std::string asked_to_leave_by(const agent_record* x) {
+  return x != nullptr && x->is_draining() ? x->drain->by : std::string{};
 }
 
 void attribute_unkillable(outcome& how) {
@@ -223,7 +223,7 @@ void rendezvous::on(const agent_leaving& event, time_point now, effects& out) {
     return;
   agents_.change(*record, [](auto& x) { x.leaving = true; });
   const auto reason
-    = agent_leaves(event.agent, event.signal, asked_to_leave_by(*record));
+    = agent_leaves(event.agent, event.signal, asked_to_leave_by(record));
   add_departure(*record, reason);
   if (!is_active() || record->member_of != epoch()
       || record->share == share_state::succeeded)
@@ -233,9 +233,8 @@ void rendezvous::on(const agent_leaving& event, time_point now, effects& out) {
 }
 
 void rendezvous::on(const agent_left& event, time_point now, effects& out) {
-  if (const auto* record = agents_.find(event.agent))
-    lose(event.agent, agent_has_left(event.agent, asked_to_leave_by(*record)),
-         now, out);
+  const auto by = asked_to_leave_by(agents_.find(event.agent));
+  lose(event.agent, agent_has_left(event.agent, by), now, out);
 }
 
 void rendezvous::lose(const agent_id& agent, const end_reason& reason,
@@ -1073,28 +1072,23 @@ bool rendezvous::are_enough(uint32_t rest, bool is_missed) const {
 
 // Why a node of the epoch has no place in it any more.
 end_reason rendezvous::exclusion_of_member() const {
-  const auto i = std::ranges::find_if(agents(), [this](const auto& entry) {
-    const auto& x = entry.second;
-    return x.excluded && x.member_of == epoch()
-           && x.share != share_state::succeeded
-           && exclusions_.find(x.offering.host) != nullptr;
-  });
-  if (i == agents().end())
-    return {};
-  const auto& found = *exclusions_.find(i->second.offering.host);
-  return asked_for(to_string(found), found.by);
+  auto out = end_reason{};
+  for (const auto& [id, x] : agents())
+    if (const auto* found = exclusions_.find(x.offering.host);
+        out.empty() && found != nullptr && x.excluded && x.member_of == epoch()
+        && x.share != share_state::succeeded)
+      out = asked_for(to_string(*found), found->by);
+  return out;
 }
 
 end_reason rendezvous::drain_of_member() const {
-  const auto i = std::ranges::find_if(agents(), [this](const auto& entry) {
-    const auto& x = entry.second;
-    return x.is_draining() && x.member_of == epoch()
-           && x.share != share_state::succeeded;
-  });
-  if (i == agents().end())
-    return {};
-  const auto& by = i->second.drain->by;
-  return asked_for(title(i->second) + " is to leave, asked for by " + by, by);
+  auto out = end_reason{};
+  for (const auto& [id, x] : agents())
+    if (out.empty() && x.is_draining() && x.member_of == epoch()
+        && x.share != share_state::succeeded)
+      out = asked_for(title(x) + " is to leave, asked for by " + x.drain->by,
+                      x.drain->by);
+  return out;
 }
 
 // Nodes that come after a resize may ask for the old numbers or for the new.

@@ -511,6 +511,31 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
   CHECK(answer(include("node-b")) == "refused: host node-b is not excluded");
 }
 
+TEST_CASE("steering: who joins when a host is let in again is told of with it",
+          "[core]") {
+  auto x = fixture{{2, 5, 1}};
+  const auto fire_last = [&] {
+    const auto timer = x.armed.rbegin()->first;
+    return x.at(x.due(timer), fixture::fire(timer));
+  };
+  for (const auto* agent : {"a", "b", "c"})
+    x.at(0s, x.join(agent));
+  REQUIRE(fire_last() == "announce_epoch 1: a=0+1 b=1+1 c=2+1");
+  x.at(10s, fixture::exclude("node-b"));
+  for (const auto* agent : {"a", "b", "c"})
+    x.at(10s, fixture::stopped(agent, 1));
+  while (x.uut.epoch() != epoch_id{2})
+    fire_last();
+  for (const auto* agent : {"a", "c"})
+    x.at(20s, fixture::started(agent, 2));
+  x.at(20s, fixture::include("node-b"));
+  x.at(20s, x.join("d"));
+  REQUIRE(x.uut.current_phase() == fixture::phase::running);
+  CHECK(fire_last() == "revoke_epoch 2: a c");
+  CHECK(x.last<revoke_epoch>().reason.text
+        == "host node-b is included again by bob; 1 more joined");
+}
+
 TEST_CASE_METHOD(fixture,
                  "steering: a successor excludes the hosts that it is told of",
                  "[core]") {
