@@ -24,7 +24,7 @@ struct culprit {
   kind what = kind::worker;
   std::string host{};   ///< Of the worker or the node; empty: none.
   agent_id agent{};     ///< Likewise.
-  std::string reason{}; ///< `exited with code 7`, `silent for 1200 ms`
+  std::string reason{}; ///< `exited with code 7`, `left`
   std::optional<worker_failure> failure{};
   std::vector<uint32_t>
     failed_after_it{}; ///< Global ranks; those that are known.

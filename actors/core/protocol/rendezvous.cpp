@@ -53,13 +53,13 @@ parked_share checked(parked_share x, const offer& own) {
   return x;
 }
 
-/// An exempt failure does not end a job: names an unkillable worker, if there
-/// is one, as the first failure instead.
 /// By which operator; empty: by none.
 std::string asked_to_leave_by(const agent_record* x) {
   return x != nullptr && x->is_draining() ? x->drain->by : std::string{};
 }
 
+/// An exempt failure does not end a job: names an unkillable worker, if there
+/// is one, as the first failure instead.
 void attribute_unkillable(outcome& how) {
   if (how.first_failure->kind == failure_kind::unkillable)
     return;
