@@ -28,7 +28,7 @@ result<std::optional<std::string_view>> frame_splitter::next() {
   }
   if (rest.size() < size) {
     if (rest.empty())
-      bytes_ = {}; // Most links are at rest most of the time.
+      std::string{}.swap(bytes_); // Most links are at rest most of the time.
     else
       bytes_.erase(0, taken_);
     taken_ = 0;

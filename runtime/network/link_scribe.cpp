@@ -140,7 +140,7 @@ void link_scribe::read() {
   unread_.erase(0, std::exchange(read_to_, 0));
   if (unread_.empty())
     std::string{}.swap(unread_);
-  keep_little(piece_);
+  buffer{}.swap(piece_);
   if (reads_ && link_.is_over()) {
     reads_ = false;
     io_failure(&home_, caf::io::network::operation::read);

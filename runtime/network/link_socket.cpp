@@ -74,7 +74,7 @@ bool link_socket::flush() {
     sent += static_cast<size_t>(n);
   }
   if (sent == waiting_.size())
-    waiting_ = {}; // Most links are at rest most of the time.
+    std::string{}.swap(waiting_); // Most links are at rest most of the time.
   else
     waiting_.erase(0, sent);
   return is_there;

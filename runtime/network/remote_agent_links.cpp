@@ -197,7 +197,7 @@ void remote_agent_links::admit(visit x) {
     return open(std::move(x));
   // The agent gave up its last link before we noticed. CAF would take the new
   // one for a second connection to the same node and close it.
-  known.next = std::move(x);
+  known.next = std::make_unique<visit>(std::move(x));
   cut(known);
   if (known.release_timer == 0)
     known.release_timer
@@ -254,7 +254,7 @@ void remote_agent_links::let_go(const std::string& agent) {
   cut(known);
   known.is_served = false;
   home_.cancel(std::exchange(known.release_timer, 0));
-  if (auto next = std::exchange(known.next, std::nullopt))
+  if (auto next = std::move(known.next))
     open(std::move(*next));
 }
 

@@ -90,7 +90,8 @@ private:
     reactor_handle link; ///< Empty: it has ended.
     link_number number = 0;
     std::optional<resumption_key> last_key; ///< Of `link`.
-    std::optional<visit> next; ///< Waits until CAF has closed the one before …
+    std::unique_ptr<visit>
+      next; ///< Waits until CAF has closed the one before …
     reactor::timer release_timer = 0; ///< … or until this expires.
   };
 

@@ -285,7 +285,7 @@ result<void> tls_session::check_binding(std::string& plain) {
     return failure{errc::connection_failed,
                    "is not the peer that the handshake was with"};
   plain += std::string_view{first_bytes_}.substr(proof_size);
-  first_bytes_ = {};
+  std::string{}.swap(first_bytes_);
   is_open_ = true;
   return {};
 }
