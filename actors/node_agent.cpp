@@ -191,8 +191,12 @@ struct node_agent_state::effect_runner {
   // decided before this must not be carried out after it.
   void operator()(const set_fence& x) {
     const auto is_limited = x.due != time_point::max();
-    st.fence_ = st.config_.supervisor.processes->set_fence(
-      is_limited ? x.due - st.time_asleep() : x.due);
+    const auto before = std::exchange(
+      st.fence_, st.config_.supervisor.processes->set_fence(
+                   is_limited ? x.due - st.time_asleep() : x.due));
+    if (x.running.value != 0 && st.fence_.fire_count != before.fire_count)
+      st.fired_ = fence_fired{x.running, st.fence_due_};
+    st.fence_due_ = x.due;
   }
 
   void operator()(const finish& x) {
@@ -318,6 +322,8 @@ membership_event node_agent_state::on_own_clock(membership_event event) const {
 void node_agent_state::dispatch(const membership_event& event) {
   for (const auto& effect : membership_.step(event, now()))
     std::visit(effect_runner{*this}, effect);
+  if (const auto x = std::exchange(fired_, {}))
+    dispatch(*x);
 }
 
 // -- the link -----------------------------------------------------------------

@@ -139,7 +139,9 @@ private:
   worker_supervisor_actor supervisor_;
   std::optional<v1::EpochFormed> present_; ///< The epoch that runs here.
   std::vector<int64_t> pids_;              ///< Of the newest epoch's workers.
-  ports::fence_token fence_;               ///< When it was last set.
+  ports::fence_token fence_;               ///< When it was last set …
+  core::time_point fence_due_{};           ///< … to this.
+  std::optional<core::fence_fired> fired_; ///< Seen while it was set.
   std::optional<core::devices_status> devices_; ///< As last seen.
   core::node_vitals vitals_;                    ///< As last seen.
   core::time_point sampled_{};                  ///< When that was.

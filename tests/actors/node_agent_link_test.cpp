@@ -169,6 +169,24 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(host->told() == "signal 1 9");
 }
 
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: an answer that moves a fence which has fired comes "
+  "too late",
+  "[actors]") {
+  run_workers();
+  const auto joined = host->fence() - 900ms;
+  advance(899ms);
+  host->fire_fence(); // As if the agent were stopped now.
+  auto grant = v1::LeaseGranted{};
+  grant.set_sent_ns((joined + 800ms).time_since_epoch().count());
+  say(grant);
+  CHECK(host->told() == "");
+  advance(1ms);
+  CHECK(host->told() == "signal 1 9");
+  CHECK(locator->told() == "drop");
+}
+
 TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: an answer from before the machine slept does not "
                  "move the fence",

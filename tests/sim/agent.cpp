@@ -113,6 +113,8 @@ void agent::handle(const core::membership_event& event) {
   if (finished() && !said_left_
       && (link_before == state::joined || link_before == state::parting))
     all_.checks().report("I6: " + id().value + " goes without a word");
+  if (const auto x = std::exchange(late_fence_, {}))
+    handle(*x);
 }
 
 // A keep-alive proves that the supervisor has just answered. Whoever asks twice
@@ -264,6 +266,7 @@ void agent::hear_late() {
   ignores(core::group_failed{old, death});
   ignores(core::group_succeeded{old});
   ignores(core::group_stopped{old, 1});
+  ignores(core::fence_fired{old, now()});
   const auto share = brain_.share();
   if (plan && share != share_state::starting)
     ignores(core::group_started{plan->epoch});
@@ -667,8 +670,12 @@ void agent::check_drain(const core::membership_event& event) {
 }
 
 void agent::perform(const core::set_fence& x) {
-  fence_count_ = machine_.set_fence(
-    x.due == core::time_point::max() ? x.due : x.due - clock_);
+  const auto before = std::exchange(
+    fence_count_, machine_.set_fence(
+                    x.due == core::time_point::max() ? x.due : x.due - clock_));
+  if (x.running.value != 0 && fence_count_ != before)
+    late_fence_ = core::fence_fired{x.running, fence_due_};
+  fence_due_ = x.due;
 }
 
 void agent::perform(const core::finish& x) {

@@ -164,6 +164,8 @@ private:
   /// When a worker was signalled for its timer, by pid.
   std::map<int64_t, core::time_point> timed_;
   uint32_t unkillable_count_ = 0;
+  core::time_point fence_due_{};
+  std::optional<core::fence_fired> late_fence_; ///< Seen as it was set.
   uint64_t fence_count_ = 0; ///< When the fence was last set …
   uint64_t decided_ = 0;     ///< … before the group's start was ordered.
   core::time_point stalled_until_{}; ///< The supervisor gets no CPU.

@@ -81,6 +81,9 @@ struct event_writer {
   string operator()(const core::lease_granted&) const {
     return "lease_granted";
   }
+  string operator()(const core::fence_fired& x) const {
+    return "fence_fired" + in(x.epoch);
+  }
   string operator()(const core::epoch_formed& x) const {
     return "epoch_formed" + in(x.plan.epoch);
   }

@@ -180,7 +180,7 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
     arm(alarm::keep_alive, now + keep_alive_interval_, out);
     arm(alarm::fence, fence_due_, out);
     if (share_.may_run())
-      out.emplace_back(set_fence{fence_due_});
+      out.emplace_back(set_fence{fence_due_, share_.epoch()});
     if (now > join_sent_ + keep_alive_interval_)
       check_control(now, out); // The answer was slow.
   }
@@ -247,7 +247,16 @@ void membership::extend_fence(time_point due, time_point now, effects& out) {
     return;
   fence_due_ = due;
   if (share_.may_run())
-    out.emplace_back(set_fence{due});
+    out.emplace_back(set_fence{due, share_.epoch()});
+}
+
+// The clock was read just before, and the answer that moved the fence counted as one
+// in time.
+void membership::on(const fence_fired& event, time_point now, effects& out) {
+  if (!share_.holds(event.epoch) || !share_.may_run())
+    return;
+  fence_due_ = event.due;
+  on_fence(now, out);
 }
 
 // The lease may have ended: the coordinator may be about to give our place to

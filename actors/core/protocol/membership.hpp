@@ -122,6 +122,7 @@ private:
   void check_control(time_point now, effects& out);
   void on(const control_checked& event, time_point now, effects& out);
   void on(const lease_granted& event, time_point now, effects& out);
+  void on(const fence_fired& event, time_point now, effects& out);
   void on_fence(time_point now, effects& out);
   void extend_fence(time_point due, time_point now, effects& out);
   bool was_fenced(const worker_failure& failure, time_point now) const;

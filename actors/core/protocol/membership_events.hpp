@@ -54,6 +54,13 @@ struct lease_granted {
   time_point sent; ///< When the answered keep-alive was sent.
 };
 
+/// Workers were killed by the fence before the next one was set: this process was
+/// stopped between the two.
+struct fence_fired {
+  epoch_id epoch;
+  time_point due; ///< When it was to fire.
+};
+
 struct epoch_formed {
   epoch_plan plan;
 };
@@ -133,12 +140,14 @@ struct limit_near {
   duration left{0};
 };
 
-using membership_event = std::variant<
-  agent_started, coordinator_found, coordinator_not_found,
-  coordinator_disconnected, join_accepted, join_rejected, control_checked,
-  lease_granted, epoch_formed, epoch_revoked, job_ended, group_started,
-  group_failed, group_succeeded, group_stopped, group_parked, group_safe_point,
-  safe_point_ordered, leave_requested, drain_ordered, limit_near, timer_fired>;
+using membership_event
+  = std::variant<agent_started, coordinator_found, coordinator_not_found,
+                 coordinator_disconnected, join_accepted, join_rejected,
+                 control_checked, lease_granted, fence_fired, epoch_formed,
+                 epoch_revoked, job_ended, group_started, group_failed,
+                 group_succeeded, group_stopped, group_parked, group_safe_point,
+                 safe_point_ordered, leave_requested, drain_ordered, limit_near,
+                 timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -234,6 +243,9 @@ struct notify_workers {
 /// Have the workers killed at `due`, even if this agent hangs by then.
 struct set_fence {
   time_point due; ///< `time_point::max()`: no limit.
+  /// That the last fence was for, and this one goes on; 0: none. If that has fired,
+  /// `fence_fired` follows.
+  epoch_id running{};
 };
 
 struct finish {

@@ -200,6 +200,35 @@ TEST_CASE_METHOD(fixture,
         == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "membership: a fence that fired before it was moved has killed "
+  "the workers",
+  "[core]") {
+  const auto kill = failure_kind::signalled;
+  run();
+  REQUIRE(at(890ms, granted(800ms)) == "set_fence");
+  CHECK(last<set_fence>().running == epoch_id{1});
+  // The agent was stopped before it did that.
+  CHECK(at(950ms, fence_fired{{1}, time_point{900ms}})
+        == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");
+  at(951ms, coordinator_found{});
+  CHECK(at(952ms, stopped_at(952ms, {{failure_of(0, 53ms, kill, SIGKILL),
+                                      failure_of(1, 52ms, kill, SIGKILL)},
+                                     0}))
+        == "send_stopped 1 +1");
+  CHECK(others() == "0:53");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a fence that fired when nothing ran is nothing",
+                 "[core]") {
+  run();
+  CHECK(at(950ms, fence_fired{{2}, time_point{900ms}}) == "");
+  at(10ms, stopped(1));
+  CHECK(at(950ms, fence_fired{{1}, time_point{900ms}}) == "");
+}
+
 TEST_CASE_METHOD(fixture, "membership: deaths by the fence are not reported",
                  "[core]") {
   const auto kill = failure_kind::signalled;
