@@ -10,7 +10,8 @@ build="g++ cmake ninja-build ccache git pkg-config
        nlohmann-json3-dev libssl-dev libhwloc-dev libcurl4-openssl-dev
        libncurses-dev libjemalloc-dev"
 tests="catch2 patch python3 iproute2 nftables etcd-server openssl zsh fish tcsh
-       tmux openssh-client openssh-server slurmctld slurmd slurm-client munge"
+       tmux openssh-client openssh-server slurmctld slurmd slurm-client munge
+       lintian"
 bench="mpich"
 torch="" # For the tests with the label `torch` and examples/pytorch_ddp.
 

@@ -80,7 +80,9 @@ install(
   DIRECTORY ${python}/actorrun
   DESTINATION ${CMAKE_INSTALL_DATADIR}/actorrun/python
   COMPONENT worker
-  FILES_MATCHING PATTERN *.py)
+  FILES_MATCHING
+  PATTERN *.py
+  PATTERN __pycache__ EXCLUDE)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/actorrun)
 install(EXPORT actorrunTargets NAMESPACE actorrun:: DESTINATION ${package}

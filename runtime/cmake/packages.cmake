@@ -23,7 +23,8 @@ install(
   DIRECTORY ${PROJECT_SOURCE_DIR}/examples/kubernetes
             ${PROJECT_SOURCE_DIR}/examples/pytorch_ddp
   DESTINATION share/doc/actorrun/examples
-  COMPONENT programs EXCLUDE_FROM_ALL)
+  COMPONENT programs EXCLUDE_FROM_ALL
+  PATTERN __pycache__ EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION share/doc/actorrun
         COMPONENT programs EXCLUDE_FROM_ALL)
 install(
