@@ -6,7 +6,7 @@ namespace {
 
 /// `jemalloc(3)`, TUNING. One arena costs least memory, and the threads' own caches take
 /// what they would fight for. What is freed goes back to the kernel within half a
-/// second.
+/// second, in large jobs later (`keep_freed_memory`).
 constexpr char options[]
   = "narenas:1,dirty_decay_ms:500,muzzy_decay_ms:0,background_thread:false,"
     "metadata_thp:disabled";

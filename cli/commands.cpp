@@ -3,6 +3,7 @@
 #include "actors/core/protocol/node_end.hpp"
 #include "actors/core/text.hpp"
 #include "cli/ended_jobs.hpp"
+#include "cli/freed_memory.hpp"
 #include "cli/options/secret_file.hpp"
 #include "cli/options/service_variables.hpp"
 #include "cli/options/signal_options.hpp"
@@ -238,6 +239,7 @@ int run(const run_arguments& arguments, const received_order* by_order) {
   if (by_order != nullptr)
     inbox.listen(by_order->connection, by_order->rest);
   prepare_descriptors(agent.workers.slot_count);
+  keep_freed_memory(arguments.job.agent_count_max);
   // Orphans of workers become our children, so that they end with their epoch.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto console = open_program_console();
@@ -304,6 +306,7 @@ int host_coordinator(const coordinator_arguments& arguments) {
   fill_standard_descriptors();
   auto inbox = signal_inbox{default_signals(this_process())};
   prepare_descriptors(0);
+  keep_freed_memory(arguments.job.agent_count_max);
   const auto console = open_program_console();
   const auto lines = open_log(console, "actorctl");
   auto config = system_config{};
