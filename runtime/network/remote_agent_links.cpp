@@ -30,6 +30,10 @@ constexpr auto line_count_max = size_t{4'096};
 // At most so many probes at a time; other agents have to wait for their lease.
 constexpr auto probe_count_max = size_t{1'024};
 
+core::time_point now() {
+  return core::time_point::clock::now();
+}
+
 } // namespace
 
 remote_agent_links::remote_agent_links(
@@ -185,7 +189,7 @@ remote_agent_links::lease_check_of(const std::string& agent) const {
     return {};
   return [leases = leases_, agent = agent_id{agent}](int64_t sent_ns) {
     return leases->hear(agent, core::time_point{core::duration{sent_ns}},
-                        core::time_point::clock::now());
+                        now());
   };
 }
 
@@ -202,8 +206,11 @@ void remote_agent_links::admit(visit x) {
   if (known.release_timer == 0)
     known.release_timer
       = home_.after(release_limit, [this, alive = alive_, agent] {
-          if (*alive)
-            let_go(agent);
+          if (!*alive)
+            return;
+          let_go(agent);
+          if (const auto i = links_.find(agent); i != links_.end())
+            i->second.late_until = now() + late_release_max;
         });
 }
 
@@ -269,8 +276,12 @@ void remote_agent_links::sever(const agent_id& agent) {
 
 void remote_agent_links::released(const agent_id& agent) {
   home_.post([this, alive = alive_, agent] {
-    if (*alive)
-      let_go(agent.value);
+    const auto i = *alive ? links_.find(agent.value) : links_.end();
+    if (i == links_.end())
+      return;
+    if (now() < std::exchange(i->second.late_until, {}))
+      return; // It is about the link before.
+    let_go(agent.value);
   });
 }
 

@@ -32,6 +32,10 @@ inline constexpr auto probe_limit = std::chrono::seconds{1};
 /// next link is served all the same.
 inline constexpr auto release_limit = std::chrono::milliseconds{300};
 
+/// A coordinator with much to do may notice the cut later than that. What it says
+/// until then is about the link before.
+inline constexpr auto late_release_max = std::chrono::seconds{5};
+
 class remote_agent_links final : public ports::agent_links {
 public:
   /// @param leases Where keep-alives are answered; null: by the coordinator.
@@ -93,6 +97,8 @@ private:
     std::unique_ptr<visit>
       next; ///< Waits until CAF has closed the one before …
     reactor::timer release_timer = 0; ///< … or until this expires.
+    /// Until then the release of the link before may still come.
+    core::time_point late_until{};
   };
 
   void receive(unique_fd connection, const peer& who);

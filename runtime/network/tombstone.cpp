@@ -3,9 +3,11 @@
 #include "messages/version.hpp"
 #include "runtime/network/handshake.hpp"
 #include "runtime/network/munge_queue.hpp"
+#include "runtime/os/peer_user.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/unique_fd.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cerrno>
@@ -99,6 +101,8 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
     return {};
   if (::connect(fd.get(), where.get(), where.size) != 0)
     return {.has_hung_up = errno == ECONNREFUSED};
+  if (const auto user = user_of_peer(fd.get()); user && !is_trusted(*user))
+    return {};
   auto talk = client_handshake{mine, purpose::operate, visitor_id,
                                random_nonce(), trust::secret};
   send_whole(fd.get(), talk.opening());
@@ -111,7 +115,11 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
     auto buffer = std::array<char, client_hello_size>{};
     if (!is_readable(fd.get(), due))
       return {};
-    const auto got = ::recv(fd.get(), buffer.data(), talk.wanted(), 0);
+    // What a peer announces may be larger than the buffer.
+    const auto room = std::min(talk.wanted(), buffer.size());
+    const auto got = ::recv(fd.get(), buffer.data(), room, 0);
+    if (got < 0 && errno == EINTR)
+      continue;
     if (got <= 0)
       return {.has_hung_up = true};
     send_whole(fd.get(), talk.feed({buffer.data(), static_cast<size_t>(got)}));

@@ -3,6 +3,7 @@
 
 #include "runtime/os/munge.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,9 @@
 #include <string>
 
 namespace actorrun::test {
+
+/// As long as munged's own with its defaults and a text like ours.
+inline constexpr size_t credential_size = 271;
 
 /// What the daemons of all nodes have sealed.
 struct fake_munge_cluster {
@@ -36,6 +40,7 @@ public:
       return *why;
     const auto lock = std::lock_guard{cluster_->mutex};
     auto credential = "MUNGE:" + std::to_string(cluster_->texts.size()) + ":";
+    credential.resize(credential_size, '=');
     cluster_->texts[credential] = {text, user_, reader};
     return credential;
   }

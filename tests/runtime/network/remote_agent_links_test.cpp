@@ -114,6 +114,22 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
+                 "remote_agent_links: a release that comes late does not end "
+                 "the next link",
+                 "[runtime]") {
+  auto first = link();
+  CHECK(is_served(first));
+  auto second = link();
+  CHECK(is_served(second)); // Without a release.
+  uut.released({an_agent().id});
+  pass(std::chrono::milliseconds{1});
+  CHECK_FALSE(second.for_caf.is_over());
+  // The next release is this link's own.
+  uut.released({an_agent().id});
+  CHECK(is_closed(second.for_caf));
+}
+
+TEST_CASE_METHOD(fixture,
                  "remote_agent_links: a link that was served on a release "
                  "outlives the time after which it would have been",
                  "[runtime]") {
