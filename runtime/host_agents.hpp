@@ -75,7 +75,7 @@ public:
 private:
   host_agents();
 
-  std::unique_ptr<detail::reactor> loop_;
+  std::shared_ptr<detail::reactor> loop_;
   std::unique_ptr<detail::host_starter> starter_;
   std::future<core::end_launch> ending_;
 };

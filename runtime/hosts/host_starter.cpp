@@ -96,9 +96,11 @@ struct host_starter::effect_runner {
   }
 };
 
-host_starter::host_starter(reactor& loop, host_agents_options options)
-  : loop_(loop), options_(std::move(options)),
-    launch_(options_.settings, now()), hosts_(options_.starts.size()) {}
+host_starter::host_starter(std::shared_ptr<reactor> loop,
+                           host_agents_options options)
+  : shared_loop_(std::move(loop)), loop_(*shared_loop_),
+    options_(std::move(options)), launch_(options_.settings, now()),
+    hosts_(options_.starts.size()) {}
 
 host_starter::~host_starter() {
   loop_.cancel(alarm_);
@@ -305,10 +307,12 @@ void host_starter::report_end(core::host_index i) {
   later([this, i] { step(*hosts_[i].ended); });
 }
 
+// The call comes on another thread, maybe when this object is gone: a host may have
+// been dropped while the console took nothing.
 void host_starter::await_console(core::output_stream which) {
   options_.console->call_when_ready(
-    which, [this, which, alive = std::weak_ptr{alive_}] {
-      loop_.post([this, which, alive] {
+    which, [this, which, loop = shared_loop_, alive = std::weak_ptr{alive_}] {
+      loop->post([this, which, alive] {
         if (!alive.expired())
           on_console_ready(which);
       });
@@ -359,11 +363,11 @@ host_agents::host_agents() = default;
 result<std::unique_ptr<host_agents>>
 host_agents::start(host_agents_options options) {
   auto out = std::unique_ptr<host_agents>{new host_agents};
-  out->loop_ = std::make_unique<detail::reactor>();
+  out->loop_ = std::make_shared<detail::reactor>();
   auto done = result<void>{};
   detail::run_and_wait(*out->loop_, [&] {
     out->starter_
-      = std::make_unique<detail::host_starter>(*out->loop_, std::move(options));
+      = std::make_unique<detail::host_starter>(out->loop_, std::move(options));
     out->ending_ = out->starter_->ending();
     done = out->starter_->start();
   });

@@ -30,8 +30,7 @@ inline constexpr auto drain_max = std::chrono::milliseconds{500};
 /// On the reactor's thread only, unless it says otherwise.
 class host_starter {
 public:
-  /// @param loop Lives longer.
-  host_starter(reactor& loop, host_agents_options options);
+  host_starter(std::shared_ptr<reactor> loop, host_agents_options options);
 
   /// Kills what runs.
   ~host_starter();
@@ -82,6 +81,7 @@ private:
   void step(const core::host_event& event);
   void arm();
 
+  std::shared_ptr<reactor> shared_loop_; ///< With calls of other threads.
   reactor& loop_;
   host_agents_options options_;
   core::host_launch launch_;

@@ -1,0 +1,68 @@
+// Tests the connections to the agents of a job with local processes.
+#include "runtime/host_agents.hpp"
+#include "tests/runtime/deadline.hpp"
+#include "tests/support/catch.hpp"
+
+#include <csignal>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <malloc.h>
+
+using namespace actorrun;
+using namespace actorrun::detail::test_deadline;
+
+namespace {
+
+/// Takes nothing, and remembers who waits for it.
+class stalled_console final : public program_console {
+public:
+  bool offer(core::output_stream, std::string_view) override { return false; }
+
+  void call_when_ready(core::output_stream, std::function<void()> fn) override {
+    is_awaited_.set_value(std::move(fn));
+  }
+
+  bool is_closed(core::output_stream) const override { return false; }
+  void note(std::string_view) override {}
+  void say(core::output_stream, std::string_view) override {}
+  bool is_terminal(core::output_stream) const override { return false; }
+  bool is_flushed() const override { return true; }
+  void call_when_flushed(std::function<void()> fn) override { fn(); }
+
+  /// The call that is due when it takes something again.
+  std::function<void()> awaited() {
+    auto future = is_awaited_.get_future();
+    REQUIRE(future.wait_for(timeout) == std::future_status::ready);
+    return future.get();
+  }
+
+private:
+  std::promise<std::function<void()>> is_awaited_;
+};
+
+} // namespace
+
+TEST_CASE("host_agents: a console that is read when they are gone does no harm",
+          "[runtime]") {
+  ::mallopt(M_PERTURB, 0xa5); // What is freed cannot be used by mistake.
+  const auto console = std::make_shared<stalled_console>();
+  auto settings = core::host_settings{};
+  settings.names = {"a"};
+  auto agents = host_agents::start(
+    {.settings = settings,
+     .starts = {{{"/bin/sh", "-c", "echo ready >&2; sleep 1000"}, true}},
+     .order_of = {},
+     .console = console});
+  REQUIRE(agents);
+  const auto is_ready = console->awaited();
+  for (auto i = 0; i < 3; ++i)
+    (*agents)->signal(SIGTERM, true);
+  CHECK((*agents)->wait().why == core::end_launch::reason::signal);
+  agents->reset();
+  is_ready();
+  ::mallopt(M_PERTURB, 0);
+}
