@@ -219,8 +219,8 @@ struct logs_drained {};
 
 /// Where some workers were.
 struct stacks_seen {
-  uint64_t request = 0; ///< The node agent's own number.
-  std::vector<core::worker_stack> workers;
+  uint64_t request = 0;                    ///< The node agent's own number.
+  std::vector<core::worker_stack> workers; ///< None: that takes too long.
 };
 
 /// The timeout of a wait for stacks has passed.

@@ -32,6 +32,9 @@ constexpr auto drain_timeout = std::chrono::milliseconds{400};
 /// Timeout for seeing where workers are: less than the coordinator waits.
 constexpr auto stacks_limit = std::chrono::milliseconds{3'500};
 
+/// What comes later than that has hung, and does not count.
+constexpr auto stacks_reserve = std::chrono::milliseconds{500};
+
 /// At most so many such questions at a time.
 constexpr auto stacks_count_max = size_t{8};
 
@@ -706,10 +709,14 @@ void node_agent_state::see_stacks(const std::vector<uint32_t>& ranks,
       workers.push_back({i, rank, pids_[i], {}});
   }
   const auto& probe = config_.supervisor.probe;
-  if (!probe || workers.empty() || stacks_.size() == stacks_count_max)
+  if (!probe || workers.empty())
     return to({});
+  if (stacks_.size() == stacks_count_max)
+    return to(ports::without_stacks(
+      workers, "its node answers other such questions; ask again"));
   const auto request = ++last_stacks_;
-  stacks_.emplace(request, std::move(to));
+  stacks_.emplace(request, stacks_wait{workers, std::move(to)});
+  tell_later(self_, stacks_limit + stacks_reserve, stacks_seen{request, {}});
   probe->see(
     std::move(workers), stacks_limit,
     [handle = node_agent_actor{self_}, request](std::vector<worker_stack> x) {
@@ -718,8 +725,13 @@ void node_agent_state::see_stacks(const std::vector<uint32_t>& ranks,
 }
 
 void node_agent_state::on(const stacks_seen& x) {
-  if (const auto known = stacks_.extract(x.request))
-    known.mapped()(x.workers);
+  const auto known = stacks_.extract(x.request);
+  if (!known)
+    return;
+  const auto& [workers, to] = known.mapped();
+  to(!x.workers.empty() ? x.workers
+                        : ports::without_stacks(
+                          workers, "the kernel does not let its node read it"));
 }
 
 // -- status -------------------------------------------------------------------
@@ -753,7 +765,7 @@ v1::JobStatus node_agent_state::own_status() const {
   out.set_phase(to_string(membership_.current_link()));
   *out.mutable_settings() = to_wire(config_.settings);
   auto& agent = *out.add_agents();
-  add_search(out, membership_.current_search(), self_->clock().now());
+  add_search(out, membership_.current_search(), now());
   agent.set_agent_id(id());
   agent.set_host(membership_.offering().host);
   agent.set_address(membership_.offering().address);

@@ -151,7 +151,12 @@ private:
   uint64_t wait_count_ = 0;                    ///< Names the newest wait.
   status_fetch fetch_;
   node_readings readings_;
-  std::map<uint64_t, stacks_sink> stacks_; ///< For what is being seen.
+  /// Who waits for stacks of these.
+  struct stacks_wait {
+    std::vector<ports::probed_worker> workers;
+    stacks_sink to;
+  };
+  std::map<uint64_t, stacks_wait> stacks_; ///< By number.
   uint64_t last_stacks_ = 0;
   std::optional<v1::JobEnded> ended_; ///< Waits until all lines are read.
   uint16_t liveness_port_ = 0; ///< Where this process can be probed; or 0.

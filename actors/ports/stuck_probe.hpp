@@ -21,6 +21,20 @@ struct probed_worker {
   std::string error_file{};
 };
 
+/// What there is to say of workers whose stacks were not seen.
+/// @param why One printable line, the same for all.
+inline std::vector<core::worker_stack>
+without_stacks(const std::vector<probed_worker>& workers,
+               const std::string& why) {
+  auto out = std::vector<core::worker_stack>{};
+  for (const auto& x : workers)
+    out.push_back({.global_rank = x.global_rank,
+                   .local_rank = x.local_rank,
+                   .pid = x.pid,
+                   .trouble = why});
+  return out;
+}
+
 /// EXTENSION POINT. A STUCK PROBE inspects workers from outside.
 class stuck_probe {
 public:
@@ -28,8 +42,8 @@ public:
 
   /// Returns at once and inspects the workers meanwhile, for at most `limit`.
   /// @param overdue  The local rank of one of `workers`: the one to be named.
-  /// @param on_done  Is called at most once, on a thread of the probe's own,
-  ///                 with a summary of a few printable lines.
+  /// @param on_done  Is called at most once, on any thread, with a summary of a few
+  ///                 printable lines; empty: nothing could be found out.
   virtual void look(std::vector<probed_worker> workers, uint32_t overdue,
                     std::chrono::milliseconds limit,
                     std::function<void(std::string summary)> on_done)
@@ -38,7 +52,8 @@ public:
   /// Returns at once and finds out meanwhile where each of the workers is, for at
   /// most `limit`.
   /// @param on_done Is called once, on any thread, with all workers in their order;
-  ///                never when the probe is gone.
+  ///                never when the probe is gone, nor where the system never lets go
+  ///                of who reads about a worker.
   virtual void
   see(std::vector<probed_worker> workers, std::chrono::milliseconds limit,
       std::function<void(std::vector<core::worker_stack> seen)> on_done)

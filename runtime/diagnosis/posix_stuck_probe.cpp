@@ -13,7 +13,6 @@
 #include <deque>
 #include <mutex>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -38,6 +37,9 @@ constexpr auto fresh_limit = 250ms;
 
 /// A disk that does not answer may block the thread; then it is abandoned.
 constexpr auto end_limit = 1s;
+
+/// Files of a process may block a thread for ever, while the kernel holds its memory.
+constexpr uint32_t seeing_count_max = 8;
 
 struct question {
   std::vector<ports::probed_worker> workers{};
@@ -84,8 +86,9 @@ struct posix_stuck_probe::shared {
   std::mutex mutex; // Guards what follows.
   std::condition_variable changed;
   std::deque<question> questions;
-  bool running = false; ///< The thread is there.
-  bool is_over = false; ///< No answer is wanted any more.
+  bool running = false;      ///< The thread is there.
+  bool is_over = false;      ///< No answer is wanted any more.
+  uint32_t seeing_count = 0; ///< Threads that look at all workers.
 
   // The thread's own.
   std::vector<int64_t> seen_pids;
@@ -155,27 +158,44 @@ posix_stuck_probe::~posix_stuck_probe() {
 void posix_stuck_probe::look(std::vector<ports::probed_worker> workers,
                              uint32_t overdue, std::chrono::milliseconds limit,
                              std::function<void(std::string)> on_done) {
-  const auto guard = std::lock_guard{shared_->mutex};
-  shared_->questions.push_back({std::move(workers), overdue,
-                                steady_clock::now() + limit,
-                                std::move(on_done)});
-  if (!std::exchange(shared_->running, true))
-    std::thread{[x = shared_] { x->run(); }}.detach();
-  shared_->changed.notify_all();
+  {
+    const auto guard = std::lock_guard{shared_->mutex};
+    if (!shared_->running)
+      shared_->running = run_aside([x = shared_] { x->run(); });
+    if (shared_->running) {
+      shared_->questions.push_back({std::move(workers), overdue,
+                                    steady_clock::now() + limit,
+                                    std::move(on_done)});
+      shared_->changed.notify_all();
+      return;
+    }
+  }
+  on_done(""); // Where it hangs stays unknown; it is killed all the same.
 }
 
 void posix_stuck_probe::see(
   std::vector<ports::probed_worker> workers, std::chrono::milliseconds limit,
   std::function<void(std::vector<core::worker_stack>)> on_done) {
   auto task
-    = [to = shared_, workers = std::move(workers),
-       due = steady_clock::now() + limit, on_done = std::move(on_done)] {
+    = [to = shared_, workers, due = steady_clock::now() + limit, on_done] {
         auto seen = see_stacks(workers, find_py_spy(to->search_path), due);
         const auto guard = std::lock_guard{to->mutex};
+        --to->seeing_count;
         if (!to->is_over)
           on_done(std::move(seen));
       };
-  run_aside(std::move(task)); // Without a thread there is no answer.
+  auto trouble = "earlier readings of stacks on this node still hang";
+  {
+    const auto guard = std::lock_guard{shared_->mutex};
+    if (shared_->seeing_count < seeing_count_max) {
+      if (run_aside(std::move(task))) {
+        ++shared_->seeing_count;
+        return;
+      }
+      trouble = "the system gives no thread to read its stack with";
+    }
+  }
+  on_done(ports::without_stacks(workers, trouble));
 }
 
 std::string posix_stuck_probe::summarize(int64_t pid) {

@@ -1,5 +1,6 @@
 #include "runtime/diagnosis/py_spy.hpp"
 
+#include "runtime/os/thread.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
@@ -150,6 +151,8 @@ void finish(asking& x, core::time_point deadline) {
   }
   auto status = 0;
   const auto reaped = ::waitpid(x.pid, &status, WNOHANG) == x.pid;
+  if (!reaped) // The kernel holds it up; until it is waited for, it stays.
+    run_aside([pid = x.pid] { ::waitpid(pid, nullptr, 0); });
   if (!in_time || !reaped || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
     x.text.clear();
 }

@@ -198,3 +198,32 @@ TEST_CASE_METHOD(agent_logs_fixture, "agent: it sees where its workers are",
   CHECK(probe->told() == "");
   CHECK(coordinator.told() == "stacks 5 of 0");
 }
+
+TEST_CASE_METHOD(agent_logs_fixture,
+                 "agent: of workers that it cannot see it says so",
+                 "[actors]") {
+  run_workers();
+  auto question = v1::OperatorRequest{};
+  question.mutable_stacks();
+  const auto late = ask(question);
+  advance(3'999ms);
+  CHECK(late->empty());
+  advance(1ms);
+  REQUIRE(late->size() == 1);
+  REQUIRE(late->front().stacks().workers_size() == 2);
+  const auto& worker = late->front().stacks().workers(1);
+  CHECK(worker.pid() == 101);
+  CHECK(worker.trouble() == "the kernel does not let its node read it");
+  probe->answer(0, std::vector<core::worker_stack>{{.global_rank = 3}});
+  run();
+  CHECK(late->size() == 1);
+  // Neither does it look any number of times at once.
+  for (auto i = 0; i < 8; ++i)
+    CHECK(ask(question)->empty());
+  const auto surplus = ask(question);
+  REQUIRE(surplus->size() == 1);
+  CHECK(surplus->front().stacks().workers(0).trouble()
+        == "its node answers other such questions; ask again");
+  advance(4s);
+  CHECK(ask(question)->empty());
+}

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,6 +101,24 @@ std::string look(posix_stuck_probe& uut,
   auto future = answer.get_future();
   REQUIRE(future.wait_for(timeout) == std::future_status::ready);
   return future.get();
+}
+
+/// Whether `check` holds in a process that may start neither threads nor processes.
+template <class F>
+bool holds_without_threads(F check) {
+  const auto pid = ::fork();
+  if (pid == 0) {
+    const auto none = rlimit{0, 0};
+    constexpr uid_t unprivileged = 65'534; // For root there is no limit.
+    const auto is_ready
+      = ::setrlimit(RLIMIT_NPROC, &none) == 0
+        && (::geteuid() != 0
+            || ::setresuid(unprivileged, unprivileged, unprivileged) == 0);
+    ::_exit(is_ready && check() ? 0 : 1);
+  }
+  auto status = -1;
+  ::waitpid(pid, &status, 0);
+  return status == 0;
 }
 
 std::string content_of(const std::string& path) {
@@ -265,6 +284,27 @@ TEST_CASE("posix_stuck_probe: its file has the name of the error file",
   CHECK(stuck_file_of("/l/error_2.json") == "/l/stuck_2.txt");
   CHECK(stuck_file_of("error.json") == "stuck.txt");
   CHECK(stuck_file_of("/l/mine.txt") == "/l/mine.txt.stuck.txt");
+}
+
+TEST_CASE("posix_stuck_probe: where the system gives no thread it says so",
+          "[runtime]") {
+  const auto x = hanging{pause_for_ever};
+  const auto workers = std::vector{worker(0, x), worker(1, x)};
+  CHECK(holds_without_threads([&] {
+    auto uut = posix_stuck_probe{""};
+    auto count = 0;
+    for (auto i = 0; i < 2; ++i)
+      uut.look(workers, 0, 400ms,
+               [&](const std::string& text) { count += text.empty() ? 1 : 0; });
+    for (auto i = 0; i < 20; ++i)
+      uut.see(workers, 400ms, [&](std::vector<core::worker_stack> seen) {
+        const auto is_told = seen.size() == 2 && seen[1].global_rank == 5
+                             && seen[1].pid == x.pid()
+                             && contains(seen[1].trouble, "no thread");
+        count += is_told ? 1 : 0;
+      });
+    return count == 22;
+  }));
 }
 
 // -- py-spy -------------------------------------------------------------------
