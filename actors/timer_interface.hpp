@@ -47,10 +47,11 @@ struct workers_timed {
   overrun_listener_actor listener; ///< Not kept alive by this.
 };
 
-/// These workers have ended.
+/// These workers have ended, or have left the epoch.
 struct workers_untimed {
   epoch_id epoch;
-  std::vector<uint32_t> local_ranks;
+  std::vector<timed_process> workers;
+  bool live_on = false; ///< As live workers do, until the next `workers_timed`.
 };
 
 /// The sender starts a timer of its own, or gives it a new deadline.

@@ -119,11 +119,12 @@ void timer_server_state::obey(const workers_timed& x) {
 
 void timer_server_state::obey(const workers_untimed& x) {
   const auto to = listeners_.find(x.epoch);
-  for (const auto local_rank : x.local_ranks) {
+  for (const auto& [local_rank, worker_pid] : x.workers) {
     for (const auto& members : members_.remove_of(x.epoch, local_rank))
       dispatch(timed_worker_ended{members});
     dispatch(timed_worker_ended{{x.epoch, local_rank}});
-    watchdogs_.erase({x.epoch, local_rank});
+    if (!x.live_on)
+      watchdogs_.erase(worker_pid);
     if (to != listeners_.end())
       to->second.local_ranks.erase(local_rank);
   }
@@ -342,8 +343,8 @@ bool timer_server_state::read_notice() {
 void timer_server_state::take(const progress_notice& x, int64_t pid,
                               const timed_worker& who) {
   if (x.interval)
-    watchdogs_[who] = *x.interval;
-  const auto own = watchdogs_.find(who);
+    watchdogs_[pid] = *x.interval;
+  const auto own = watchdogs_.find(pid);
   const auto within = own == watchdogs_.end() ? config_.watchdog : own->second;
   if (x.is_stuck)
     dispatch(progress_reported{pid, watchdog_scope, duration::zero(), SIGKILL});

@@ -152,8 +152,9 @@ private:
   uint32_t last_client_ = 0;
   uint64_t drain_ordered_ = 0; ///< The last round that the table ordered …
   uint64_t drain_done_ = 0;    ///< … and the last that was done.
-  /// Intervals that workers have asked for instead of `config_.watchdog`.
-  std::map<core::timed_worker, core::duration> watchdogs_;
+  /// Intervals that workers have asked for instead of `config_.watchdog`, by pid: a
+  /// live worker says it once, and keeps it from epoch to epoch.
+  std::map<int64_t, core::duration> watchdogs_;
   uint32_t unknown_client_count_ = 0;
 };
 

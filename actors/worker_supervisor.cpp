@@ -666,7 +666,9 @@ void worker_supervisor_state::tell_live(const worker_order& order) {
 void worker_supervisor_state::park(uint32_t local_rank) {
   const auto epoch = group_->plan().epoch;
   if (config_.timers)
-    tell(self_, config_.timers, workers_untimed{epoch, {local_rank}});
+    tell(self_, config_.timers,
+         workers_untimed{
+           epoch, {{local_rank, group_->workers()[local_rank].pid}}, true});
   config_.processes->park(
     birth_of(local_rank), local_rank,
     [handle = worker_supervisor_actor{self_}, epoch, local_rank] {
@@ -758,14 +760,19 @@ void worker_supervisor_state::notify_timer_server(
     return;
   const auto epoch = group_->plan().epoch;
   auto begun = std::vector<timed_process>{};
-  auto ended = std::vector<uint32_t>{};
+  auto ended = std::vector<timed_process>{};
   for (const auto& event : report) {
-    if (!is_known(event))
+    const auto* death = std::get_if<ports::process_exited>(&event);
+    if (!is_known(event)) {
+      if (death != nullptr) // It was parked, and no epoch has resumed it.
+        tell(self_, config_.timers,
+             workers_untimed{death->epoch, {{death->local_rank, death->pid}}});
       continue;
+    }
     if (const auto* x = std::get_if<ports::process_started>(&event))
       begun.push_back({x->local_rank, x->pid});
-    else if (const auto* y = std::get_if<ports::process_exited>(&event))
-      ended.push_back(y->local_rank);
+    else if (death != nullptr)
+      ended.push_back({death->local_rank, death->pid});
   }
   if (!begun.empty())
     tell(

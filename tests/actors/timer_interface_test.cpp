@@ -54,7 +54,7 @@ TEST_CASE_METHOD(timer_interface_fixture,
   for (const auto pid : {100, 101, 102})
     write(acquire(pid, "a", 1s));
   CHECK(figures().timer_count == 3);
-  tell_uut(workers_untimed{{1}, {0, 2}});
+  tell_uut(workers_untimed{{1}, {{0}, {2}}});
   CHECK(figures().timer_count == 1);
   advance(1s);
   CHECK(told() == R"(report_overrun 1/1 pid 101 "a" 0 ns late, signal 9)");
@@ -65,7 +65,7 @@ TEST_CASE_METHOD(timer_interface_fixture,
                  "[actors]") {
   start_worker(2, 0);
   write(acquire(200, "a", 1s));
-  tell_uut(workers_untimed{{1}, {0}});
+  tell_uut(workers_untimed{{1}, {{0}}});
   CHECK(figures().timer_count == 1);
 }
 

@@ -72,7 +72,14 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
   }
 
   void end_worker(uint64_t epoch, uint32_t local_rank) {
-    tell_uut(workers_untimed{{epoch}, {local_rank}});
+    tell_uut(
+      workers_untimed{{epoch}, {{local_rank, pid_of(epoch, local_rank)}}});
+  }
+
+  /// It waits for the next epoch.
+  void park_worker(uint64_t epoch, uint32_t local_rank) {
+    tell_uut(workers_untimed{
+      {epoch}, {{local_rank, pid_of(epoch, local_rank)}}, true});
   }
 
   template <class Message>

@@ -152,7 +152,7 @@ TEST_CASE_METHOD(timer_server_fixture,
   start_worker(1, 0, 77);
   source->write_unheard(acquire(77, "a", 1s));
   // Both arrive before anything is read.
-  tell_anonymously(uut, workers_untimed{{1}, {0}});
+  tell_anonymously(uut, workers_untimed{{1}, {{0}}});
   start_worker(2, 0, 77);
   advance(2s);
   CHECK(told() == "");

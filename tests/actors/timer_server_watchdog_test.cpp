@@ -80,6 +80,27 @@ TEST_CASE_METHOD(watchdog_fixture, "watchdog: a worker may turn it off",
 }
 
 TEST_CASE_METHOD(watchdog_fixture,
+                 "watchdog: a live worker keeps its interval from epoch to "
+                 "epoch",
+                 "[actors]") {
+  notify(100, "WATCHDOG_USEC=60000000");
+  park_worker(1, 0);
+  advance(1h);
+  start_worker(2, 0, 100);
+  notify(100, "WATCHDOG=1");
+  advance(60s - 1us);
+  CHECK(told() == "");
+  advance(1us);
+  CHECK(told().starts_with(R"(report_overrun 2/0 pid 100 "watchdog")"));
+  // Another process with its pid has chosen none.
+  tell_uut(workers_untimed{{2}, {{0, 100}}});
+  start_worker(3, 0, 100);
+  notify(100, "WATCHDOG=1");
+  advance(30s);
+  CHECK(told().starts_with(R"(report_overrun 3/0 pid 100 "watchdog")"));
+}
+
+TEST_CASE_METHOD(watchdog_fixture,
                  "watchdog: a child process sends signs of life for its "
                  "worker",
                  "[actors]") {
