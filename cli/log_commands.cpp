@@ -1,5 +1,6 @@
 #include "cli/log_commands.hpp"
 
+#include "actors/core/text.hpp"
 #include "cli/asked_job.hpp"
 #include "cli/commands.hpp"
 #include "cli/ended_jobs.hpp"
@@ -67,15 +68,26 @@ bool catch_stops() {
   return true;
 }
 
-/// @returns false: there is no reader any more, or a signal has come
-bool write_out(std::string_view text) {
+/// For a standard output that another program has made non-blocking.
+void await_room() {
+  auto places
+    = std::array{pollfd{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0},
+                 pollfd{.fd = signal_pipe[0], .events = POLLIN, .revents = 0}};
+  ::poll(places.data(), places.size(), -1);
+}
+
+/// @returns why not all was written, as an errno; 0: all was, or a signal has come
+int write_out(std::string_view text) {
   while (!text.empty() && is_stopped == 0) {
     const auto count = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (count < 0 && errno != EINTR)
-      return false;
-    text.remove_prefix(count < 0 ? 0 : static_cast<size_t>(count));
+    if (count >= 0)
+      text.remove_prefix(static_cast<size_t>(count));
+    else if (errno == EAGAIN)
+      await_room();
+    else if (errno != EINTR)
+      return errno;
   }
-  return is_stopped == 0;
+  return 0;
 }
 
 void say(const std::string& trouble) {
@@ -138,6 +150,10 @@ public:
       const auto done = read();
       if (done && is_stopped == 0)
         say_if_nothing();
+      if (write_error_ != 0 && write_error_ != EPIPE)
+        return fail(
+          core::system_failure("cannot write to standard output", write_error_),
+          program);
       if (done || is_stopped != 0)
         return 0;
       if (!has_begun_ || !arguments_.what.follow)
@@ -182,7 +198,8 @@ private:
     has_begun_ = is_reading_ = true;
     say(x.trouble());
     has_shown_ |= !x.trouble().empty() || !x.lines().empty();
-    return write_out(to_text(x, for_terminal_));
+    write_error_ = write_out(to_text(x, for_terminal_));
+    return write_error_ == 0 && is_stopped == 0;
   }
 
   void say_if_nothing() const {
@@ -228,6 +245,7 @@ private:
   const logs_arguments& arguments_;
   log_reading_options how_;
   const bool for_terminal_ = ::isatty(STDOUT_FILENO) != 0;
+  int write_error_ = 0;
   int64_t pid_ = 0;         ///< Of a coordinator of this host.
   bool is_found_ = false;   ///< The last time.
   bool has_begun_ = false;  ///< The job has answered once.

@@ -16,9 +16,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
-#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <langinfo.h>
 #include <poll.h>
@@ -135,8 +137,7 @@ public:
       await();
       take_signals();
       take_input();
-      for (auto& x : inbox_.take())
-        step(x);
+      take_news();
     }
     return signal_;
   }
@@ -149,10 +150,31 @@ private:
       return;
     looked_ = now;
     for (auto& x : sources_of(arguments_)) {
-      const auto key = x.key;
-      if (feeds_.size() < feed_count_max && !feeds_.contains(key))
-        feeds_[key] = std::make_unique<feed>(std::move(x), inbox_);
+      if (find_feed(x.key) != feeds_.end())
+        continue;
+      make_room();
+      if (feeds_.size() < feed_count_max)
+        feeds_.push_back({x.key, std::make_unique<feed>(std::move(x), inbox_)});
     }
+  }
+
+  /// A job that has ended gives its place to one that begins; the oldest first.
+  void make_room() {
+    if (feeds_.size() < feed_count_max)
+      return;
+    const auto i = std::ranges::find_if(
+      feeds_, [](const auto& x) { return x.source->is_over(); });
+    if (i == feeds_.end())
+      return;
+    const auto job = i->job;
+    feeds_.erase(i);
+    take_news(); // Its own may be among them.
+    step(job_forgotten{job});
+  }
+
+  void take_news() {
+    for (auto& x : inbox_.take())
+      step(x);
   }
 
   void paint() {
@@ -229,13 +251,22 @@ private:
   void obey(const open_text& x) { errands_.run(x); }
   void obey(const close_text&) { errands_.close_text(); }
 
+  struct watched_job {
+    std::string job; ///< The key of its picture.
+    std::unique_ptr<feed> source;
+  };
+
+  std::vector<watched_job>::iterator find_feed(const std::string& job) {
+    return std::ranges::find(feeds_, job, &watched_job::job);
+  }
+
   const top_arguments& arguments_;
   terminal& terminal_;
   signals& signals_;
   model model_;
   inbox inbox_;
   errands errands_;
-  std::map<std::string, std::unique_ptr<feed>> feeds_;
+  std::vector<watched_job> feeds_; ///< In the order in which they were found.
   screen picture_;
   core::time_point looked_{};
   core::time_point painted_{};

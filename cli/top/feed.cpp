@@ -107,6 +107,7 @@ void feed::run() {
   do {
     auto why = watch();
     to_.put(answer_missing{what_.key, std::move(why), end_of_job()});
+    is_over_ = is_gone_ && (end_ || end_looks_left_ == 0);
   } while (pause());
 }
 
@@ -115,6 +116,7 @@ std::string feed::watch() {
   const auto how = watch_options{
     .interval = watch_interval, .limit = watch_limit, .stop = stop_.fd()};
   const auto on_status = [this](const v1::JobStatus& x) {
+    is_over_ = false;
     job_id_ = x.job_id();
     end_.reset();
     end_looks_left_ = end_looks_max;

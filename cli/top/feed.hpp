@@ -5,6 +5,7 @@
 #include "cli/top/model.hpp"
 #include "runtime/options.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -80,6 +81,10 @@ public:
   /// May wait for a connection that is being made: a few seconds.
   ~feed();
 
+  /// Whether the job is gone and how it ended was looked up: more is to come only if
+  /// another one begins that has its name. Callable from any thread.
+  bool is_over() const { return is_over_; }
+
 private:
   void run();
   std::string watch();
@@ -92,6 +97,7 @@ private:
   bool is_gone_ = false; ///< Without a process of this host.
   std::optional<ended_job> end_;
   uint32_t end_looks_left_ = 0;
+  std::atomic<bool> is_over_ = false;
   wake_up stop_;
   std::thread thread_;
 };

@@ -124,6 +124,11 @@ void model::on(const answer_missing& x, effects&) {
   picture.end = x.end;
 }
 
+void model::on(const job_forgotten& x, effects&) {
+  auto& to = is_paused() ? newest_ : shown_;
+  to.erase(x.job);
+}
+
 void model::on(const job_answered& x, effects&) {
   awaits_answer_ = false;
   say(core::one_line(x.text, message_size_max), answer_shown);

@@ -42,6 +42,11 @@ struct answer_missing {
   std::optional<ended_job> end{};
 };
 
+/// No more is heard of a job, and it makes room for others.
+struct job_forgotten {
+  std::string job;
+};
+
 enum class key : uint8_t {
   character,
   up,
@@ -87,8 +92,9 @@ struct time_passed {
   bool is_covered = false;
 };
 
-using event = std::variant<status_came, answer_missing, key_pressed,
-                           row_clicked, job_answered, text_came, time_passed>;
+using event
+  = std::variant<status_came, answer_missing, job_forgotten, key_pressed,
+                 row_clicked, job_answered, text_came, time_passed>;
 
 // -- what follows -----------------------------------------------------------------
 
@@ -172,6 +178,7 @@ private:
 
   void on(const status_came& x, effects& out);
   void on(const answer_missing& x, effects& out);
+  void on(const job_forgotten& x, effects& out);
   void on(const key_pressed& x, effects& out);
   void on(const row_clicked& x, effects& out);
   void on(const job_answered& x, effects& out);

@@ -99,7 +99,8 @@ private:
     rest_.clear();
     has_gap_ = false;
     has_complained_ = false;
-    if (size_ > std::max(size_max_, size_per_summary * summary_size_))
+    if (size_ - tried_size_
+        > std::max(size_max_, size_per_summary * summary_size_))
       rotate();
   }
 
@@ -124,6 +125,7 @@ private:
     if (!S_ISREG(facts.st_mode))
       return refuse("it is " + kind_of_file(facts.st_mode));
     size_ = uint64_t(facts.st_size);
+    tried_size_ = 0;
     return true;
   }
 
@@ -141,9 +143,12 @@ private:
     complain("cannot be written: " + core::error_text(error));
   }
 
+  // A file that must stay where it is goes on: longer, but without a gap.
   void rotate() {
-    if (::rename(path_.c_str(), (path_ + ".1").c_str()) != 0)
+    if (::rename(path_.c_str(), (path_ + ".1").c_str()) != 0) {
+      tried_size_ = size_;
       return complain("cannot be rotated: " + core::error_text(errno));
+    }
     fd_.reset();
     const auto summary = to_line(known_);
     summary_size_ = summary.size();
@@ -151,7 +156,6 @@ private:
   }
 
   void complain(const std::string& what) {
-    has_gap_ = true;
     if (!std::exchange(has_complained_, true) && on_trouble_)
       on_trouble_(formatted("the journal {} {}", path_, what));
   }
@@ -161,8 +165,9 @@ private:
   uint64_t size_max_;
   unique_fd fd_;
   uint64_t size_ = 0;
-  uint64_t summary_size_
-    = 0; ///< Of the file's first line, when it was rotated.
+  uint64_t tried_size_ = 0; ///< At which it could not be rotated.
+  /// Of the file's first line, when it was rotated.
+  uint64_t summary_size_ = 0;
   core::journal::snapshot known_;
   std::string block_; ///< Lines to be written.
   std::string rest_;

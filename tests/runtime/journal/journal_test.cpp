@@ -175,6 +175,27 @@ TEST_CASE_METHOD(fixture, "journal: its files stay short, and it goes on",
   CHECK(content_of(path).find("\"snapshot\"") < 100);
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "journal: a file that cannot be rotated goes on, and is no larger "
+  "for it",
+  "[runtime]") {
+  const auto job = random_job{6, 1'000};
+  limits.file_size_max = 20'000;
+  std::filesystem::create_directories(path + ".1");
+  write(job.records);
+  const auto text = content_of(path);
+  const auto line_count = std::count(text.begin(), text.end(), '\n');
+  CHECK(line_count == std::ssize(job.records));
+  const auto read = read_snapshot(path);
+  REQUIRE(read);
+  CHECK(*read == job.snapshots.back());
+  CHECK(troubles.find("cannot be rotated") != std::string::npos);
+  // Each time that the file has grown as long again.
+  const auto told = std::count(troubles.begin(), troubles.end(), '\n');
+  CHECK(told <= std::ssize(text) / 20'000);
+}
+
 TEST_CASE_METHOD(fixture,
                  "journal: a large job's files are more than summaries",
                  "[runtime]") {
