@@ -49,6 +49,7 @@ struct dispatcher {
 
 int main(int argc, char** argv) {
   const auto command = parse_control({argv + 1, argv + argc}, this_process());
-  return command ? std::visit(dispatcher{}, *command)
-                 : fail(command.error(), "actorctl");
+  return command
+           ? code_after_output(std::visit(dispatcher{}, *command), "actorctl")
+           : fail(command.error(), "actorctl");
 }

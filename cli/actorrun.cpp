@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
     return run_by_order();
   const auto command = parse_run({argv + 1, argv + argc}, this_process(),
                                  argc > 0 ? argv[0] : "");
-  return command ? std::visit(dispatcher{}, *command)
-                 : fail(command.error(), "actorrun");
+  return command
+           ? code_after_output(std::visit(dispatcher{}, *command), "actorrun")
+           : fail(command.error(), "actorrun");
 }

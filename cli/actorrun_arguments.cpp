@@ -16,6 +16,7 @@
 #include "messages/formatted.hpp"
 #include "runtime/journal.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace actorrun::cli {
@@ -213,15 +214,25 @@ result<run_command> put_together(run_settings& settings,
   return run_command{std::move(out)};
 }
 
+/// The most workers that a host of the list may have; devices are those of the host.
+uint32_t slot_count_max(const hosts_arguments& x, const slot_wish& of_others) {
+  auto out = uint32_t{0};
+  for (const auto& host : x.hosts)
+    out = std::max(out, host.slots != 0 ? host.slots
+                        : of_others.what == slot_wish::kind::number
+                          ? of_others.count
+                          : core::slots_per_agent_max);
+  return out;
+}
+
 /// Agents read their part of the line themselves, so what is wrong with it for any
-/// host is found here, before there are agents: with one worker, because devices are
-/// those of their hosts.
+/// host is found here, before there are agents.
 result<run_arguments> as_on_a_host(const hosts_arguments& x,
+                                   const slot_wish& of_others,
                                    const host_facts& world) {
   auto words = x;
   std::erase(words.options, "--virtual-local-rank");
-  for (auto& host : words.hosts)
-    host.slots = 1;
+  words.hosts.front().slots = slot_count_max(x, of_others);
   const auto facts = facts_of_agent(world, x.secret);
   auto on_host = facts;
   on_host.variable
@@ -247,7 +258,7 @@ result<run_command> put_together_hosts(const run_settings& settings,
     return out.error();
   if (typed.rest.empty())
     return bad_argument(missing_program(settings, typed.options));
-  const auto part = as_on_a_host(*out, world);
+  const auto part = as_on_a_host(*out, settings.devices.slots, world);
   if (!part)
     return part.error();
   out->signals_to_handle = part->signals_to_handle;

@@ -81,6 +81,13 @@ int fail(const failure& why, std::string_view program) {
   return static_cast<int>(exit_code_of(why.code));
 }
 
+int code_after_output(int code, std::string_view program) {
+  return std::cout.flush()
+           ? code
+           : fail(system_failure("standard output does not take all of it"),
+                  program);
+}
+
 int exit_code_of(const core::ending& how) {
   if (how.why)
     return static_cast<int>(exit_code_of(how.why->code));

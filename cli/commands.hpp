@@ -32,6 +32,10 @@ int make_secret(const secret_arguments& arguments);
 /// @returns its exit code
 int fail(const failure& why, std::string_view program);
 
+/// The exit code of a program that has printed: `code`, unless a part of it was lost,
+/// as on a full disk; then the error is explained.
+int code_after_output(int code, std::string_view program);
+
 /// The same for a job of another host that was looked for.
 int fail_to_find(const failure& why, const job_options& job);
 

@@ -1,6 +1,7 @@
 #include "runtime/options.hpp"
 
 #include "actors/core/protocol/rank_assignment.hpp"
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
 #include <algorithm>
@@ -27,6 +28,8 @@ result<void> check_label(const std::string& name, const std::string& text) {
       formatted("{} is longer than {} bytes", name, label_length_max));
   if (std::any_of(text.begin(), text.end(), is_control))
     return bad_argument(name + " has control characters in it");
+  if (!core::is_utf8(text))
+    return bad_argument(name + " is not UTF-8");
   return {};
 }
 

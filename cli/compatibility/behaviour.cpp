@@ -27,9 +27,6 @@ constexpr ledger_entry files[] = {
   {"session and process group of workers", same, "each worker has its own"},
   {"standard input, working directory, umask, limits", same, "inherited"},
   {"other descriptors", same, "none"},
-  {"processes that a worker has started", different,
-   "ended with their epoch, even if the worker itself ended earlier or"
-   " succeeded; torchrun leaves those of workers that have ended"},
 };
 
 constexpr ledger_entry habits[] = {
@@ -84,10 +81,10 @@ constexpr ledger_entry habits[] = {
    "with `etcd` another node takes over and no worker is touched; otherwise a"
    " new coordinator at the endpoint takes over. In torchrun the job ends"},
   {"keep-alives", better,
-   "every 0.06 s (0.3 s in jobs of 180 nodes and more), they may stay"
-   " unanswered for 0.9 s, and the clocks of hosts are not compared; in "
-   "torchrun"
-   " every 5 s, three may be missed, and they are"},
+   "every 0.06 s in jobs of up to 36 nodes, 0.3 s from 180 on, less often above"
+   " 1,500; they may stay unanswered for 0.9 s, above 1,500 nodes for three"
+   " intervals; the clocks of hosts are not compared. In torchrun every 5 s,"
+   " three may be missed, and they are"},
   {"a node is cut off", better,
    "its workers are killed before others take their place; in torchrun they"
    " run on"},
@@ -152,7 +149,8 @@ constexpr ledger_entry habits[] = {
    " for the whole job, even after its node is gone"},
   {"events", better, "see `--event-log-handler`"},
   {"metrics", refused,
-   "torchrun has no option for them either. Use `actorctl status --json`"},
+   "torchrun has no option for them either. Use `--metrics-port`, or `actorctl"
+   " status --json`"},
   {"`torch.distributed.elastic` as a Python library", refused,
    "embed `actorrun::launcher` in C++, or `actorrun::start_processes` for"
    " groups without a job"},

@@ -14,10 +14,10 @@ constexpr ledger_entry options[] = {
    "a number, `cpu`, `gpu`, `xpu`, `auto`; also `gpu:0,2,5`. Names of other"
    " accelerators are refused, because only PyTorch knows them"},
   {"--rdzv-backend", different,
-   "the default is `static` if `--master-addr` or a node's rank is given,"
-   " otherwise `c10d`, which is actorrun's coordinator; torchrun's default is"
-   " always `static`. `etcd` and `etcd-v2` use etcd's API version 3. Python"
-   " plug-ins are refused"},
+   "the default is `static` if `--master-addr`, `--master-port` or a node's"
+   " rank is given, otherwise `c10d`, which is actorrun's coordinator;"
+   " torchrun's default is always `static`. `etcd` and `etcd-v2` use etcd's API"
+   " version 3. Python plug-ins are refused"},
   {"--rdzv-endpoint", different,
    "`static` has a default port, 29500. The path of a file is refused"},
   {"--rdzv-id", better, "also used on one node"},

@@ -1,5 +1,6 @@
 #include "cli/guide/guide.hpp"
 #include "cli/report/exit_code.hpp"
+#include "cli/report/text_table.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -14,13 +15,6 @@ constexpr size_t option_column = 32;
 constexpr size_t command_column = 16;
 constexpr size_t code_column = 9;
 
-/// Columns that a UTF-8 text takes: every character here is one wide.
-size_t columns(std::string_view text) {
-  return static_cast<size_t>(
-    std::count_if(text.begin(), text.end(),
-                  [](unsigned char c) { return (c & 0xC0) != 0x80; }));
-}
-
 /// Appends words to `out`, whose last line has `used` columns; further lines are
 /// indented. Ends the line.
 void wrap(std::string& out, std::string_view text, size_t used, size_t indent) {
@@ -28,7 +22,7 @@ void wrap(std::string& out, std::string_view text, size_t used, size_t indent) {
   while (!text.empty()) {
     const auto word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
-    const auto size = columns(word);
+    const auto size = columns_of(word);
     if (!is_first && used + 1 + size > width) {
       out += "\n" + std::string(indent, ' ');
       used = indent;
@@ -58,7 +52,7 @@ void add_text(std::string& out, std::string_view text) {
 void add_entry(std::string& out, const std::string& term,
                const std::string& text, size_t column) {
   auto line = "  " + term;
-  const auto used = columns(line);
+  const auto used = columns_of(line);
   if (used + 2 > column)
     out += line + "\n" + std::string(column, ' ');
   else
@@ -114,7 +108,7 @@ std::vector<std::string> shell_lines(const std::string& command, size_t limit) {
   auto words = std::istringstream{command};
   for (auto word = std::string{}; words >> word;) {
     const auto is_first = out.back().empty();
-    if (columns(out.back()) + 1 + columns(word) + 2 > limit) {
+    if (columns_of(out.back()) + 1 + columns_of(word) + 2 > limit) {
       out.back() += " \\";
       out.push_back(indent + word);
     } else {

@@ -435,6 +435,8 @@ agent_words(const hosts_arguments& x, core::host_index host,
       conf
         += formatted("{}is_host={}", conf.empty() ? "" : ",",
                      coordinator && coordinator->host == host ? "yes" : "no");
+  } else if (x.port) { // Without others it is that of the workers.
+    add("--master-port", *x.port);
   }
   if (!conf.empty())
     add("--rdzv-conf", conf);

@@ -16,8 +16,8 @@ namespace actorrun::cli {
 
 /// Tell the workers that the time limit of a step of Slurm is near.
 struct time_limit_notice {
-  std::string job; ///< A number, as the next.
-  std::string step;
+  std::string job;  ///< For squeue: `170`, or `168_3` of an array.
+  std::string step; ///< A number.
   uint32_t node_rank = 0;
   std::chrono::seconds before{0}; ///< The limit; > 0.
 };

@@ -102,6 +102,11 @@ result<std::optional<slurm_step>> read_slurm_step(const host_facts& world) {
   const auto job_number = number_of<uint64_t>(out.job);
   if (!job_number)
     return unusable("SLURM_JOB_ID", job);
+  const auto array = world.variable("SLURM_ARRAY_JOB_ID").value_or("");
+  const auto task = world.variable("SLURM_ARRAY_TASK_ID").value_or("");
+  out.queued = number_of<uint64_t>(array) && number_of<uint64_t>(task)
+                 ? formatted("{}_{}", array, task)
+                 : out.job;
   constexpr auto max = std::numeric_limits<uint32_t>::max();
   const auto nodes
     = read_number(world, "SLURM_STEP_NUM_NODES", 1, core::agents_per_epoch_max);
@@ -260,7 +265,7 @@ result<void> settle_time_limit(const std::vector<given_option>& typed,
     return step.error();
   if (*step) {
     out.time_limit
-      = {(*step)->job, (*step)->step, (*step)->node_rank,
+      = {(*step)->queued, (*step)->step, (*step)->node_rank,
          std::chrono::ceil<std::chrono::seconds>(*settings.notice_before)};
     return {};
   }

@@ -20,6 +20,9 @@ namespace actorrun::cli {
 struct slurm_step {
   std::string job;  ///< SLURM_JOB_ID; of an array, each task has its own.
   std::string step; ///< SLURM_STEP_ID
+  /// The job as squeue is asked for it alone: `168_3`, a task of an array. By its
+  /// number squeue may answer for the whole array.
+  std::string queued;
   std::string restart_count; ///< How often the job was requeued; empty: never.
   uint32_t node_count = 1;   ///< ≥ 1
   uint32_t node_rank = 0;    ///< Below `node_count`.

@@ -35,7 +35,7 @@ bool is_bad(const std::string& state) {
 bool is_doubtful(const std::string& state) {
   return state == "stopping" || state == "leaving" || state == "draining"
          || state == "stopped" || state == "blocked" || state == "starting"
-         || state == "waiting" || state == "gathering" || state == "last call";
+         || state == "waiting" || state == "gathering" || state == "last_call";
 }
 
 style look_of(const std::string& state) {

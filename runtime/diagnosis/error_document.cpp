@@ -100,6 +100,9 @@ result<error_document> parse_error_document(std::string_view text) {
   } catch (const error_document::parse_error& e) {
     return system_failure(e.byte > sound.size() ? "ends too early"
                                                 : "is not JSON");
+  } catch (
+    const error_document::exception&) { // Python writes 10**400 like that.
+    return system_failure("has a number in it that is too large");
   }
 }
 

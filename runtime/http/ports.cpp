@@ -79,7 +79,7 @@ public:
     for (auto& x : ports) {
       // What is reached from other hosts may have any name there, such as that of
       // a service.
-      x.serves.checks_name = x.serves.page || is_loopback(x.bound);
+      x.serves.checks_name = is_loopback(x.bound);
       servers_.push_back(std::make_shared<http_server>(
         home, std::move(x.socket),
         [this, serves = x.serves](const http_request& request,

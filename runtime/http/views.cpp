@@ -86,8 +86,10 @@ views::views(reactor& home, view_setup setup)
 
 void views::answer(const view_choice& which, const http_request& x,
                    http_callback done) {
+  const auto is_page = which.page && page_paths.contains(x.path);
   // Browsers always name a host.
-  if (which.checks_name && !x.host.empty() && !is_own_name(x.host, setup_.host))
+  if ((which.checks_name || is_page) && !x.host.empty()
+      && !is_own_name(x.host, setup_.host))
     return done(text_reply(
       421, "this host is not known by that name; use its address, its host "
            "name or localhost"));
@@ -97,7 +99,7 @@ void views::answer(const view_choice& which, const http_request& x,
     return health_now(false, std::move(done));
   if (which.health && x.path == "/readyz")
     return health_now(true, std::move(done));
-  if (which.page && page_paths.find(x.path) != page_paths.end())
+  if (is_page)
     return answer_for_page(x, std::move(done));
   auto known = std::string{};
   if (which.page)

@@ -20,6 +20,7 @@ struct operator_socket::members {
   ~members() {
     listening.reset();
     run_and_wait(home, [this] { operators.clear(); });
+    folder.list(); // Removes what killed programs have left.
     folder.remove_if_empty();
   }
 

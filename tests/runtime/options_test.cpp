@@ -98,6 +98,8 @@ TEST_CASE("options: job id and secret are bounded", "[runtime]") {
   CHECK(has(job(std::string(label_length_max + 1, 'x')), "longer than 255"));
   CHECK(has(job(""), "the job id is empty"));
   CHECK(has(job("a\tb"), "control characters"));
+  CHECK(has(job("a\xff"), "the job id is not UTF-8"));
+  CHECK(job("ä").empty());
   const auto secret = [](size_t size) {
     return verdict([=](auto& x) { x.secret = std::string(size, 'x'); });
   };

@@ -56,9 +56,10 @@ private:
   bool is_full_ = false;
 };
 
-// What cannot stand in a string as it is; beyond ASCII, `char` is negative.
+// What cannot stand in a string as it is, or is not ASCII.
 bool is_special(char c) {
-  return c < ' ' || c == '"' || c == '\\' || c == '\x7f';
+  const auto code = static_cast<unsigned char>(c);
+  return code < ' ' || c == '"' || c == '\\' || code >= 0x7f;
 }
 
 struct character {

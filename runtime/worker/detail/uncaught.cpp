@@ -5,6 +5,7 @@
 #include "runtime/worker/detail/program_map.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -146,6 +147,8 @@ std::string_view stack_text(const call_stack& stack, const confession& said) {
 [[noreturn]] void leave(std::string_view shown) {
   while (!shown.empty()) {
     const auto n = ::write(STDERR_FILENO, shown.data(), shown.size());
+    if (n < 0 && errno == EINTR)
+      continue;
     if (n <= 0)
       break;
     shown.remove_prefix(static_cast<size_t>(n));

@@ -133,6 +133,22 @@ TEST_CASE("hosts: --master-port is the coordinator's", "[cli]") {
   CHECK(x.port == 1234);
   CHECK(x.is_fixed);
   CHECK_FALSE(has(words_of(x, 1), "master"));
+  // Or that of the workers, where there is no other node.
+  const auto one = words{"--hosts=a", "t.py"};
+  CHECK(has(words_of(launched(one, {{"PET_MASTER_PORT", "1234"}}), 0),
+            " --master-port=1234 -- "));
+  CHECK_FALSE(has(words_of(launched(one), 0), "master"));
+}
+
+TEST_CASE("hosts: what is said of some ranks counts for all that there may be",
+          "[cli]") {
+  const auto of_rank_1 = [](const words& more) {
+    return joined(more, {"--tee=1:3", "--fold-identical", "t.py"});
+  };
+  launched(of_rank_1({"--hosts=a", "--nproc-per-node=2"}));
+  launched(of_rank_1({"--hosts=a,b:2"}));
+  launched(of_rank_1({"--hosts=a", "--nproc-per-node=gpu"}));
+  CHECK(has(not_launched(of_rank_1({"--hosts=a,b"})), "--fold-identical"));
 }
 
 TEST_CASE("hosts: numbers of workers add up", "[cli]") {

@@ -165,6 +165,13 @@ TEST_CASE("slurm: a notice before the time limit is about the step", "[cli]") {
   CHECK(x.time_limit->before == 120s);
   CHECK(!accepted({"train.py"}, step_variables()).time_limit);
   CHECK(has(refused(line), "no step of Slurm"));
+  // squeue takes the number of a task of an array for that of the array.
+  auto of_array = step_variables();
+  of_array["SLURM_ARRAY_JOB_ID"] = "168";
+  of_array["SLURM_ARRAY_TASK_ID"] = "3";
+  CHECK(accepted(line, of_array).time_limit->job == "168_3");
+  of_array["SLURM_ARRAY_TASK_ID"] = "3;x";
+  CHECK(accepted(line, of_array).time_limit->job == "170");
   // A variable may be there for all jobs.
   CHECK(!accepted({"train.py"}, {{"PET_NOTICE_BEFORE", "2m"}}).time_limit);
   // Those with safe points need no signal.

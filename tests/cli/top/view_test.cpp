@@ -115,6 +115,20 @@ TEST_CASE_METHOD(top_fixture,
   CHECK(lines(20, 5)[2] == "▾ 0 n1     *gatheri~");
 }
 
+TEST_CASE_METHOD(top_fixture, "top view: a job that waits stands out in a list",
+                 "[cli]") {
+  for (const auto* phase : {"gathering", "last_call"}) {
+    for (const auto* id : {"job1", "job2"}) {
+      auto job = two_nodes();
+      job.set_job_id(id);
+      job.set_phase(phase);
+      show(job);
+    }
+    CHECK(frame(*this, 100, 12).find("*" + std::string{phase})
+          != std::string::npos);
+  }
+}
+
 TEST_CASE_METHOD(top_fixture, "top view: ranks are whole, however many",
                  "[cli]") {
   auto job = two_nodes();

@@ -154,6 +154,11 @@ TEST_CASE_METHOD(fixture, "error file: a file of another format is reported",
   CHECK(fault_of("{\"message\": \"x\"} y") == "is not JSON");
   CHECK(fault_of("{\"message\": \"\xff\"}") == "is not JSON");
   CHECK(fault_of(std::string(100, '\0')) == "is not JSON");
+  CHECK(fault_of("{\"message\": \"x\", \"seed\": 1e999}")
+        == "has a number in it that is too large");
+  CHECK(
+    fault_of("{\"message\": \"x\", \"seed\": 1" + std::string(400, '0') + "}")
+    == "has a number in it that is too large");
   CHECK(fault_of("[]") == "has no message in it");
   CHECK(fault_of("7") == "has no message in it");
   CHECK(fault_of("null") == "has no message in it");

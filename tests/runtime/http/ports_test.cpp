@@ -45,14 +45,18 @@ struct ports_fixture {
     auto opened = http_ports::open(options, {});
     REQUIRE(opened);
     uut.emplace(std::move(*opened));
+    serve();
+    metrics_port = uut->ports().at(0);
+    page_port = uut->ports().at(1);
+  }
+
+  void serve() {
     uut->serve({.job_id = "j",
                 .host = "n1.example.org",
                 .ask_job = [this](operator_question x) { answer(x); },
                 .ask_node = [this](operator_question x) { answer(x); },
                 .has_coordinator = [] { return true; },
                 .limits = {.answer = 100ms, .lost = 200ms}});
-    metrics_port = uut->ports().at(0);
-    page_port = uut->ports().at(1);
   }
 
   void answer(const operator_question& x) {
@@ -186,6 +190,25 @@ TEST_CASE_METHOD(ports_fixture,
           .starts_with("HTTP/1.1 421 "));
   CHECK(get(page_port, "/", "n1:80").starts_with("HTTP/1.1 200 "));
   CHECK(get(page_port, "http://n1/", "n1").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE_METHOD(ports_fixture,
+                 "http ports: where the page shares a port with metrics, those "
+                 "may be asked for under any name",
+                 "[runtime]") {
+  const auto free_port = [] {
+    const auto x = open_listening(*numeric_address("0.0.0.0", 0));
+    return port_of(*local_address_of(x->get()));
+  }();
+  auto options = http_options{};
+  options.metrics = options.page = endpoint{"0.0.0.0", free_port};
+  auto opened = http_ports::open(options, {});
+  REQUIRE(opened);
+  uut.emplace(std::move(*opened));
+  serve();
+  for (const auto* path : {"/metrics", "/healthz", "/readyz"})
+    CHECK(get(free_port, path, "metrics.example").starts_with("HTTP/1.1 200 "));
+  CHECK(get(free_port, "/", "metrics.example").starts_with("HTTP/1.1 421 "));
 }
 
 TEST_CASE_METHOD(ports_fixture,
