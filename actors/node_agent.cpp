@@ -130,7 +130,6 @@ struct node_agent_state::effect_runner {
 
   void operator()(const send_started& x) {
     auto notice = st.about<v1::WorkersStarted>(x.epoch);
-    st.pids_ = x.pids;
     notice.mutable_pids()->Assign(x.pids.begin(), x.pids.end());
     st.report(std::move(notice));
   }
@@ -323,6 +322,11 @@ membership_event node_agent_state::on_own_clock(membership_event event) const {
 }
 
 void node_agent_state::dispatch(const membership_event& event) {
+  // Also while there is no link, over which they would be told.
+  if (const auto* x = std::get_if<group_started>(&event);
+      x != nullptr && membership_.plan()
+      && membership_.plan()->epoch == x->epoch)
+    pids_ = x->pids;
   for (const auto& effect : membership_.step(event, now()))
     std::visit(effect_runner{*this}, effect);
   if (const auto x = std::exchange(fired_, {}))

@@ -26,13 +26,20 @@ std::string objection_to(const v1::ReadLogs& x, uint32_t world_size) {
                             x.what().previous() ? 0 : world_size);
 }
 
+/// So many hosts are named; others are counted.
+constexpr auto named_hosts_max = size_t{64};
+
 std::string hosts_in(const operator_readings::node_map& nodes) {
   auto names = std::set<std::string>{};
   for (const auto& [agent, node] : nodes)
     names.insert(node.host);
   auto out = std::string{};
+  auto count = size_t{0};
   for (const auto& x : names)
-    out += (out.empty() ? "" : ", ") + x;
+    if (++count <= named_hosts_max)
+      out += (out.empty() ? "" : ", ") + x;
+  if (count > named_hosts_max)
+    out += formatted(" and {} more", count - named_hosts_max);
   return out.empty() ? "none is connected" : "there are " + out;
 }
 

@@ -14,6 +14,12 @@ namespace {
 /// In bytes: of all workers in one answer, which has to fit into a reply.
 constexpr auto stacks_size_max = size_t{900} * 1024;
 
+/// Of what stands around a worker.
+constexpr auto entry_size_max = size_t{8};
+
+/// So many nodes are named that say nothing; others are counted.
+constexpr auto named_nodes_max = size_t{8};
+
 void add(std::string& to, const std::string& trouble) {
   to += (to.empty() ? "" : "; ") + trouble;
 }
@@ -81,7 +87,7 @@ bool operator_stacks::on_report(const agent_id& agent, v1::StacksReport x) {
   to.truncated = to.truncated || x.truncated();
   for (auto& worker : *x.mutable_workers()) {
     worker.set_host(sender.mapped());
-    to.size += worker.ByteSizeLong();
+    to.size += worker.ByteSizeLong() + entry_size_max;
     if (to.size > stacks_size_max) {
       to.truncated = true;
       break;
@@ -96,7 +102,8 @@ void operator_stacks::lost(const agent_id& agent) {
   auto changed = std::vector<uint64_t>{};
   for (auto& [id, x] : questions_)
     if (const auto sender = x.awaited.extract(agent)) {
-      add(x.trouble, formatted("the link to {} is down", sender.mapped()));
+      if (++x.lost_count <= named_nodes_max)
+        add(x.trouble, formatted("the link to {} is down", sender.mapped()));
       changed.push_back(id);
     }
   for (const auto id : changed)
@@ -107,8 +114,14 @@ void operator_stacks::expired(uint64_t request) {
   const auto i = questions_.find(request);
   if (i == questions_.end())
     return;
+  auto& trouble = i->second.trouble;
+  auto count = size_t{0};
   for (const auto& [agent, host] : std::exchange(i->second.awaited, {}))
-    add(i->second.trouble, formatted("{} has not answered", host));
+    if (++count <= named_nodes_max)
+      add(trouble, formatted("{} has not answered", host));
+  if (count > named_nodes_max)
+    add(trouble,
+        formatted("{} more nodes have not answered", count - named_nodes_max));
   settle(request);
 }
 
@@ -121,6 +134,9 @@ void operator_stacks::settle(uint64_t request) {
 }
 
 void operator_stacks::answer(question& x) {
+  if (x.lost_count > named_nodes_max)
+    add(x.trouble, formatted("the links to {} more nodes are down",
+                             x.lost_count - named_nodes_max));
   std::ranges::sort(x.workers, {}, &v1::WorkerStack::rank);
   auto reply = v1::OperatorReply{};
   auto& out = *reply.mutable_stacks();

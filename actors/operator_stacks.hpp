@@ -60,6 +60,7 @@ private:
     operator_question who;
     std::map<agent_id, std::string> awaited{}; ///< With their hosts.
     std::string trouble{};
+    size_t lost_count = 0; ///< Nodes whose links went down meanwhile.
     bool truncated = false;
     std::vector<v1::WorkerStack> workers{};
     size_t size = 0; ///< Of these, in bytes.

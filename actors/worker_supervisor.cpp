@@ -455,6 +455,10 @@ void worker_supervisor_state::take(outputs_prepared x) {
   if (!group_ || group_->plan().epoch != x.epoch
       || group_->current_phase() != worker_group::phase::preparing)
     return;
+  std::erase_if(
+    births_, [this](const auto& birth) { // Others take their places.
+      return group_->workers()[birth.first].now != worker_record::state::parked;
+    });
   adopt(std::move(x.outputs));
   open_store(group_->plan());
   if (refusal_.empty())

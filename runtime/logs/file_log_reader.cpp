@@ -67,6 +67,12 @@ constexpr auto cost_of_byte = std::chrono::nanoseconds{10};
 /// So many epochs are known; a follower that lags behind misses older ones.
 constexpr auto epoch_count_max = size_t{16};
 
+/// A pattern may take long for a line; so often it is looked whether it is awaited.
+constexpr auto unmatched_per_look = uint64_t{16};
+
+/// A file system that hangs may keep threads of readings that were ended.
+constexpr auto thread_count_max = 4 * ports::log_reader::reading_count_max;
+
 using epoch_list = std::deque<std::shared_ptr<const epoch_files>>;
 
 /// The first one after an epoch; null: there is none yet.
@@ -105,6 +111,7 @@ struct file_log_reader::shared {
   std::condition_variable changed;
   epoch_list epochs; ///< The newest last.
   std::map<uint64_t, reading> readings;
+  size_t thread_count = 0; ///< Also of readings that were ended just now.
   std::vector<std::function<void()>> on_drained;
   uint64_t last_reading = 0;
 };
@@ -156,6 +163,7 @@ private:
   size_t batch_cost_ = 0;
   bool is_live_ = false;    ///< What comes now is just being written.
   core::duration caused_{}; ///< By the lines that were put.
+  uint64_t unmatched_count_ = 0;
   thread_times times_{};
   core::reading_pace pace_{};
 };
@@ -309,7 +317,7 @@ bool file_log_reader::shared::reader::skip_to_last_part(stream& x) {
 
 /// @returns false: nothing will ever be written to a file that was asked for
 bool file_log_reader::shared::reader::choose_streams(const epoch_files& from) {
-  streams_.clear();
+  auto last = std::exchange(streams_, {});
   auto missing = std::vector<uint32_t>{};
   auto is_anyone = false;
   for (uint32_t i = 0; i < from.outputs.workers.size(); ++i) {
@@ -324,13 +332,20 @@ bool file_log_reader::shared::reader::choose_streams(const epoch_files& from) {
       const auto is_err = which == core::output_stream::err;
       const auto& target
         = is_err ? from.outputs.workers[i].err : from.outputs.workers[i].out;
-      if (target.where == core::stream_target::kind::file)
+      // A worker that lives through the change goes on in its file.
+      const auto same = std::ranges::find(last, target.path, &stream::path);
+      if (target.where != core::stream_target::kind::file) {
+        if (missing.empty() || missing.back() != rank)
+          missing.push_back(rank);
+      } else if (same != last.end()) {
+        streams_.push_back(std::move(*same));
+        streams_.back().rank = rank;
+      } else {
         streams_.push_back({.rank = rank,
                             .is_err = is_err,
                             .path = target.path,
                             .shift = home_->book->of(target.path)});
-      else if (missing.empty() || missing.back() != rank)
-        missing.push_back(rank);
+      }
     }
   }
   if (!missing.empty())
@@ -373,7 +388,11 @@ file_log_reader::shared::reader::first_offset(const stream& x,
     return file.begin();
   auto counts = core::tail_search::filter{};
   if (pattern_)
-    counts = [this](std::string_view line) { return pattern_->matches(line); };
+    counts = [this, wanted = true](std::string_view line) mutable {
+      if (++unmatched_count_ % unmatched_per_look == 0)
+        wanted = wanted && is_wanted();
+      return wanted && pattern_->matches(line);
+    };
   auto search
     = core::tail_search{file.begin(), end, *what_.tail, std::move(counts)};
   while (const auto block = search.next()) {
@@ -398,7 +417,7 @@ bool file_log_reader::shared::reader::put(const stream& x,
                                           core::split_line line,
                                           epoch_id epoch) {
   if (pattern_ && !pattern_->matches(line.text))
-    return true;
+    return ++unmatched_count_ % unmatched_per_look != 0 || is_wanted();
   const auto cost = core::log_line_cost(line.text.size());
   if (batch_cost_ + cost > core::log_chunk_max && !flush())
     return false;
@@ -543,18 +562,24 @@ uint64_t file_log_reader::begin(core::log_selection what, uint32_t credit,
   auto id = uint64_t{0};
   {
     const auto guard = std::lock_guard{shared_->mutex};
-    if (shared_->readings.size() == reading_count_max)
+    if (shared_->readings.size() == reading_count_max
+        || shared_->thread_count == thread_count_max)
       return 0;
+    ++shared_->thread_count;
     id = ++shared_->last_reading;
     shared_->readings.emplace(
       id, shared::reading{core::credit_window{credit}, std::move(on_lines)});
   }
   auto task = [home = shared_, id, what = std::move(what)]() mutable {
     shared::reader{home, id, std::move(what)}.run();
+    const auto guard = std::lock_guard{home->mutex};
+    --home->thread_count;
   };
   if (run_aside(std::move(task)))
     return id;
   end(id);
+  const auto guard = std::lock_guard{shared_->mutex};
+  --shared_->thread_count;
   return 0;
 }
 

@@ -138,11 +138,10 @@ void connect_attempt::on_dialled(int error, unique_fd fd) {
         "cannot be connected to ({}); check the host, routes and firewalls",
         core::error_text(error)));
   fd_ = std::move(fd);
-  if (const auto user = user_of_peer(fd_.get()); user && !is_trusted(*user))
-    return give_up_on(errc::not_actorrun,
-                      formatted("belongs to another user's process (uid {}); "
-                                "choose another port",
-                                *user));
+  // It may have accepted us later, or never.
+  if (const auto user = user_of_peer(fd_.get());
+      user && *user != no_user && !is_trusted(*user))
+    return give_up_on_user(*user);
   const auto how = where_.on_this_host() ? trust::system : trust::secret;
   talk_.emplace(who_.mine, who_.intent, who_.id, random_nonce(), how,
                 who_.last_link);
@@ -193,7 +192,18 @@ void connect_attempt::on_munge(const result<std::string>& done) {
     watch();
 }
 
+void connect_attempt::give_up_on_user(uid_t user) {
+  give_up_on(errc::not_actorrun,
+             formatted("belongs to another user's process (uid {}); "
+                       "choose another port",
+                       user));
+}
+
 void connect_attempt::on_settled() {
+  // By now it has accepted us.
+  const auto user = user_of_peer(fd_.get());
+  if (user && *user != no_user && !is_trusted(*user))
+    return give_up_on_user(*user);
   if (talk_->state() == handshake_state::refused) {
     const auto is_another
       = talk_->tombstone()
@@ -202,6 +212,9 @@ void connect_attempt::on_settled() {
     return give_up_on(is_another ? errc::connection_refused : talk_->why().code,
                       talk_->why().text);
   }
+  if (user == no_user)
+    return give_up_on(errc::connection_failed,
+                      "closed the connection after the handshake; try again");
   tune_connection(fd_.get());
   const auto local = local_address_of(fd_.get());
   home_.unwatch(fd_.get());

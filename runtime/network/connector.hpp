@@ -101,6 +101,7 @@ private:
   void on_ready();
   void ask_munge();
   void on_munge(const result<std::string>& done);
+  void give_up_on_user(uid_t user);
   void on_settled();
   void on_late();
   void give_up_on(errc code, const std::string& what);

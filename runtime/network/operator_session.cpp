@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <utility>
 
 namespace actorrun::detail {
@@ -90,6 +91,7 @@ result<progress> operator_session::serve() {
     return done;
   if (const auto ok = take_requests(); !ok)
     return ok.error();
+  pass_credit();
   return socket_.flush() ? done : progress::ended;
 }
 
@@ -146,7 +148,7 @@ void operator_session::handle(const v1::OperatorRequest& x) {
     case v1::OperatorRequest::kLogs:
       return begin_stream(x);
     case v1::OperatorRequest::kLogCredit: // It has no answer.
-      return pass_on(0, x);
+      return add_credit(x.log_credit());
     default: // An actor knows it.
       break;
   }
@@ -212,6 +214,12 @@ void operator_session::on_status(question_id id, const shared_status& x) {
 
 // Whatever is not taken at once waits for `go_on`.
 void operator_session::send(const v1::OperatorReply& x) {
+  if (x.ByteSizeLong() > reply_size_max) {
+    auto instead
+      = refusal_of(errc::system_failure, "the answer is too long to be sent");
+    instead.set_number(x.number());
+    return send(instead);
+  }
   if (!socket_.send(operator_frame(x)))
     return; // Out of memory; the operator waits in vain.
   socket_.flush();
@@ -291,6 +299,32 @@ void operator_session::on_streamed(question_id id, v1::OperatorReply x) {
     streams_.erase(id);
   send(x);
   go_on();
+}
+
+// However often an operator adds to it, it is passed on once per turn.
+void operator_session::add_credit(const v1::AddLogCredit& x) {
+  const auto known = std::ranges::find_if(
+    streams_, [&](const auto& y) { return y.second.number == x.number(); });
+  if (known == streams_.end())
+    return; // It has ended.
+  auto& to = known->second;
+  if (x.size() == 0)
+    to.is_unwanted = true;
+  constexpr auto max = std::numeric_limits<uint32_t>::max();
+  to.credit += std::min(x.size(), max - to.credit);
+}
+
+void operator_session::pass_credit() {
+  for (auto& [id, x] : streams_) {
+    auto request = v1::OperatorRequest{};
+    request.mutable_log_credit()->set_number(x.number);
+    if (const auto credit = std::exchange(x.credit, 0); credit > 0) {
+      request.mutable_log_credit()->set_size(credit);
+      pass_on(0, request);
+    } else if (x.is_unwanted && !std::exchange(x.is_told, true)) {
+      pass_on(0, request);
+    }
+  }
 }
 
 // Whoever reads for it must not wait for more credit for ever.

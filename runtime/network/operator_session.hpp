@@ -148,6 +148,9 @@ private:
   struct stream {
     uint64_t number = 0;         ///< The operator's.
     reactor::timer deadline = 0; ///< For the first reply; 0: it has come.
+    uint32_t credit = 0;         ///< Not passed on yet.
+    bool is_unwanted = false;    ///< The operator wants no more, …
+    bool is_told = false;        ///< … and that was passed on.
   };
 
   void go_on();
@@ -157,6 +160,8 @@ private:
   void handle(const v1::OperatorRequest& x);
   void begin_stream(const v1::OperatorRequest& x);
   void on_streamed(question_id id, v1::OperatorReply x);
+  void add_credit(const v1::AddLogCredit& x);
+  void pass_credit();
   void stop_stream(uint64_t number);
   void end_streams();
   void pass_on(question_id id, const v1::OperatorRequest& x);

@@ -101,8 +101,6 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
     return {};
   if (::connect(fd.get(), where.get(), where.size) != 0)
     return {.has_hung_up = errno == ECONNREFUSED};
-  if (const auto user = user_of_peer(fd.get()); user && !is_trusted(*user))
-    return {};
   auto talk = client_handshake{mine, purpose::operate, visitor_id,
                                random_nonce(), trust::secret};
   send_whole(fd.get(), talk.opening());
@@ -122,6 +120,9 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
       continue;
     if (got <= 0)
       return {.has_hung_up = true};
+    // By now it has accepted us.
+    if (const auto user = user_of_peer(fd.get()); user && !is_trusted(*user))
+      return {.has_hung_up = *user == no_user};
     send_whole(fd.get(), talk.feed({buffer.data(), static_cast<size_t>(got)}));
   }
   const auto& dead = talk.tombstone();

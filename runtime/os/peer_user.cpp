@@ -88,7 +88,7 @@ std::optional<uid_t> owner_of(const end_of_connection& its_own,
   const auto got = ::recv(line.get(), &y, sizeof y, MSG_DONTWAIT);
   if (got != ssize_t{sizeof y} || y.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
     return std::nullopt;
-  return y.body.idiag_uid;
+  return y.body.idiag_inode == 0 ? no_user : y.body.idiag_uid;
 }
 
 } // namespace

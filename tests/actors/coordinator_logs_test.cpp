@@ -229,6 +229,28 @@ TEST_CASE_METHOD(logs_fixture, "coordinator: stacks are put together by rank",
   CHECK(stacks.trouble() == "");
 }
 
+TEST_CASE(
+  "operator_stacks: of many silent nodes some are named, and all counted",
+  "[actors]") {
+  auto uut = operator_stacks{[](const agent_id&, const v1::StacksRequest&) {}};
+  auto nodes = operator_stacks::node_map{};
+  for (uint32_t i = 0; i < 5'000; ++i)
+    nodes[{"agent-" + std::to_string(i)}] = {
+      .host = std::string(200, 'h'), .first_global_rank = i, .slot_count = 1};
+  auto reply = v1::OperatorReply{};
+  auto question = operator_question{};
+  question.what.mutable_stacks();
+  question.reply = [&](v1::OperatorReply x) { reply = std::move(x); };
+  const auto id = uut.begin(question, nodes, 5'000);
+  for (uint32_t i = 0; i < 2'000; ++i)
+    uut.lost({"agent-" + std::to_string(i)});
+  uut.expired(id);
+  const auto& text = reply.stacks().trouble();
+  CHECK(text.size() < 8'000);
+  CHECK(text.find("; 2992 more nodes have not answered") != std::string::npos);
+  CHECK(text.ends_with("; the links to 1992 more nodes are down"));
+}
+
 TEST_CASE_METHOD(logs_fixture,
                  "coordinator: a node that is late misses its stacks",
                  "[actors]") {

@@ -270,6 +270,8 @@ TEST_CASE_METHOD(
   tell_anonymously(uut, core::stop_requested{2});
   run();
   CHECK(a.told() == "ended stopped: the job was asked to end by signal 2");
+  stopped(a, "1", 1);
+  stopped(b, "2", 1);
   advance(29'999ms);
   CHECK(closed->empty());
   advance(1ms);

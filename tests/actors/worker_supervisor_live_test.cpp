@@ -1,5 +1,6 @@
 // Workers that live through changes: what they, the machine and the agent are told.
 #include "tests/actors/worker_supervisor_fixture.hpp"
+#include "tests/support/fake_blocking_tasks.hpp"
 #include "tests/support/fake_worker_control.hpp"
 
 #include <csignal>
@@ -10,13 +11,7 @@ using namespace actorrun::test;
 
 namespace {
 
-struct fixture : supervisor_setting {
-  fixture() {
-    auto with = config();
-    with.control = control;
-    begin(std::move(with));
-  }
-
+struct live_setting : supervisor_setting {
   void say(uint32_t local_rank, int64_t pid, worker_word word) {
     control->say(local_rank, pid, std::move(word));
     run();
@@ -49,6 +44,14 @@ struct fixture : supervisor_setting {
 
   std::shared_ptr<fake_worker_control> control
     = std::make_shared<fake_worker_control>();
+};
+
+struct fixture : live_setting {
+  fixture() {
+    auto with = config();
+    with.control = control;
+    begin(std::move(with));
+  }
 };
 
 } // namespace
@@ -146,6 +149,31 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: one that ends parked is replaced",
   order(fenced_start{plan(2), {}});
   CHECK(host->told() == "release 1; start 2");
   CHECK(host->process_count(2) == 2);
+}
+
+TEST_CASE_METHOD(
+  live_setting,
+  "worker_supervisor: one that ends while files are made for the "
+  "next epoch is replaced",
+  "[actors]") {
+  const auto files = std::make_shared<fake_blocking_tasks>();
+  auto with = config();
+  with.control = control;
+  with.layout = std::make_shared<fake_log_layout>();
+  with.files = files;
+  begin(std::move(with));
+  park();
+  files->hang();
+  order(fenced_start{plan(2), {}});
+  host->exit(1, 0, 0);
+  run();
+  files->recover();
+  run();
+  CHECK(host->process_count(2) == 2);
+  agent.told();
+  host->start_all(2, 200);
+  run();
+  CHECK(agent.told() == "started 2: 200 201");
 }
 
 TEST_CASE_METHOD(fixture,

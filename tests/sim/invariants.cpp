@@ -323,7 +323,7 @@ void invariants::check_phase(const core::rendezvous& after) {
                && members <= asked.agent_count_max;
       case phase::running:
         return starting == 0 && unfinished > 0 && !is_broken
-               && (is_stepping
+               && (is_stepping || unfinished < after.common_plan().node_count
                    || (!is_excluded && members <= asked.agent_count_max));
       case phase::stopping:
         return holding > 0;

@@ -25,6 +25,7 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
   auto x = view{};
   x.stage = brain.current_phase();
   x.epoch = brain.epoch();
+  x.planned = brain.common_plan().node_count;
   x.is_listening = x.stage == phase::gathering
                    && brain.waiting_for().starts_with("listening");
   x.agents.reserve(brain.agents().size());
@@ -37,6 +38,8 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
       = is_member && record.share != core::share_state::succeeded;
     x.agents.push_back(agent);
     x.candidates += is_candidate;
+    if (is_candidate)
+      x.ready.push_back(agent);
     x.holding += record.holds.value != 0;
     x.members += is_member;
     x.unfinished += is_working;
@@ -79,9 +82,20 @@ void punctuality::after(const core::rendezvous& brain,
   const auto* revoked = find<core::revoke_epoch>(effects);
   check_regroup(now_is, revoked != nullptr && was_.is_active()
                           && revoked->reason.text.ends_with("more joined"));
+  if (revoked != nullptr && was_.is_active())
+    is_for_newcomers_ = admits(revoked->reason.text);
   see_epochs(now_is, now);
   check_close(now_is, find<core::close_job>(effects) != nullptr);
   check_hurry(brain, now_is);
+}
+
+// Whether a reason to end an epoch is that nodes are let in.
+bool punctuality::admits(const std::string& reason) const {
+  const auto has
+    = [&](const char* text) { return reason.find(text) != std::string::npos; };
+  return has("more joined") || has(" is included again by ")
+         || (reason.starts_with("resized to ")
+             && was_.members <= job_.agent_count_max);
 }
 
 void punctuality::late(core::time_point due, const char* what) {
@@ -164,7 +178,7 @@ void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
   const auto room
     = job_.agent_count_max - std::min(job_.agent_count_max, now_is.members);
   const auto waits = now_is.newcomers > 0 && room > 0
-                     && now_is.unfinished == now_is.members
+                     && now_is.unfinished == now_is.planned
                      && !now_is.is_draining;
   const auto is_full = waits && now_is.newcomers >= room;
   if (is_for_newcomers) {
@@ -221,8 +235,13 @@ void punctuality::see_epochs(const view& now_is, core::time_point now) {
     = now_is.is_active() && (!was_.is_active() || now_is.epoch != was_.epoch);
   if (!begins)
     return;
+  const auto is_in_vain = std::exchange(is_for_newcomers_, false)
+                          && std::ranges::includes(members_, now_is.ready);
+  members_ = now_is.working;
   if (has_epoch_ && !is_left_ && now - begun_ >= limits_.rejoin_backoff)
     streak_ = 0;
+  else if (has_epoch_ && !is_left_ && is_in_vain)
+    ++streak_;
   has_epoch_ = true;
   is_left_ = false;
   begun_ = now;
@@ -241,12 +260,17 @@ void punctuality::check_close(const view& now_is, bool closes) {
     return;
   if (!ended_at_)
     ended_at_ = now_;
+  if (now_is.holding > 0)
+    held_at_ = now_;
+  if (closes && now_is.holding > 0)
+    checks_.report("times: the coordinator leaves workers alone");
   if (closes && !now_is.agents.empty())
     early(*ended_at_ + limits_.close, "times: the coordinator goes");
   if (!closes && now_is.agents.empty())
     checks_.report("times: the coordinator stays, and no agent is here");
   if (!closes)
-    late(*ended_at_ + limits_.close, "times: the coordinator stays");
+    late(std::max(*ended_at_, held_at_) + limits_.close,
+         "times: the coordinator stays");
 }
 
 } // namespace actorrun::sim

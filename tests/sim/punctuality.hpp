@@ -32,7 +32,8 @@ private:
     uint32_t holding = 0;
     uint32_t members = 0;
     uint32_t unfinished = 0;
-    uint32_t active = 0; ///< Members that start workers, or run them.
+    uint32_t planned = 0; ///< Nodes of the epoch, also those that have gone.
+    uint32_t active = 0;  ///< Members that start workers, or run them.
     bool is_listening = false;
     uint32_t newcomers = 0;
     bool is_draining = false;      ///< A member that has not succeeded.
@@ -40,6 +41,7 @@ private:
     std::vector<agent_id> agents;  ///< Sorted, as are those below.
     std::vector<agent_id> working; ///< Members that have not succeeded …
     std::vector<agent_id> staying; ///< … and those that have not said goodbye.
+    std::vector<agent_id> ready;   ///< Candidates.
 
     bool is_active() const {
       return stage == phase::starting || stage == phase::running;
@@ -54,6 +56,7 @@ private:
   void check_regroup(const view& now_is, bool is_for_newcomers);
   void check_close(const view& now_is, bool closes);
   void check_hurry(const core::rendezvous& brain, const view& now_is);
+  bool admits(const std::string& reason) const;
   void late(core::time_point due, const char* what);
   void early(core::time_point due, const char* what);
   core::time_point backoff_ends() const { return begun_ + wait_; }
@@ -75,12 +78,15 @@ private:
   since newcomers_since_; ///< They wait for a place that there is …
   since full_since_;      ///< … and fill all places.
   since ended_at_;
+  core::time_point held_at_{}; ///< When workers of an ended job were last left.
   // How the epochs up to now have ended.
   core::time_point begun_{};
   core::duration wait_{}; ///< From `begun_`, that newcomers are kept waiting.
   uint32_t streak_ = 0;   ///< Short epochs in a row that a departure ended.
   bool has_epoch_ = false;
-  bool is_left_ = false; ///< A member of the last epoch has departed.
+  bool is_left_ = false;          ///< A member of the last epoch has departed.
+  bool is_for_newcomers_ = false; ///< The last epoch was ended for them.
+  std::vector<agent_id> members_; ///< Of the last epoch; sorted.
 };
 
 } // namespace actorrun::sim

@@ -138,9 +138,16 @@ void host_launch::lose(const host_ended& x, time_point now, effects& out) {
   const auto left = count_left();
   const auto& name = settings_.names[x.host];
   const auto is_coordinator = coordinator_ == x.host;
-  const auto goes_on = !is_coordinator && left >= settings_.count_min;
+  const auto is_over = coordinator_ && hosts_[*coordinator_].code;
+  const auto goes_on
+    = is_over || (!is_coordinator && left >= settings_.count_min);
+  // Others have ended as they do when the job has: its coordinator's agent will tell.
+  const auto may_be_over
+    = !goes_on && !is_coordinator && left > 0 && count_done() > 0;
   auto text = name + " is lost: the connection to its agent " + how_it_ended(x);
-  if (left == 0)
+  if (is_over)
+    text += "; the job was over";
+  else if (left == 0)
     ;
   else if (is_coordinator)
     text += "; it had the coordinator, so the job ends";
@@ -149,10 +156,16 @@ void host_launch::lose(const host_ended& x, time_point now, effects& out) {
   else
     text += "; " + count_of(left) + " left, and the job needs "
             + std::to_string(settings_.count_min);
-  out.emplace_back(
-    host_report{goes_on ? level::warning : level::error, std::move(text)});
+  out.emplace_back(host_report{
+    goes_on || may_be_over ? level::warning : level::error, std::move(text)});
   if (goes_on)
     return;
+  if (may_be_over) {
+    if (!cause_)
+      cause_ = end_launch{reason::unmet, 0};
+    end_due_ = std::min(end_due_, now + host_end_margin);
+    return;
+  }
   cause_
     = end_launch{is_coordinator ? reason::coordinator_lost : reason::unmet, 0};
   is_cause_final_ = true;
@@ -269,6 +282,12 @@ end_launch host_launch::verdict() const {
     return {reason::code, *last_code_};
   return signal_count_ > 0 ? end_launch{reason::signal, first_signal_}
                            : end_launch{reason::unmet, 0};
+}
+
+/// Of agents that have ended as they do when the job has succeeded.
+size_t host_launch::count_done() const {
+  return static_cast<size_t>(std::count_if(
+    hosts_.begin(), hosts_.end(), [](const auto& x) { return x.code == 0; }));
 }
 
 size_t host_launch::count_left() const {

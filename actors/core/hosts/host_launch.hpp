@@ -173,6 +173,7 @@ private:
   void finish(effects& out);
   end_launch verdict() const;
   size_t count_left() const;
+  size_t count_done() const;
   std::string names_of_left() const;
 
   host_settings settings_;

@@ -490,12 +490,16 @@ void membership::on(const group_parked& event, time_point now, effects& out) {
     report_stopped(0, now, out);
 }
 
-void membership::on(const group_safe_point& event, time_point, effects& out) {
+void membership::on(const group_safe_point& event, time_point now,
+                    effects& out) {
   if (!share_.holds(event.epoch) || share_.state() != share_state::running)
     return;
-  safe_point_ = event.report;
-  if (is_connected())
-    out.emplace_back(send_safe_point{event.epoch, event.report});
+  const auto is_first = !std::exchange(safe_point_, event.report);
+  if (!is_connected())
+    return;
+  out.emplace_back(send_safe_point{event.epoch, event.report});
+  if (is_first) // The limit may have come near while the group changed.
+    want_safe_point(now, out);
 }
 
 bool membership::has_safe_points() const {
@@ -504,8 +508,8 @@ bool membership::has_safe_points() const {
 
 // Of workers that have no safe points each saves when it likes.
 void membership::on(const limit_near& event, time_point now, effects& out) {
+  limit_ = now + event.left;
   if (has_safe_points()) {
-    limit_ = now + event.left;
     if (is_connected())
       want_safe_point(now, out);
   } else if (share_.is_active()) {

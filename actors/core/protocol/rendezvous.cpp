@@ -101,7 +101,7 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
     arm(alarm::lease, *due, out);
   // An operator may have asked for fewer nodes.
   assert(member_count() <= settings_.agent_count_max || !is_active()
-         || round_.is_active());
+         || round_.is_active() || is_finishing());
   return out;
 }
 
@@ -169,7 +169,8 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
     const auto claims = "agent " + x.agent.value + " claims workers, but ";
     if (auto ok = check_plan(event.held->plan, x); !ok)
       return failure{errc::bad_plan, claims + ok.error().text};
-    if (event.held->plan.epoch > event.possible)
+    // The clock that says what is possible may have been set back.
+    if (event.held->plan.epoch > std::max(event.possible, highest_number()))
       return failure{errc::bad_plan,
                      claims + "their epoch is of a time to come"};
   }
@@ -450,7 +451,7 @@ void rendezvous::on(const workers_succeeded& event, time_point, effects& out) {
     x.share = counts ? share_state::succeeded : share_state::idle;
     x.holds = {};
   });
-  if (counts && round_.is_active())
+  if (counts && round_.is_active() && agents_.counts().unfinished > 0)
     follow_round(round_.leave(event.agent), out);
 }
 
@@ -534,7 +535,15 @@ void rendezvous::make_change(time_point now, effects& out) {
   if (have_safe_points())
     begin_round(limits_.safe_point, now, out);
   else
-    revoke(wanted_change(), std::nullopt, out);
+    revoke_for(wanted_change(), out);
+}
+
+void rendezvous::revoke_for(const end_reason& change, effects& out) {
+  const auto& counts = agents_.counts();
+  const auto is_for_newcomers
+    = counts.excluded == 0 && !has_surplus() && counts.draining == 0;
+  revoke(change, std::nullopt, out);
+  ended_for_newcomers_ = is_for_newcomers;
 }
 
 bool rendezvous::have_safe_points() const {
@@ -564,8 +573,25 @@ void rendezvous::follow_round(safe_point_round::progress x, effects& out) {
     case safe_point_round::progress::all_there:
       return conclude_round({}, out);
     case safe_point_round::progress::refused:
-      return conclude_round("some workers cannot be told where to stop", out);
+      return conclude_refused_round(out);
   }
+}
+
+// Workers without safe points get notice, and the time that was promised.
+void rendezvous::conclude_refused_round(effects& out) {
+  constexpr auto what_is_amiss = "some workers cannot be told where to stop";
+  if (agents_.counts().excluded > 0 || has_surplus()
+      || agents_.counts().draining == 0)
+    return conclude_round(what_is_amiss, out);
+  if (const auto limit = std::exchange(limit_, std::nullopt))
+    handled_limit_ = limit;
+  for (const auto& [id, x] : agents())
+    if (x.is_draining() && x.drain->at_safe_point && x.holds == epoch()) {
+      auto& record = *agents_.find(id);
+      record.drain->at_safe_point = false;
+      notify(record, now_, out);
+    }
+  call_off_round(what_is_amiss, out);
 }
 
 // If they were only to save, they go on.
@@ -576,7 +602,7 @@ void rendezvous::conclude_round(const std::string& what_is_amiss,
     handled_limit_ = limit;
   if (auto change = wanted_change(); !change.empty()) {
     change.text += (what_is_amiss.empty() ? "" : "; ") + what_is_amiss;
-    revoke(change, std::nullopt, out);
+    revoke_for(change, out);
   } else if (!what_is_amiss.empty()) {
     call_off_round("they have not saved: " + what_is_amiss, out);
   } else if (limit) {
@@ -603,7 +629,7 @@ end_reason rendezvous::wanted_change() const {
   const auto& counts = agents_.counts();
   if (counts.excluded > 0)
     return exclusion_of_member();
-  if (counts.members > settings_.agent_count_max)
+  if (has_surplus())
     return resize_reason_;
   if (counts.draining > 0)
     return drain_of_member();
@@ -823,7 +849,7 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
                    + (counts.candidates == 1 ? " is" : " are")
                    + " here: a minimum of " + std::to_string(min)
                    + " would end the epoch that runs");
-  if (is_active() && max < counts.members && counts.unfinished < counts.members)
+  if (is_active() && max < counts.members && is_finishing())
     return refused("some nodes have finished their work: a new epoch would"
                    " throw it away");
   const auto before = nodes_asked(settings_);
@@ -1132,6 +1158,10 @@ void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
     case alarm::recovery:
       return conclude_recovery(now, out);
     case alarm::close:
+      // Workers elsewhere may have longer to stop, as long as their agents hear
+      // from us. Those that do not lose their lease.
+      if (agents_.counts().holding > 0)
+        return arm(alarm::close, now + limits_.close, out);
       closed_ = true;
       out.emplace_back(close_job{});
       return;
@@ -1204,6 +1234,10 @@ void rendezvous::on_quiet(time_point now, effects& out) {
 
 void rendezvous::form(time_point now, effects& out) {
   assert(agents_.counts().holding == 0);
+  // Those for whom the last epoch was ended have gone again: that was for nothing.
+  if (std::exchange(ended_for_newcomers_, false)
+      && agents_.counts().newcomers == 0)
+    backoff_.member_departs(now);
   auto plans
     = agents_.form(recovery_.number_epoch(epoch()), policy_.restart_count());
   for (auto which : {alarm::quiet, alarm::last_call})
@@ -1229,8 +1263,7 @@ void rendezvous::supervise(time_point now, effects& out) {
     call_off_round("nothing is to change", out);
   if (round_.is_active())
     return;
-  if (agents_.counts().excluded > 0
-      || agents_.counts().members > settings_.agent_count_max)
+  if (agents_.counts().excluded > 0 || has_surplus())
     return make_change(now, out);
   admit_newcomers(now, out);
   if (limit_ && is_active() && !round_.is_active())
@@ -1259,9 +1292,19 @@ void rendezvous::admit_newcomers(time_point now, effects& out) {
 
 bool rendezvous::can_admit() const {
   const auto& counts = agents_.counts();
-  const auto is_finishing = counts.unfinished < counts.members;
-  return counts.newcomers > 0 && room() > 0 && !is_finishing
+  return counts.newcomers > 0 && room() > 0 && !is_finishing()
          && counts.draining == 0;
+}
+
+// Some agents have succeeded, even if they are gone by now: one that is missed before
+// it has succeeded ends the epoch.
+bool rendezvous::is_finishing() const {
+  return agents_.counts().unfinished < common_plan().node_count;
+}
+
+bool rendezvous::has_surplus() const {
+  return agents_.counts().members > settings_.agent_count_max
+         && !is_finishing();
 }
 
 // For more members.
@@ -1289,6 +1332,7 @@ void rendezvous::revoke(const end_reason& reason,
   alarms_.disarm(alarm::safe_point);
   round_.end();
   hurry_ = true;
+  ended_for_newcomers_ = false;
   reason_ = reason;
   phase_ = phase::stopping;
   out.emplace_back(std::move(order));

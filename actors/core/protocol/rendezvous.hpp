@@ -187,6 +187,8 @@ private:
   void begin_round(duration time, time_point now, effects& out);
   void follow_round(safe_point_round::progress x, effects& out);
   void conclude_round(const std::string& what_is_amiss, effects& out);
+  void conclude_refused_round(effects& out);
+  void revoke_for(const end_reason& change, effects& out);
   void call_off_round(std::string reason, effects& out);
   std::string reason_of_round() const;
   end_reason wanted_change() const;
@@ -243,6 +245,8 @@ private:
   void supervise(time_point now, effects& out);
   void admit_newcomers(time_point now, effects& out);
   bool can_admit() const;
+  bool is_finishing() const;
+  bool has_surplus() const;
   uint32_t room() const;
   void on_settled(time_point now, effects& out);
   void revoke(const end_reason& reason,
@@ -302,6 +306,7 @@ private:
   alarm_set<alarm, alarm_count> alarms_;
   phase phase_ = phase::gathering;
   bool hurry_ = false; ///< Form the next epoch as soon as possible.
+  bool ended_for_newcomers_ = false; ///< The last epoch was.
   bool closed_ = false;
   bool has_quarantined_ = false; ///< A member, since the current epoch began.
   end_reason reason_;            ///< Of the next epoch.

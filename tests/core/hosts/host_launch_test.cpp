@@ -146,6 +146,39 @@ TEST_CASE("host_launch: a host that does not answer in time is left out",
   CHECK(uut.uut.due() == time_point::max());
 }
 
+TEST_CASE("host_launch: connections that break after the end change no result",
+          "[core]") {
+  SECTION("when the coordinator's agent has said it") {
+    auto x = launch{launch::at_least(1)};
+    x.begin();
+    CHECK(x.end(10s, 0, 0) == "");
+    CHECK(x.end(11s, 1, 255).find("warning: b is lost") == 0);
+    CHECK(x.end(11s, 2, 255).find("over 0") != std::string::npos);
+  }
+  SECTION("when it is about to") {
+    auto x = launch{};
+    x.begin();
+    CHECK(x.end(10s, 1, 0) == "");
+    CHECK(x.end(10s, 2, 255).find("warning: c is lost") == 0);
+    CHECK(x.due() == 15s);
+    CHECK(x.end(11s, 0, 0) == "over 0");
+  }
+  SECTION("unless it does not") {
+    auto x = launch{};
+    x.begin();
+    x.end(10s, 1, 0); // Drained.
+    x.end(10s, 2, 255);
+    CHECK(x.at(15s, time_passed{}).ends_with("end a 15"));
+    CHECK(x.end(16s, 0, 143) == "over unmet");
+  }
+  SECTION("but an agent that has failed is missed") {
+    auto x = launch{};
+    x.begin();
+    x.end(10s, 1, 1);
+    CHECK(x.end(10s, 2, 255).find("error: c is lost") == 0);
+  }
+}
+
 TEST_CASE(
   "host_launch: a host that is lost is done without, if enough are left",
   "[core]") {

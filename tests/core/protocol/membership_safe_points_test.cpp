@@ -58,6 +58,13 @@ TEST_CASE_METHOD(fixture,
     at(0s, said(1, kind::stepping));
     at(0s, revoked(1));
     CHECK(at(0s, limit_near{60s}) == "");
+    // Those that follow have.
+    at(0s, stopped(1));
+    at(0s, formed(2));
+    at(0s, started(2));
+    CHECK(at(0s, said(2, kind::stepping))
+          == "send_safe_point 2 stepping; send_safe_point 2 wanted 60.0 s");
+    CHECK(at(0s, said(2, kind::stepping)) == "send_safe_point 2 stepping");
   }
 }
 

@@ -349,3 +349,41 @@ TEST_CASE("rendezvous: newcomers that fill the job wait for the end of the "
     CHECK(x.due(timer + 2) == t + 1'700ms);
   }
 }
+
+TEST_CASE_METHOD(
+  fixture, "rendezvous: a node that has finished makes no room when it goes",
+  "[core]") {
+  at(10s, resize_requested{1, 2, "alice"});
+  at(11s, join("c"));
+  at(12s, succeeded("a", 1));
+  CHECK(at(13s, left("a")) == "forget_agent a");
+  CHECK(at(100s, succeeded("b", 1)).starts_with("end_job succeeded"));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a node that comes and goes before it has a place "
+                 "ends fewer and fewer epochs",
+                 "[core]") {
+  auto now = 10s;
+  auto waits = std::vector<std::chrono::seconds>{};
+  for (uint64_t epoch = 1; epoch <= 6; ++epoch) {
+    const auto come = join("c" + std::to_string(epoch));
+    at(now, come);
+    auto settles = now;
+    do {
+      const auto timer = last<arm_timer>().timer.value;
+      settles = std::chrono::duration_cast<std::chrono::seconds>(due(timer));
+      at(settles, fire(timer));
+    } while (uut.current_phase() == phase::running
+             && settles < now + std::chrono::minutes{10});
+    REQUIRE(uut.current_phase() == phase::stopping);
+    waits.push_back(settles - now);
+    now = settles;
+    at(now, left(come.offering.agent.value));
+    stop_all(now, epoch);
+    REQUIRE(uut.epoch() == epoch_id{epoch + 1});
+    for (const auto* agent : {"a", "b"})
+      at(now, started(agent, epoch + 1));
+  }
+  CHECK(waits == std::vector<std::chrono::seconds>{1s, 1s, 1s, 1s, 2s, 4s});
+}

@@ -146,7 +146,7 @@ TEST_CASE("rendezvous: every timer has its answer in every phase", "[core]") {
      job.fire(3),
      {"", "announce_epoch 1: a=0+1 b=1+1", "", "", "", ""}},
     {"quiet, early", job.fire(4), {"", "arm_timer 5", "", "", "", ""}},
-    {"close", job.fire(5), {"", "", "", "", "", "close_job"}},
+    {"close", job.fire(5), {"", "", "", "", "", "arm_timer 6"}},
     {"none", job.fire(0), always("")},
     {"never armed", job.fire(99), always("")},
   });

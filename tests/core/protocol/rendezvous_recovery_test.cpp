@@ -63,6 +63,10 @@ TEST_CASE_METHOD(successor, "rendezvous: no claim is of a time to come",
   CHECK(at(0s, x) == "reject_agent b: bad_plan");
   x.possible = {70};
   CHECK(at(0s, x) == "accept_agent b; arm_timer 2");
+  // But what is known is, also when the clock has been set back.
+  auto y = back("a", 70);
+  y.possible = {69};
+  CHECK(at(0s, y) == "accept_agent a");
 }
 
 // -- a new coordinator --------------------------------------------------------

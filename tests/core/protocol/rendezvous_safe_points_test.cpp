@@ -252,6 +252,39 @@ TEST_CASE_METHOD(fixture,
            " to no safe point in 5 min 10 s");
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: where not all workers have safe points, a drained "
+  "node gets notice and its time",
+  "[core]") {
+  at(10s, drain_requested{"b", 300s, false, "alice"});
+  REQUIRE(last<notify_drain>().at_safe_point);
+  CHECK(at(11s, reported("b", kind::refused))
+        == "notify_drain b; go_on of 1: a b");
+  CHECK_FALSE(last<notify_drain>().at_safe_point);
+  CHECK(last<notify_drain>().time == 299s);
+  CHECK(uut.current_phase() == phase::running);
+  CHECK(at(310s, fire(5)) == "");
+  CHECK(at(310s, leaving("b")) == "revoke_epoch 1: a b");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: work that is done is not thrown away for fewer "
+                 "nodes",
+                 "[core]") {
+  at(10s, resize_requested{1, 1, "alice"});
+  at(10s, reported("a", kind::held, 9));
+  SECTION("when all have ended before they hold") {
+    CHECK(at(11s, succeeded("a", 1)).find("revoke") == std::string::npos);
+    CHECK(at(11s, succeeded("b", 1)).starts_with("end_job succeeded"));
+  }
+  SECTION("when one has") {
+    CHECK(at(11s, succeeded("a", 1)).starts_with("go_on of 1: b"));
+    CHECK(at(70s, fire(5)) == "");
+    CHECK(at(71s, succeeded("b", 1)).starts_with("end_job succeeded"));
+  }
+}
+
 TEST_CASE_METHOD(fixture, "rendezvous: other changes that can wait", "[core]") {
   SECTION("fewer nodes") {
     CHECK(at(10s, resize_requested{1, 1, "alice"}).find("hold of 1: a b")

@@ -317,9 +317,35 @@ TEST_CASE_METHOD(fixture, "rendezvous: the coordinator does not wait forever",
                  "[core]") {
   run();
   at(1s, stop_requested{15});
+  for (const auto* agent : {"a", "b", "c"})
+    at(2s, stopped(agent, 1));
   CHECK(at(31s, fire(5)) == "close_job");
   for (const auto* agent : {"a", "b", "c"})
     CHECK(at(32s, left(agent)) == ""); // It has closed, once.
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: it does not leave agents alone whose workers have a "
+  "long grace period",
+  "[core]") {
+  run();
+  at(1s, stop_requested{15});
+  at(2s, stopped("a", 1));
+  at(2s, left("a"));
+  CHECK(at(31s, fire(5)) == "arm_timer 6");
+  CHECK(due(6) == 61s);
+  at(50s, stopped("b", 1));
+  at(50s, left("b"));
+  SECTION("until all have ended") {
+    at(60s, stopped("c", 1));
+    CHECK(at(61s, fire(6)) == "close_job");
+  }
+  SECTION("or fall silent") {
+    CHECK(at(61s, fire(6)) == "arm_timer 7");
+    at(62s, disconnect("c"));
+    CHECK(at(62s, lose("c")) == "forget_agent c; close_job");
+  }
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: silent agents need not be notified",

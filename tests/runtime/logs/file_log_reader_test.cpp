@@ -191,6 +191,30 @@ TEST_CASE_METHOD(fixture, "file_log_reader: follows files into later epochs",
   uut.end(id);
 }
 
+TEST_CASE_METHOD(
+  fixture, "file_log_reader: a worker that lives through a change goes on",
+  "[runtime]") {
+  begin_epoch(1);
+  write(0, "a\n");
+  auto got = catcher{};
+  const auto id = uut.begin({.follow = true}, much, got.listener());
+  CHECK(got.sees("4o a|"));
+  const auto before = outputs.workers[0];
+  auto plan = core::epoch_plan{};
+  plan.epoch = {2};
+  plan.own.first_global_rank = 6;
+  plan.own.slot_count = 2;
+  outputs = core::plan_outputs(options, here / "2", 2);
+  outputs.workers[0] = before;
+  uut.follow(plan, outputs);
+  write(0, "b\n");
+  CHECK(got.sees("6o b|"));
+  uut.drain([] {});
+  const auto all = got.all();
+  uut.end(id);
+  CHECK(all == "4o a|6o b|");
+}
+
 TEST_CASE_METHOD(fixture, "file_log_reader: sends no more than its credit",
                  "[runtime]") {
   begin_epoch(1);
@@ -368,7 +392,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE("log_pattern: as grep -E", "[runtime]") {
-  const auto uut = log_pattern::parse("(los|step) [0-9]+$");
+  auto uut = log_pattern::parse("(los|step) [0-9]+$");
   REQUIRE(uut);
   CHECK(uut->matches("at step 12"));
   CHECK_FALSE(uut->matches("at step 12 "));

@@ -97,6 +97,49 @@ TEST_CASE_METHOD(operator_fixture,
   CHECK(questions.take()->what.log_credit().size() == 1);
 }
 
+TEST_CASE_METHOD(
+  operator_fixture,
+  "operator_session: credit in small parts is passed on in large "
+  "ones",
+  "[runtime]") {
+  auto uut = connect();
+  uut.send(logs_request(7));
+  REQUIRE(questions.take());
+  auto frames = operator_frame(credit_request(8, 1)); // Of no reading.
+  constexpr uint32_t count = 1'000;
+  for (uint32_t i = 0; i < count; ++i)
+    frames += operator_frame(credit_request(7, 2));
+  frames += operator_frame(status_request(9));
+  REQUIRE(send_whole(uut.connection.get(), frames));
+  auto sum = uint32_t{0};
+  auto messages = uint32_t{0};
+  while (sum < 2 * count) {
+    const auto x = questions.take();
+    REQUIRE(x);
+    if (!x->what.has_log_credit())
+      continue;
+    CHECK(x->what.log_credit().number() == 7);
+    sum += x->what.log_credit().size();
+    ++messages;
+  }
+  CHECK(sum == 2 * count);
+  CHECK(messages < count / 10);
+}
+
+TEST_CASE_METHOD(operator_fixture,
+                 "operator_session: a reply that is too long is refused",
+                 "[runtime]") {
+  auto uut = connect();
+  uut.send(logs_request(7));
+  const auto question = questions.take();
+  REQUIRE(question);
+  question->reply(lines_reply(std::string(reply_size_max, 'x')));
+  const auto got = uut.receive();
+  REQUIRE(got);
+  CHECK(got->number() == 7);
+  CHECK(got->refusal().text() == "the answer is too long to be sent");
+}
+
 TEST_CASE_METHOD(operator_fixture,
                  "operator_session: too many readings are refused",
                  "[runtime]") {

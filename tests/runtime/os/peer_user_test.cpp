@@ -49,6 +49,19 @@ TEST_CASE("peer_user: the owner of an IPv4 connection to a socket of both "
   CHECK(user_of_peer(mine.get()) == ::geteuid());
 }
 
+TEST_CASE("peer_user: an end that no process has belongs to no user",
+          "[runtime]") {
+  auto socket = open_listening(loopback(0));
+  REQUIRE(socket);
+  auto mine = connect_to(*local_address_of(socket->get()));
+  CHECK(user_of_peer(mine.get()) == no_user); // It is not accepted yet.
+  const auto theirs = accept_from(socket->get());
+  CHECK(user_of_peer(mine.get()) == ::geteuid());
+  mine.reset();
+  CHECK(user_of_peer(theirs.get()) == no_user);
+  CHECK_FALSE(is_trusted(no_user));
+}
+
 TEST_CASE("peer_user: a process of another user is one", "[runtime]") {
   if (::geteuid() != 0) {
     WARN("not checked: only root can start a process of another user");
