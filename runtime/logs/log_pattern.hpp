@@ -10,9 +10,9 @@
 
 namespace actorrun::detail {
 
-/// In bytes. The system's matcher may keep 20 KiB for each byte that it has seen,
+/// In bytes. The system's matcher may keep 40 KiB for each byte that it has seen,
 /// until it begins anew.
-inline constexpr size_t pattern_line_max = size_t{8} * 1024;
+inline constexpr size_t pattern_line_max = size_t{4} * 1024;
 
 /// As `grep -E` understands it, on bytes. On one thread at a time.
 class log_pattern {

@@ -104,6 +104,7 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
   auto talk = client_handshake{mine, purpose::operate, visitor_id,
                                random_nonce(), trust::secret};
   send_whole(fd.get(), talk.opening());
+  auto is_anyones = false; // It has closed, so whose it was cannot be known.
   while (talk.wanted() > 0 || talk.task()) {
     if (const auto& task = talk.task()) {
       const auto done = mine.munge->wait_for(*task, take_over_limit);
@@ -121,13 +122,17 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
     if (got <= 0)
       return {.has_hung_up = true};
     // By now it has accepted us.
-    if (const auto user = user_of_peer(fd.get()); user && !is_trusted(*user))
-      return {.has_hung_up = *user == no_user};
+    const auto user = user_of_peer(fd.get());
+    if (user && *user != no_user && !is_trusted(*user))
+      return {};
+    is_anyones = is_anyones || user == no_user;
     send_whole(fd.get(), talk.feed({buffer.data(), static_cast<size_t>(got)}));
   }
   const auto& dead = talk.tombstone();
   if (!dead)
     return {.is_another_job = talk.has_strange_tombstone()};
+  if (is_anyones)
+    return {.has_hung_up = true};
   send_whole(fd.get(), release_request(mine.key, dead->incarnation));
   // It closes the connection after the port.
   auto end = char{};

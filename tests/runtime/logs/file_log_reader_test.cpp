@@ -208,11 +208,12 @@ TEST_CASE_METHOD(
   outputs.workers[0] = before;
   uut.follow(plan, outputs);
   write(0, "b\n");
-  CHECK(got.sees("6o b|"));
+  CHECK(got.sees("o b|"));
   uut.drain([] {});
   const auto all = got.all();
   uut.end(id);
-  CHECK(all == "4o a|6o b|");
+  // It may have been read just before the change was noticed.
+  CHECK((all == "4o a|4o b|" || all == "4o a|6o b|"));
 }
 
 TEST_CASE_METHOD(fixture, "file_log_reader: sends no more than its credit",

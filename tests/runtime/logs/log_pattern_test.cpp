@@ -31,7 +31,7 @@ TEST_CASE("log_pattern: whatever is asked for, memory is bounded",
     CHECK_FALSE(uut->matches(line));
     most = std::max(most, used_bytes());
   }
-  // 20 KiB for each byte of 8 KiB.
+  // 40 KiB for each byte of 4 KiB.
   CHECK(most - before < size_t{250} * 1024 * 1024);
 }
 
