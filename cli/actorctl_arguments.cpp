@@ -27,6 +27,14 @@ failure surplus(const std::string& word) {
   return bad_argument("there is no place for the word " + in_quotes(word));
 }
 
+/// Of commands that change a job, which is not named by a word: too easily a node is
+/// meant.
+failure surplus_to_steering(const std::string& word) {
+  auto out = surplus(word);
+  out.text += "; a job is named by --job=" + word;
+  return out;
+}
+
 /// Fills in where the job meets, its id and its secret.
 result<job_options> job_from(const control_settings& settings,
                              const host_facts& world) {
@@ -212,7 +220,7 @@ result<steer_arguments> restart_from(const control_settings& settings,
                                      const std::vector<std::string>& rest,
                                      const host_facts& world) {
   if (!rest.empty())
-    return surplus(rest.front());
+    return surplus_to_steering(rest.front());
   auto request = v1::OperatorRequest{};
   request.mutable_restart()->set_reason(settings.reason);
   return steer_from(settings, std::move(request), world);
@@ -222,7 +230,7 @@ result<steer_arguments> stop_from(const control_settings& settings,
                                   const std::vector<std::string>& rest,
                                   const host_facts& world) {
   if (!rest.empty())
-    return surplus(rest.front());
+    return surplus_to_steering(rest.front());
   auto request = v1::OperatorRequest{};
   request.mutable_stop()->set_reason(settings.reason);
   return steer_from(settings, std::move(request), world);

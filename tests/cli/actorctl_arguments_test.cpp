@@ -359,7 +359,7 @@ TEST_CASE("actorctl: restart, stop and exclude take a reason", "[cli]") {
   CHECK(control<steer_arguments>({"include", "n2"}).request.include().host()
         == "n2");
   refused_control({"restart", "now"});
-  refused_control({"stop", "now"});
+  CHECK(has(refused_control({"stop", "now"}), "named by --job=now"));
   CHECK(has(refused_control({"exclude", "no host"}), "\"no host\""));
   refused_control({"include"});
   CHECK(has(refused_control({"include", "n2", "--reason=x"}), "--reason"));

@@ -95,6 +95,10 @@ bool log_fanout::lost(uint64_t reading, const agent_id& agent) {
   if (i == readings_.end() || !i->second.follows)
     return ended(reading, agent);
   i->second.parts.erase(agent);
+  // When it comes back it has all its credit: what is under way adds none.
+  for (auto& x : i->second.deliveries)
+    if (x.agent == agent)
+      x.agent = {};
   return false;
 }
 

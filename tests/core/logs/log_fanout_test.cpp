@@ -53,6 +53,19 @@ TEST_CASE("log_fanout: who sends more than it may is not heard", "[core]") {
   CHECK(uut.sent(id, a, 1));
 }
 
+TEST_CASE(
+  "log_fanout: what was under way of an agent that is back is no credit",
+  "[core]") {
+  auto uut = log_fanout{};
+  const auto id = *uut.begin({a}, 40'000, true);
+  CHECK(uut.sent(id, a, 30'000));
+  CHECK_FALSE(uut.lost(id, a));
+  CHECK(uut.add(id, a));
+  CHECK(uut.taken(id, 30'000) == grants{});
+  CHECK(uut.sent(id, a, 40'000));
+  CHECK(uut.taken(id, 40'000) == grants{{a, 40'000}});
+}
+
 TEST_CASE("log_fanout: an agent can always send the longest line in the end",
           "[core]") {
   auto uut = log_fanout{};
