@@ -186,10 +186,18 @@ def job_is_requeued(x):
 
 
 def array_is_several_jobs(x):
-    job = x.batch("-N2", "--array=0-1", command=x.worker())
+    """With a time limit each: squeue must not be asked for that of the array."""
+    command = x.worker(f'trap "touch {x.folder}/saved-$SLURM_ARRAY_TASK_ID-$RANK; exit 0" USR1;'
+                       ' while :; do sleep 0.1; done')
+    command.insert(1, "--notice-before=595s")
+    job = x.batch("-N2", "--array=0-1", "--time=10", command=command)
     x.wait_for("both jobs run", lambda: len(x.lines()) == 4)
     check(len({y[0] for y in x.lines()}) == 2, "they have one id", x.lines())
-    x.wait_for("they end well", lambda: x.state_of(job) == "COMPLETED")
+    text = lambda: "".join(y.read_text() for y in x.folder.glob("*.out"))
+    x.wait_for("they end well", lambda: x.state_of(job) == "COMPLETED"
+               and "has no effect" not in text())
+    saved = sorted(y.name for y in x.folder.glob("saved-*"))
+    check(len(saved) == 4, "not all have got notice", (saved, text()))
 
 
 def agent_dies(x):
