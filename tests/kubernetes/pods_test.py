@@ -197,6 +197,10 @@ class Cluster:
         for x in self.cgroups:
             wait_until(f"{x} is empty", lambda x=x: is_removed(x))
 
+    def has_link(self, name):
+        return subprocess.run(["ip", "-n", NODE, "link", "show", name], check=False,
+                              capture_output=True).returncode == 0
+
     def address(self, index):
         return f"10.77.0.{10 + index}"
 
@@ -235,6 +239,8 @@ class Cluster:
         name = f"{host}-{self.number}"
         space = f"actorrun-{index}"
         run("ip", "netns", "add", space)
+        # The kernel takes the namespace of the pod before it apart in its own time.
+        wait_until(f"pod{index} is free", lambda: not self.has_link(f"pod{index}"))
         self.node("ip", "link", "add", f"pod{index}", "type", "veth", "peer", "name",
                   "eth0", "netns", space)
         self.node("ip", "link", "set", f"pod{index}", "master", "bridge", "up")
