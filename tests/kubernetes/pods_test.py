@@ -244,6 +244,8 @@ class Cluster:
         self.node("ip", "link", "add", f"pod{index}", "type", "veth", "peer", "name",
                   "eth0", "netns", space)
         self.node("ip", "link", "set", f"pod{index}", "master", "bridge", "up")
+        # It has the address of the pod before it, and another link.
+        self.node("ip", "neighbour", "flush", "to", self.address(index), "dev", "bridge")
         for words in (["address", "add", self.address(index) + "/24", "dev", "eth0"],
                       ["link", "set", "eth0", "up"], ["link", "set", "lo", "up"]):
             run("ip", "-n", space, *words)
