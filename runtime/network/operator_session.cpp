@@ -321,9 +321,9 @@ void operator_session::pass_credit() {
     if (const auto credit = std::exchange(x.credit, 0); credit > 0) {
       request.mutable_log_credit()->set_size(credit);
       pass_on(0, request);
-    } else if (x.is_unwanted && !std::exchange(x.is_told, true)) {
-      pass_on(0, request);
     }
+    if (x.is_unwanted && !std::exchange(x.is_told, true))
+      stop_stream(x.number);
   }
 }
 

@@ -126,6 +126,23 @@ TEST_CASE_METHOD(
   CHECK(messages < count / 10);
 }
 
+TEST_CASE_METHOD(
+  operator_fixture,
+  "operator_session: credit and the end of a reading may come at "
+  "once",
+  "[runtime]") {
+  auto uut = connect();
+  uut.send(logs_request(7));
+  REQUIRE(questions.take());
+  REQUIRE(
+    send_whole(uut.connection.get(), operator_frame(credit_request(7, 5))
+                                       + operator_frame(credit_request(7, 0))));
+  CHECK(questions.take()->what.log_credit().size() == 5);
+  const auto end = questions.take();
+  REQUIRE(end);
+  CHECK(end->what.log_credit().size() == 0);
+}
+
 TEST_CASE_METHOD(operator_fixture,
                  "operator_session: a reply that is too long is refused",
                  "[runtime]") {
