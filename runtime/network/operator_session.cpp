@@ -316,9 +316,9 @@ void operator_session::add_credit(const v1::AddLogCredit& x) {
 
 void operator_session::pass_credit() {
   for (auto& [id, x] : streams_) {
-    auto request = v1::OperatorRequest{};
-    request.mutable_log_credit()->set_number(x.number);
     if (const auto credit = std::exchange(x.credit, 0); credit > 0) {
+      auto request = v1::OperatorRequest{};
+      request.mutable_log_credit()->set_number(x.number);
       request.mutable_log_credit()->set_size(credit);
       pass_on(0, request);
     }
