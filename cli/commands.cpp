@@ -3,7 +3,6 @@
 #include "actors/core/protocol/node_end.hpp"
 #include "actors/core/text.hpp"
 #include "cli/ended_jobs.hpp"
-#include "cli/freed_memory.hpp"
 #include "cli/options/secret_file.hpp"
 #include "cli/options/service_variables.hpp"
 #include "cli/options/signal_options.hpp"

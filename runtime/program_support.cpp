@@ -2,8 +2,11 @@
 
 #include "runtime/logs/posix_console.hpp"
 #include "runtime/os/descriptor_room.hpp"
+#include "runtime/os/freed_memory.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/store/server.hpp"
+
+#include <chrono>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -23,6 +26,9 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+constexpr auto large_job_min = uint32_t{1'000}; // nodes
+constexpr auto freed_memory_time = std::chrono::seconds{5};
+
 /// A worker's process, and its clients of the store: torch has up to two.
 constexpr size_t descriptors_per_worker = 3;
 
@@ -33,6 +39,11 @@ void prepare_descriptors(size_t worker_count) {
   detail::make_descriptor_room(STDIN_FILENO,
                                detail::store_clients_expected
                                  + descriptors_per_worker * worker_count);
+}
+
+void keep_freed_memory(uint32_t node_count_max) {
+  if (node_count_max >= large_job_min)
+    detail::keep_freed_memory_for(freed_memory_time);
 }
 
 void fill_standard_descriptors() {

@@ -28,6 +28,12 @@ void fill_standard_descriptors();
 /// @pre there is no other thread yet
 void prepare_descriptors(size_t worker_count);
 
+/// Makes a program that serves a large job keep the memory it has freed for five
+/// seconds, instead of half a second: each message of a change asks again for what the
+/// last one has freed. Does nothing in a small job, and in a program without jemalloc.
+/// @param node_count_max Of the job.
+void keep_freed_memory(uint32_t node_count_max);
+
 /// A console that a program shares with the workers whose lines it shows. No
 /// writer ever waits.
 class program_console : public ports::console {

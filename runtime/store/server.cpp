@@ -3,6 +3,7 @@
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/descriptor_room.hpp"
+#include "runtime/os/freed_memory.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/thread.hpp"
@@ -14,7 +15,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -23,11 +23,6 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-
-/// Null in a program without jemalloc.
-extern "C" [[gnu::weak]] int mallctl(const char* name, void* old,
-                                     size_t* old_size, void* fresh,
-                                     size_t fresh_size);
 
 namespace actorrun::detail {
 
@@ -224,17 +219,8 @@ void store_server::close_up() {
   has_stopped_ = true;
   has_stopped_.notify_all();
   store_.reset();
-  give_back(peak);
-}
-
-// What is freed between what is still used, malloc keeps until it is told; jemalloc keeps
-// what was freed last until more is allocated.
-void store_server::give_back(size_t peak) {
-  if (peak < returned_min)
-    return;
-  ::malloc_trim(0);
-  if (mallctl != nullptr)
-    mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); // All arenas.
+  if (peak >= returned_min)
+    return_freed_memory();
 }
 
 // That may take its time; better now than when all connect.

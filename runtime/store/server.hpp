@@ -100,7 +100,6 @@ private:
   result<void> start_thread();
   void run();
   void close_up();
-  void give_back(size_t peak);
   void make_room();
   void round();
   int await_events(std::span<epoll_event> events);

@@ -69,9 +69,12 @@ class Case:
     def count(self, pattern):
         return sum(bool(re.fullmatch(pattern, " ".join(x[:4]))) for x in self.lines())
 
+    def states_of(self, job):
+        """Of each task, if it is an array."""
+        return re.findall(r"JobState=(\w+)", self.cluster.output("scontrol", "show", "job", job))
+
     def state_of(self, job):
-        found = re.search(r"JobState=(\w+)", self.cluster.output("scontrol", "show", "job", job))
-        return found[1] if found else ""
+        return next(iter(self.states_of(job)), "")
 
     def all_gone(self):
         return not any(pathlib.Path(f"/proc/{x[4]}").exists() for x in self.lines())
@@ -193,11 +196,13 @@ def array_is_several_jobs(x):
     job = x.batch("-N2", "--array=0-1", "--time=10", command=command)
     x.wait_for("both jobs run", lambda: len(x.lines()) == 4)
     check(len({y[0] for y in x.lines()}) == 2, "they have one id", x.lines())
-    text = lambda: "".join(y.read_text() for y in x.folder.glob("*.out"))
-    x.wait_for("they end well", lambda: x.state_of(job) == "COMPLETED"
-               and "has no effect" not in text())
+    ended = {"COMPLETED", "FAILED", "TIMEOUT"}
+    x.wait_for("both end", lambda: sum(y in ended for y in x.states_of(job)) == 2)
+    text = "".join(y.read_text() for y in x.folder.glob("*.out"))
+    check(x.states_of(job) == ["COMPLETED"] * 2, "not both end well", text)
+    check("has no effect" not in text, "one has no time limit", text)
     saved = sorted(y.name for y in x.folder.glob("saved-*"))
-    check(len(saved) == 4, "not all have got notice", (saved, text()))
+    check(len(saved) == 4, "not all have got notice", (saved, text))
 
 
 def agent_dies(x):

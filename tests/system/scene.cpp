@@ -192,10 +192,10 @@ program& scene::coordinator(const agent_options& x) {
   return start(std::move(command));
 }
 
-std::string scene::read(words command, int* code) {
+std::string scene::read(words command, int* code, milliseconds limit) {
   auto x = program{{std::move(command), environment_, folder_,
                     folder_ + "/read." + std::to_string(now_ns())}};
-  const auto ended = x.wait();
+  const auto ended = x.wait(limit);
   require(ended != program::still_running, "a program ends");
   if (code != nullptr)
     *code = ended;

@@ -104,7 +104,8 @@ public:
   std::deque<program>& programs() { return programs_; }
 
   /// Starts a program, waits for its end and returns its output.
-  std::string read(words command, int* code = nullptr);
+  std::string read(words command, int* code = nullptr,
+                   milliseconds limit = timeout);
 
   /// `actorctl status --json`, of the job or of all.
   json status_of_all();

@@ -26,6 +26,9 @@ except RuntimeError:
     print("no store")
 )";
 
+/// For an import that reads all of torch from a disk, beside other tests.
+constexpr auto import_timeout = milliseconds{180'000};
+
 constexpr double relative_error_max = 1e-4;
 
 /// The interpreters to try, the user's choice first. Debian's has what is
@@ -71,7 +74,7 @@ bool training_scene::has_torch() {
 std::optional<training_scene::torch> training_scene::find_torch() {
   for (const auto& name : interpreters()) {
     auto code = 0;
-    const auto said = read({name, "-c", probe}, &code);
+    const auto said = read({name, "-c", probe}, &code, import_timeout);
     if (code == 0)
       return torch{name, said.find("no store") == said.npos};
   }

@@ -2,6 +2,7 @@
 // charged with what this process has grown by. Prints both, in bytes:
 // `charged 1234 grown 1250`; for `epoch`: `before 1 full 2 after 3`; for
 // `limit`, what an agent's store took before it cut the client: `taken 1`.
+#include "runtime/os/freed_memory.hpp"
 #include "runtime/store/link.hpp"
 #include "runtime/store/master_port.hpp"
 #include "runtime/store/ports.hpp"
@@ -249,6 +250,8 @@ void weigh(void (*kind)(filling&)) {
   auto x = filling{};
   const auto before = resident_size();
   kind(x);
+  // What was freed on the way goes back within half a second.
+  return_freed_memory();
   std::cout << "charged " << x.uut.memory() << " grown "
             << resident_size() - before << std::endl;
 }
