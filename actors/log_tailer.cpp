@@ -83,8 +83,9 @@ void log_tailer_state::follow(const follow_epoch& x) {
   if (!problems.empty())
     config_.lines.warn(
       formatted("log tailer cannot follow {}{}", problems.front(),
-                problems.size() == 1
-                  ? ""
+                problems.size() == 1 ? ""
+                : problems.size() == 2
+                  ? "; nor another file"
                   : formatted("; nor {} other files", problems.size() - 1)));
   run_slice();
 }

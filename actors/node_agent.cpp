@@ -64,7 +64,7 @@ void add_search(v1::JobStatus& out,
   out.set_waiting_for(no_coordinator);
   if (!search)
     return;
-  out.set_waiting_for("no link to a coordinator; this agent ends without one");
+  out.set_waiting_for("no coordinator answers; this agent looks for one");
   const auto age = to_ms(now - search->since);
   out.set_phase_age_ms(age);
   out.set_waiting_age_ms(age);
@@ -470,10 +470,11 @@ void node_agent_state::on(const v1::DrainNotice& x) {
 void node_agent_state::on(const limit_near& x) {
   config_.lines.info(formatted(
     "the time limit of the job is {} away: {}", core::duration_text(x.left),
-    membership_.has_safe_points()
-      ? "all workers are to save at a safe point"
-      : "the workers get "
-          + name_of_notice(config_.supervisor.workers.notice_signal)));
+    membership_.has_safe_points() ? "all workers are to save at a safe point"
+    : membership_.has_group()
+      ? "the workers get "
+          + name_of_notice(config_.supervisor.workers.notice_signal)
+      : "no worker runs here now, and those that start later get no notice"));
   dispatch(x);
 }
 

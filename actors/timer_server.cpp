@@ -114,6 +114,8 @@ void timer_server_state::obey(const workers_timed& x) {
     dispatch(timed_worker_started{{x.epoch, worker.local_rank}, worker.pid});
     for (const auto& early : early_.take(worker.pid, now_))
       take(early.request, early.wall_offset);
+    for (const auto& early : early_notices_.take(worker.pid, now_))
+      take(early, worker.pid, {x.epoch, worker.local_rank});
   }
 }
 
@@ -335,8 +337,13 @@ bool timer_server_state::read_notice() {
   const auto pid = sender && sender->process == 0
                      ? std::optional{x->sender}
                      : members_.worker_of(x->sender);
-  if (pid && table_->find(*pid))
-    take(core::read_notice(x->text), *pid, *table_->find(*pid));
+  if (!pid)
+    return true;
+  const auto notice = core::read_notice(x->text);
+  if (const auto who = table_->find(*pid))
+    take(notice, *pid, *who);
+  else
+    early_notices_.hold(*pid, notice, now_);
   return true;
 }
 

@@ -144,6 +144,7 @@ private:
   std::optional<core::timer_table> table_; ///< Until the end.
   timer_requests requests_;
   core::early_requests early_;
+  core::early_items<core::progress_notice> early_notices_;
   timed_sessions members_;
   core::time_point now_; ///< Read once per message and per read.
   std::map<epoch_id, listener> listeners_;

@@ -323,6 +323,7 @@ void worker_supervisor_state::release_deaths() {
 // A worker that has ended must not be given up as one that does not end, however
 // slow its files are.
 void worker_supervisor_state::tell_deaths() {
+  looks_back_since_.reset();
   events_.release_if([](const auto&) { return true; });
   while (events_.front() != nullptr)
     read_on(events_.pop(), {});

@@ -1,7 +1,9 @@
 #include "cli/asked_job.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
+#include "messages/formatted.hpp"
 
 #include <iostream>
 #include <utility>
@@ -18,14 +20,34 @@ result<located_job> locate(const asked_job& job,
   return located_job{std::move(*found)};
 }
 
+result<std::vector<v1::JobStatus>>
+status_of_local_jobs(const std::string& job, std::chrono::milliseconds limit) {
+  auto found = ask_local_jobs(job, limit);
+  if (!found)
+    return found.error();
+  for (const auto& x : found->silent)
+    std::cerr << warn(
+      formatted("process {} does not report the status of its job: {}",
+                x.from.pid, x.why.text),
+      "actorctl");
+  auto out = std::vector<v1::JobStatus>{};
+  for (auto& x : found->heard)
+    out.push_back(std::move(x.status));
+  return out;
+}
+
 int fail_to_reach(const failure& why, const asked_job& job) {
   if (job.remote)
     return fail_to_find(why, *job.remote);
-  if (why.code != errc::connection_refused)
+  if (why.code != errc::connection_refused
+      && why.code != errc::connection_timed_out)
     return fail(why, "actorctl");
   std::cerr << "actorctl: error: " << why.text
-            << "\n  try: actorctl status, which lists those that do, or"
-               " --rdzv-endpoint and --rdzv-id\n";
+            << (why.code == errc::connection_refused
+                  ? "\n  try: actorctl status, which lists those that do, or"
+                    " --rdzv-endpoint and --rdzv-id\n"
+                  : "\n  try: kill -CONT, if it is stopped; kill -9 ends one"
+                    " that hangs, and its workers\n");
   return static_cast<int>(exit_code_of(why.code));
 }
 

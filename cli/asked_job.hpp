@@ -5,7 +5,9 @@
 #include "runtime/status.hpp"
 
 #include <chrono>
+#include <string>
 #include <variant>
+#include <vector>
 
 namespace actorrun::cli {
 
@@ -16,6 +18,12 @@ using located_job = std::variant<local_job, job_options>;
 /// @retval as `find_local_job`
 result<located_job> locate(const asked_job& job,
                            std::chrono::milliseconds limit);
+
+/// The jobs of this host that answer, each once. Prints a warning for each process that
+/// does not. Blocks for at most `limit` per process.
+/// @param job As of `ask_local_jobs`, as are errors.
+result<std::vector<v1::JobStatus>>
+status_of_local_jobs(const std::string& job, std::chrono::milliseconds limit);
 
 /// Prints why a job was not found, or has not answered.
 /// @returns the exit code

@@ -2,6 +2,7 @@
 
 #include "actors/core/protocol/node_end.hpp"
 #include "actors/core/text.hpp"
+#include "cli/asked_job.hpp"
 #include "cli/ended_jobs.hpp"
 #include "cli/options/secret_file.hpp"
 #include "cli/options/service_variables.hpp"
@@ -134,8 +135,12 @@ void report_ending(const core::ending& how, const log& lines,
   } else if (how.result->kind == core::outcome::verdict::failed && is_quiet) {
     lines.debug("job failed: " + how.result->reason);
   } else if (how.result->kind == core::outcome::verdict::failed) {
-    lines.error("job failed, no restart is left; first failure: "
-                + how.result->reason);
+    const auto& first = how.result->first_failure;
+    lines.error(formatted("job failed, {}; first failure: {}",
+                          first && is_permanent(*first)
+                            ? "another start cannot help"
+                            : "no restart is left",
+                          how.result->reason));
     console.say(core::output_stream::err, failure_view(name, how));
   } else if (how.result->kind == core::outcome::verdict::stopped) {
     lines.info("job stopped: " + how.result->reason);
@@ -208,7 +213,8 @@ void obey(const received_signal& request, const run_arguments& arguments,
   if (node.awaits_console())
     so_far.is_cut = so_far.end_count > 0;
   else if (request.from != disconnected)
-    lines.info(formatted("got signal {}: stops the workers", signal));
+    lines.info(formatted("got signal {}: {} the workers", signal,
+                         so_far.end_count > 0 ? "kills" : "stops"));
   node.leave(signal);
   ++so_far.end_count;
 }
@@ -340,7 +346,10 @@ int host_coordinator(const coordinator_arguments& arguments) {
       "coordinator stops on signal {}; the agents keep their workers and {}",
       signal,
       is_followed ? "one of them hosts the next" : "wait for it to return"));
-    node->reset();
+    if (is_followed)
+      node->reset();
+    else
+      (*node)->end_with_process();
     end(exit_code_of_signal(signal));
   }
   const auto how = (*node)->wait();
@@ -365,18 +374,6 @@ std::set<std::string> ids_of(const std::vector<v1::JobStatus>& jobs) {
   return out;
 }
 
-/// Whether a coordinator has reported this agent: one that hangs need not be waited
-/// for then. An agent's id has the number of its process (`make_agent_id`).
-bool is_reported(const std::vector<v1::JobStatus>& jobs, const local_job& x) {
-  const auto mark = formatted("-{}-", x.pid);
-  return !x.is_coordinator && std::ranges::any_of(jobs, [&](const auto& job) {
-    return job.coordinator_pid() != 0
-           && std::ranges::any_of(job.agents(), [&](const auto& y) {
-                return y.agent_id().find(mark) != std::string::npos;
-              });
-  });
-}
-
 } // namespace
 
 int show_status(const status_arguments& arguments) {
@@ -387,25 +384,11 @@ int show_status(const status_arguments& arguments) {
       leave(fail_to_find(status.error(), *arguments.remote));
     found.push_back(std::move(*status));
   } else {
-    auto jobs = find_local_jobs();
-    if (!jobs)
-      leave(fail(jobs.error(), "actorctl"));
-    for (const auto& job : *jobs) {
-      if (is_reported(found, job))
-        continue;
-      auto status = ask_status(job, status_limit);
-      if (status)
-        add_job(found, std::move(*status));
-      else if (status.error().code != errc::connection_refused)
-        std::cerr << warn(
-          formatted("process {} does not report the status of its job: {}",
-                    job.pid, status.error().text),
-          "actorctl");
-    }
+    auto here = status_of_local_jobs(arguments.job, status_limit);
+    if (!here)
+      leave(fail(here.error(), "actorctl"));
+    found = std::move(*here);
   }
-  if (!arguments.job.empty())
-    std::erase_if(found,
-                  [&](const auto& x) { return x.job_id() != arguments.job; });
   const auto ended
     = arguments.remote
         ? std::vector<ended_job>{}
@@ -422,8 +405,9 @@ int show_status(const status_arguments& arguments) {
               << "' of this user runs on this host\n"
                  "  try: actorctl status, which lists those that do\n";
   }
-  leave(static_cast<int>(exit_code_of(
-    found, arguments.job.empty() ? std::vector<ended_job>{} : ended)));
+  const auto code = static_cast<int>(exit_code_of(
+    found, arguments.job.empty() ? std::vector<ended_job>{} : ended));
+  leave(code_after_output(code, "actorctl"));
 }
 
 } // namespace actorrun::cli

@@ -142,6 +142,11 @@ void launcher::leave(int signal) {
   members_->handle(core::signal_received{signal});
 }
 
+void launcher::end_with_process() {
+  members_->operators.reset();
+  members_->coordinator->end_with_process();
+}
+
 void launcher::notify(int signal) {
   if (members_->agent)
     tell_anonymously(members_->agent, notify_group{signal});

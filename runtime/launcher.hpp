@@ -111,13 +111,20 @@ public:
 
   /// Stops this node's workers with `signal` and leaves the job, which goes on
   /// without us; the host of the coordinator ends the job. A second call kills.
-  /// Does nothing to a coordinator on its own: destroy it, and the agents keep
-  /// their workers and wait for another at the same endpoint.
+  /// Does nothing to a coordinator on its own: see `end_with_process`.
   ///
   /// When the part only waits for the console, the first call does nothing and
   /// a later one ends the part: lines that are not shown are still in the
   /// workers' files.
   void leave(int signal);
+
+  /// Prepares the end of this process, which has to follow, for a coordinator on its
+  /// own: its journal is written. Then the machine says at the endpoint that it has
+  /// ended, so agents keep their workers and wait for another one there. If it is
+  /// destroyed instead, and the process lives on, nothing proves that it has ended, and
+  /// they kill their workers when the fence is due.
+  /// @pre the job does not use etcd; `start_coordinator` has made it
+  void end_with_process();
 
   /// Sends `signal` to the workers of this node as a notification: they go on.
   void notify(int signal);

@@ -64,6 +64,10 @@ result<void> check_timeouts(const core::timeouts& x) {
   for (const auto& [name, span] : spans)
     if (auto ok = check_span(name, span, milliseconds{1}); !ok)
       return ok;
+  if (auto ok
+      = check_span("the timeout of safe points", x.safe_point, milliseconds{0});
+      !ok)
+    return ok;
   return check_count("keep_alive_max_attempt", x.keep_alive_attempts, 1,
                      keep_alive_attempts_max);
 }
@@ -162,6 +166,10 @@ result<void> check_workers(const core::worker_settings& x) {
       = check_span("the grace period", x.grace_period, milliseconds{0});
       !grace)
     return grace;
+  if (auto start
+      = check_span("the timeout of starts", x.start_timeout, milliseconds{0});
+      !start)
+    return start;
   return check_span("the timeout after SIGKILL", x.kill_timeout,
                     milliseconds{0});
 }

@@ -9,22 +9,11 @@
 #include <chrono>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace actorrun {
 
 namespace {
-
-// Each link of a coordinator is a descriptor; the usual soft limit of 1,024 is
-// for programs that use select(2).
-void raise_descriptor_limit() {
-  auto limit = rlimit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
-    return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 constexpr auto large_job_min = uint32_t{1'000}; // nodes
 constexpr auto freed_memory_time = std::chrono::seconds{5};
@@ -35,7 +24,7 @@ constexpr size_t descriptors_per_worker = 3;
 } // namespace
 
 void prepare_descriptors(size_t worker_count) {
-  raise_descriptor_limit();
+  detail::raise_descriptor_limit(); // Each link of a coordinator is one.
   detail::make_descriptor_room(STDIN_FILENO,
                                detail::store_clients_expected
                                  + descriptors_per_worker * worker_count);

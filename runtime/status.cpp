@@ -7,11 +7,11 @@
 #include "runtime/etcd/locator.hpp"
 #include "runtime/network/operator_reach.hpp"
 #include "runtime/os/run_folder.hpp"
+#include "runtime/os/socket_address.hpp"
 #include "runtime/os/temporary_folder.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -190,38 +190,106 @@ bool is_of_job(const local_job& x, const std::string& job) {
          || std::to_string(x.pid) == job;
 }
 
+namespace {
+
+/// Whether a coordinator has reported this agent: one that hangs need not be waited
+/// for then. An agent's id begins with its host and its process (`make_agent_id`).
+bool is_reported(const std::vector<local_status>& heard, const local_job& x) {
+  const auto mark = formatted("{}-{}-", local_host_name(), x.pid);
+  return !x.is_coordinator && std::ranges::any_of(heard, [&](const auto& y) {
+    return y.status.coordinator_pid() != 0 && y.from.label == x.label
+           && std::ranges::any_of(y.status.agents(), [&](const auto& agent) {
+                return agent.agent_id().starts_with(mark);
+              });
+  });
+}
+
+/// A coordinator's answer covers all agents of its job.
+void add(std::vector<local_status>& heard, local_status x) {
+  for (auto& y : heard) {
+    if (y.status.job_id() != x.status.job_id()
+        || y.status.coordinator_pid() != x.status.coordinator_pid())
+      continue;
+    // Two agents that have lost their coordinator know each of themselves.
+    if (x.status.coordinator_pid() == 0)
+      y.status.MergeFrom(x.status);
+    return;
+  }
+  heard.push_back(std::move(x));
+}
+
+/// Whether this is said by an agent that has lost the coordinator which is heard.
+bool is_lost_part(const local_status& x,
+                  const std::vector<local_status>& heard) {
+  return x.status.coordinator_pid() == 0
+         && std::ranges::any_of(heard, [&](const auto& y) {
+              return y.status.coordinator_pid() != 0
+                     && y.status.job_id() == x.status.job_id();
+            });
+}
+
+failure several(const std::vector<local_status>& jobs) {
+  auto list = std::string{};
+  for (const auto& x : jobs)
+    list += formatted("{}{} (process {})", list.empty() ? "" : ", ",
+                      x.status.job_id(), x.from.pid);
+  return {errc::bad_argument,
+          formatted("several jobs run on this host: {}; say which, by its id or"
+                    " the number of its process",
+                    list)};
+}
+
+} // namespace
+
 // A socket whose process has been killed stays behind, so each is asked.
-result<local_job> find_local_job(const std::string& job,
-                                 std::chrono::milliseconds limit) {
-  auto all = find_local_jobs();
+result<local_statuses> ask_local_jobs(const std::string& job,
+                                      std::chrono::milliseconds limit) {
+  const auto all = find_local_jobs();
   if (!all)
     return all.error();
-  auto living = std::vector<local_job>{};
-  auto ids = std::set<std::string>{};
-  for (auto& x : *all) {
-    const auto status = ask_status(x, limit);
-    if (!status
-        || (!job.empty() && status->job_id() != job
-            && std::to_string(x.pid) != job))
+  auto out = local_statuses{};
+  for (const auto& x : *all) {
+    if ((!job.empty() && !is_of_job(x, job)) || is_reported(out.heard, x))
       continue;
-    ids.insert(status->job_id());
-    living.push_back(std::move(x));
+    auto status = ask_status(x, limit);
+    if (!status) {
+      if (status.error().code == errc::connection_timed_out)
+        status = failure{errc::connection_timed_out, "it is stopped, or hangs"};
+      if (status.error().code != errc::connection_refused)
+        out.silent.push_back({x, status.error()});
+    } else if (job.empty() || status->job_id() == job
+               || std::to_string(x.pid) == job) {
+      add(out.heard, {x, std::move(*status)});
+    }
   }
-  if (living.empty())
-    return failure{
-      errc::connection_refused,
-      job.empty()
-        ? "no job of this user runs on this host; a job elsewhere"
-          " needs --rdzv-endpoint and --rdzv-id"
-        : formatted("no job '{}' of this user runs on this host", shown(job))};
-  if (ids.size() == 1)
-    return living.front(); // Coordinators come first.
-  auto list = std::string{};
-  for (const auto& id : ids)
-    list += (list.empty() ? "" : ", ") + id;
+  return out;
+}
+
+result<local_job> find_local_job(const std::string& job,
+                                 std::chrono::milliseconds limit) {
+  auto found = ask_local_jobs(job, limit);
+  if (!found)
+    return found.error();
+  auto& heard = found->heard;
+  std::erase_if(heard,
+                [all = heard](const auto& x) { return is_lost_part(x, all); });
+  if (heard.size() > 1)
+    return several(heard);
+  if (!heard.empty())
+    return std::move(heard.front().from);
+  if (!found->silent.empty()) {
+    const auto& x = found->silent.front();
+    return failure{x.why.code,
+                   formatted("process {} does not report the status of its"
+                             " job: {}",
+                             x.from.pid, x.why.text)};
+  }
   return failure{
-    errc::bad_argument,
-    formatted("several jobs run on this host: {}; say which", list)};
+    errc::connection_refused,
+    job.empty()
+      ? "no job of this user runs on this host; a job elsewhere"
+        " needs --rdzv-endpoint and --rdzv-id"
+      : formatted("no job '{}' of this user runs on this host", shown(job))};
 }
 
 result<v1::JobStatus> ask_status(const local_job& job,

@@ -26,7 +26,7 @@ struct local_job {
 
 /// Finds the local jobs by their sockets in all run-time folders of this user,
 /// those with a coordinator first.
-/// @retval errc::cannot_listen  the folder that ACTORRUN_RUN_DIR names cannot be
+/// @retval errc::system_failure  the folder that ACTORRUN_RUN_DIR names cannot be
 ///         used
 result<std::vector<local_job>> find_local_jobs();
 
@@ -34,12 +34,37 @@ result<std::vector<local_job>> find_local_jobs();
 /// are compared by their labels, which are equal for one in 2^32 other ids.
 bool is_of_job(const local_job& x, const std::string& job);
 
+/// What a process of this host says of its job.
+struct local_status {
+  local_job from;
+  v1::JobStatus status;
+};
+
+/// A process that is there and says nothing.
+struct silent_process {
+  local_job from;
+  failure why;
+};
+
+struct local_statuses {
+  std::vector<local_status> heard{}; ///< Each job once; two may have one id.
+  std::vector<silent_process> silent{};
+};
+
+/// Asks the processes of this host, but agents of which a coordinator has told; blocks
+/// for at most `limit` for each.
+/// @param job The id of a job, or the number of a process of it; empty: all.
+/// @retval errc::system_failure  as `find_local_jobs`
+result<local_statuses> ask_local_jobs(const std::string& job,
+                                      std::chrono::milliseconds limit);
+
 /// Finds a job of this user on this host: its coordinator if that is here, else one
-/// of its agents. Asks each process; blocks for at most `limit` for each.
+/// of its agents. Asks as `ask_local_jobs`.
 /// @param job Its id, or the number of a process of it; empty: the only one.
 /// @retval errc::connection_refused  there is none
 /// @retval errc::bad_argument        there are several, which the text names
-/// @retval errc::cannot_listen       as `find_local_jobs`
+/// @retval errc::system_failure      as `find_local_jobs`
+/// @retval as `ask_status`, if a process of it does not answer
 result<local_job> find_local_job(const std::string& job,
                                  std::chrono::milliseconds limit);
 

@@ -216,6 +216,13 @@ result<void> settle_counts(const run_settings& settings,
       formatted("--nnodes needs {} nodes, and the list has {} "
                 "{}; without --nnodes all of them take part",
                 out.nodes.min, count, count == 1 ? "host" : "hosts"));
+  // An agent of a job of one node does not look for others.
+  if (out.nodes.max == 1 && count > 1
+      && settings.backend != rendezvous_backend::fixed) // Which says it better.
+    return bad_argument(formatted(
+      "--nnodes allows one node, and the list has {} hosts; name one host, or"
+      " leave --nnodes out",
+      count));
   return {};
 }
 

@@ -161,9 +161,10 @@ remedy remedy_of_workers(errc code) {
               "more nodes try to join than one job may have",
               "start fewer nodes"};
     case errc::program_not_found:
-      return {"the program or script does not exist",
-              "the name is looked up on every node, from its working directory",
-              "check the path; a program that is not Python needs --no-python"};
+      return {
+        "the program or script does not exist",
+        "the name is looked up on every node, from its working directory",
+        "check the path; a program of its own, no script, needs --no-python"};
     case errc::program_not_executable:
       return {"the program or script cannot be executed",
               "its permissions or its format forbid it",
@@ -184,10 +185,9 @@ remedy remedy_of_workers(errc code) {
               "look at /proc/PID/wchan and the kernel's log; the node probably"
               " needs a reboot"};
     default:
-      return {
-        "a call to the system failed",
-        "a resource of this machine is exhausted, or a permission is missing",
-        "check descriptors (ulimit -n), memory and the system log"};
+      return {"a call to the system failed", "",
+              "if that does not say enough: ulimit -n, free memory and the"
+              " system log"};
   }
 }
 

@@ -190,22 +190,6 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
 
 } // namespace
 
-void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status) {
-  for (auto& x : jobs) {
-    if (x.job_id() != status.job_id())
-      continue;
-    // Two agents that have lost their coordinator know each of themselves.
-    if (x.coordinator_pid() == status.coordinator_pid()
-        && status.coordinator_pid() != 0)
-      return;
-    if (x.coordinator_pid() == 0 && status.coordinator_pid() == 0) {
-      x.MergeFrom(status);
-      return;
-    }
-  }
-  jobs.push_back(std::move(status));
-}
-
 std::string to_text(const std::vector<v1::JobStatus>& jobs, bool is_wide) {
   if (jobs.empty())
     return "no jobs on this host\n";

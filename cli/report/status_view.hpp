@@ -12,10 +12,6 @@
 
 namespace actorrun::cli {
 
-/// Adds the answer of one process, unless another process has reported the same job
-/// and knows more: a coordinator's answer covers all agents of its job.
-void add_job(std::vector<v1::JobStatus>& jobs, v1::JobStatus status);
-
 /// One paragraph per job: a line on the job, why it waits or is degraded, a line
 /// per agent. Ends with a line end.
 /// @param is_wide Also times, the load of nodes, a line per worker and per epoch.

@@ -1,5 +1,6 @@
 #include "cli/top/command.hpp"
 
+#include "cli/asked_job.hpp"
 #include "cli/commands.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/status_view.hpp"
@@ -72,7 +73,8 @@ std::string name_of(const top_arguments& x) {
   return x.job.empty() ? "jobs of this host" : "job " + x.job;
 }
 
-/// Those of this host that are meant, each once: by label.
+/// Those of this host that are meant, each once: by their coordinators, and those with
+/// none here by label.
 std::vector<feed_source> sources_of(const top_arguments& x) {
   if (x.remote)
     return {{.key = x.remote->job.value, .remote = x.remote}};
@@ -82,9 +84,15 @@ std::vector<feed_source> sources_of(const top_arguments& x) {
     return out;
   for (const auto& job : *jobs) {
     const auto is_known = std::ranges::any_of(
-      out, [&](const auto& y) { return y.key == job.label; });
-    if (!is_known && (x.job.empty() || is_of_job(job, x.job)))
-      out.push_back({job.label, {}, x.journal_folder});
+      out, [&](const auto& y) { return y.label == job.label; });
+    if ((is_known && !job.is_coordinator)
+        || (!x.job.empty() && !is_of_job(job, x.job)))
+      continue;
+    const auto pid = job.is_coordinator ? job.pid : 0;
+    out.push_back({.key = formatted("{} {}", job.label, pid),
+                   .label = job.label,
+                   .pid = pid,
+                   .journal_folder = x.journal_folder});
   }
   return out;
 }
@@ -143,6 +151,11 @@ public:
   }
 
 private:
+  struct watched_job {
+    std::string job; ///< The key of its picture.
+    std::unique_ptr<feed> source;
+  };
+
   void look_for_jobs() {
     const auto now = clock::now();
     if (looked_ != core::time_point{}
@@ -152,18 +165,30 @@ private:
     for (auto& x : sources_of(arguments_)) {
       if (find_feed(x.key) != feeds_.end())
         continue;
+      forget_lost(x.label);
       make_room();
       if (feeds_.size() < feed_count_max)
         feeds_.push_back({x.key, std::make_unique<feed>(std::move(x), inbox_)});
     }
   }
 
+  /// A job that has a process here again is one that had lost them, or is to be taken
+  /// for that: its coordinator has begun anew, or is elsewhere now.
+  void forget_lost(const std::string& label) {
+    forget(std::ranges::find_if(feeds_, [&](const auto& x) {
+      return x.source->label() == label && x.source->is_lost();
+    }));
+  }
+
   /// A job that has ended gives its place to one that begins; the oldest first.
   void make_room() {
     if (feeds_.size() < feed_count_max)
       return;
-    const auto i = std::ranges::find_if(
-      feeds_, [](const auto& x) { return x.source->is_over(); });
+    forget(std::ranges::find_if(
+      feeds_, [](const auto& x) { return x.source->is_over(); }));
+  }
+
+  void forget(std::vector<watched_job>::iterator i) {
     if (i == feeds_.end())
       return;
     const auto job = i->job;
@@ -251,11 +276,6 @@ private:
   void obey(const open_text& x) { errands_.run(x); }
   void obey(const close_text&) { errands_.close_text(); }
 
-  struct watched_job {
-    std::string job; ///< The key of its picture.
-    std::unique_ptr<feed> source;
-  };
-
   std::vector<watched_job>::iterator find_feed(const std::string& job) {
     return std::ranges::find(feeds_, job, &watched_job::job);
   }
@@ -286,21 +306,16 @@ size printed_space() {
 int print_once(const top_arguments& arguments) {
   auto shown = model{name_of(arguments), {}, clock::now()};
   auto found = std::vector<v1::JobStatus>{};
-  const auto show
-    = [&](v1::JobStatus status) { add_job(found, std::move(status)); };
   if (arguments.remote) {
     auto status = ask_status(*arguments.remote, status_limit);
     if (!status)
       return fail_to_find(status.error(), *arguments.remote);
-    show(std::move(*status));
+    found.push_back(std::move(*status));
   } else {
-    const auto jobs = find_local_jobs();
-    if (!jobs)
-      return fail(jobs.error(), program);
-    for (const auto& job : *jobs)
-      if (auto status = ask_status(job, status_limit))
-        if (arguments.job.empty() || arguments.job == status->job_id())
-          show(std::move(*status));
+    auto here = status_of_local_jobs(arguments.job, status_limit);
+    if (!here)
+      return fail(here.error(), program);
+    found = std::move(*here);
   }
   if (found.empty()) {
     std::cerr << formatted(
@@ -311,7 +326,9 @@ int print_once(const top_arguments& arguments) {
     return static_cast<int>(exit_code::rendezvous_failed);
   }
   for (const auto& x : found)
-    shown.step(status_came{x.job_id(), x}, clock::now());
+    shown.step(
+      status_came{formatted("{} {}", x.job_id(), x.coordinator_pid()), x},
+      clock::now());
   auto picture = view(shown, printed_space(), {is_unicode()});
   picture.lines.pop_back(); // The keys.
   while (!picture.lines.empty() && plain_text(picture.lines.back()).empty())
@@ -329,6 +346,8 @@ int run(const top_arguments& arguments) {
     std::setlocale(LC_CTYPE, "C.UTF-8");
   if (arguments.once)
     return print_once(arguments);
+  if (const auto jobs = find_local_jobs(); !arguments.remote && !jobs)
+    return fail(jobs.error(), program);
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
     return fail({errc::bad_argument,
                  "top needs a terminal; actorctl top --once prints one picture,"

@@ -36,7 +36,7 @@ errands::~errands() {
 }
 
 void errands::run(const steer_job& x) {
-  auto asked = steer_arguments{x.request, job_of(x.job)};
+  auto asked = steer_arguments{x.request, job_of(x.job, x.pid)};
   const auto is_started = start([this, asked = std::move(asked)](errand&) {
     to_.put(job_answered{text_of(ask_job(asked))});
   });
@@ -87,15 +87,16 @@ void errands::reap() {
   });
 }
 
-asked_job errands::job_of(const std::string& id) const {
+// The number tells it from another job of this host with its id.
+asked_job errands::job_of(const std::string& id, int64_t pid) const {
   if (arguments_.remote)
     return {"", arguments_.remote};
-  return {id, std::nullopt};
+  return {pid == 0 ? id : std::to_string(pid), std::nullopt};
 }
 
 void errands::follow_log(const open_text& x, errand& own) {
   auto asked = log_of(x.of);
-  const auto job = locate(job_of(x.of.job), log_limit);
+  const auto job = locate(job_of(x.of.job, x.of.pid), log_limit);
   if (!job)
     return end_text(x, job.error().text);
   const auto how = log_reading_options{
@@ -110,7 +111,7 @@ void errands::follow_log(const open_text& x, errand& own) {
 }
 
 void errands::show_stack(const open_text& x) {
-  const auto job = locate(job_of(x.of.job), log_limit);
+  const auto job = locate(job_of(x.of.job, x.of.pid), log_limit);
   if (!job)
     return end_text(x, job.error().text);
   const auto seen = std::visit(

@@ -7,6 +7,7 @@
 #include "cli/top/model.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <string>
@@ -45,7 +46,7 @@ private:
 
   bool start(std::function<void(errand&)> what);
   void reap();
-  asked_job job_of(const std::string& id) const;
+  asked_job job_of(const std::string& id, int64_t pid) const;
   void follow_log(const open_text& x, errand& own);
   void show_stack(const open_text& x);
   void end_text(const open_text& x, const std::string& why);

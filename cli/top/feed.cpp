@@ -34,13 +34,20 @@ bool is_same_kind(const event& a, const status_came& b) {
 }
 
 /// The process of this host that knows most of a job; none: there is none.
-std::optional<local_job> find_job(const std::string& label) {
+std::optional<local_job> find_job(const feed_source& of) {
   const auto jobs = find_local_jobs();
   if (!jobs)
     return {};
-  const auto i = std::ranges::find_if(
-    *jobs, [&](const auto& x) { return x.label == label; });
+  const auto i = std::ranges::find_if(*jobs, [&](const auto& x) {
+    return x.label == of.label && (of.pid == 0 || of.pid == x.pid);
+  });
   return i == jobs->end() ? std::nullopt : std::optional{*i};
+}
+
+int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch())
+    .count();
 }
 
 } // namespace
@@ -108,6 +115,7 @@ void feed::run() {
     auto why = watch();
     to_.put(answer_missing{what_.key, std::move(why), end_of_job()});
     is_over_ = is_gone_ && (end_ || end_looks_left_ == 0);
+    is_lost_ = is_gone_ && !end_;
   } while (pause());
 }
 
@@ -117,13 +125,16 @@ std::string feed::watch() {
     .interval = watch_interval, .limit = watch_limit, .stop = stop_.fd()};
   const auto on_status = [this](const v1::JobStatus& x) {
     is_over_ = false;
+    is_lost_ = false;
     job_id_ = x.job_id();
+    if (heard_since_ms_ == 0)
+      heard_since_ms_ = now_ms();
     end_.reset();
     end_looks_left_ = end_looks_max;
-    to_.put(status_came{what_.key, x});
+    to_.put(status_came{what_.key, x, what_.pid});
     return true;
   };
-  const auto job = what_.remote ? std::nullopt : find_job(what_.key);
+  const auto job = what_.remote ? std::nullopt : find_job(what_);
   is_gone_ = !what_.remote && !job;
   if (is_gone_)
     return "the job has no process on this host any more";
@@ -138,12 +149,11 @@ std::optional<ended_job> feed::end_of_job() {
   if (!is_gone_ || end_ || end_looks_left_ == 0)
     return end_;
   --end_looks_left_;
-  const auto now = std::chrono::floor<std::chrono::milliseconds>(
-    std::chrono::system_clock::now());
-  auto all = find_ended_jobs(what_.journal_folder,
-                             job_id_.empty() ? what_.key : job_id_, {},
-                             now.time_since_epoch().count());
-  if (!all.empty())
+  auto all
+    = find_ended_jobs(what_.journal_folder,
+                      job_id_.empty() ? what_.label : job_id_, {}, now_ms());
+  // An earlier one that had its id is another job.
+  if (!all.empty() && all.front().ended_ms >= heard_since_ms_)
     end_ = std::move(all.front());
   return end_;
 }

@@ -64,9 +64,13 @@ private:
   bool is_closed_ = false;
 };
 
-/// Which job to watch: one of this host by its label, or one of another host.
+/// Which job to watch: one of this host, or one of another host.
 struct feed_source {
-  std::string key; ///< Of its picture; the label.
+  std::string key;     ///< Of its picture.
+  std::string label{}; ///< Of `local_job`; empty: it is on another host.
+  /// Of its coordinator on this host, which tells it from others with its id; 0: that
+  /// is elsewhere.
+  int64_t pid = 0;
   std::optional<job_options> remote{};
   std::string journal_folder{}; ///< Tells how it ended; empty: nothing does.
 };
@@ -85,6 +89,12 @@ public:
   /// another one begins that has its name. Callable from any thread.
   bool is_over() const { return is_over_; }
 
+  /// Whether the job has no process here that this feed may ask, and has not ended as
+  /// far as is known. Callable from any thread.
+  bool is_lost() const { return is_lost_; }
+
+  const std::string& label() const { return what_.label; }
+
 private:
   void run();
   std::string watch();
@@ -93,11 +103,13 @@ private:
 
   feed_source what_;
   inbox& to_;
-  std::string job_id_;   ///< As it has said itself.
-  bool is_gone_ = false; ///< Without a process of this host.
+  std::string job_id_;         ///< As it has said itself.
+  bool is_gone_ = false;       ///< Without a process of this host.
+  int64_t heard_since_ms_ = 0; ///< Unix time of its first status; 0: none came.
   std::optional<ended_job> end_;
   uint32_t end_looks_left_ = 0;
   std::atomic<bool> is_over_ = false;
+  std::atomic<bool> is_lost_ = false;
   wake_up stop_;
   std::thread thread_;
 };

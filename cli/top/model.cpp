@@ -30,7 +30,8 @@ std::vector<uint32_t> ranks_of(const row& x) {
 }
 
 target target_of(const row& x) {
-  auto out = target{.job = x.job->status ? x.job->status->job_id() : x.id.job};
+  auto out = target{.job = x.job->status ? x.job->status->job_id() : x.id.job,
+                    .pid = x.job->pid};
   if (x.node == nullptr)
     return out;
   out.agent = x.node->agent_id();
@@ -54,7 +55,7 @@ std::optional<target> target_for(const action_scope& on, const row& x) {
     return target_of(node);
   }
   if (on.jobs)
-    return target{.job = target_of(x).job};
+    return target{.job = target_of(x).job, .pid = x.job->pid};
   return {};
 }
 
@@ -114,7 +115,7 @@ const job_picture* model::current(const std::vector<row>& rows) const {
 
 void model::on(const status_came& x, effects&) {
   auto& to = is_paused() ? newest_ : shown_;
-  to[x.job] = {x.status, now_};
+  to[x.job] = {x.status, x.pid, now_};
 }
 
 void model::on(const answer_missing& x, effects&) {
@@ -415,7 +416,8 @@ void model::show_text(verb what, target of, effects& out) {
 }
 
 void model::ask(verb what, const target& of, const std::string& level) {
-  asked_ = {purpose_of(what, of, level), {of.job, request_of(what, of, level)}};
+  asked_ = {purpose_of(what, of, level),
+            {of.job, of.pid, request_of(what, of, level)}};
   entry_ = entry::question;
   message_scrolled_ = 0;
 }
@@ -479,11 +481,12 @@ void model::toggle_fold() {
 }
 
 void model::fold_all() {
-  if (!tree_.folded.empty()) {
-    tree_.folded.clear();
+  const auto shown = rows();
+  const auto some_are = std::ranges::any_of(shown, &row::is_folded);
+  tree_.folded.clear(); // Also of nodes that have left.
+  if (some_are)
     return;
-  }
-  for (const auto& x : rows())
+  for (const auto& x : shown)
     if (x.node != nullptr && !x.is_worker())
       tree_.folded.insert(x.id);
   const auto all = rows();

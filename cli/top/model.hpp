@@ -32,6 +32,7 @@ inline constexpr size_t entry_size_max = 64;
 struct status_came {
   std::string job; ///< The key of its picture.
   v1::JobStatus status;
+  int64_t pid = 0; ///< As of `target`.
 };
 
 /// Nothing comes from a job any more; another look for it follows.
@@ -102,7 +103,8 @@ struct quit {};
 
 /// The operator has confirmed it: `job_answered` follows.
 struct steer_job {
-  std::string job;
+  std::string job; ///< Its id.
+  int64_t pid = 0; ///< As of `target`.
   v1::OperatorRequest request;
 };
 

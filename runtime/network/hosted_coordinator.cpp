@@ -68,15 +68,24 @@ void hosted_coordinator::spawn() {
     watch_ = actor_watch{actor_, config_.on_died};
 }
 
+void hosted_coordinator::kill() {
+  watch_.release();
+  if (!actor_)
+    return;
+  caf::scoped_actor self{system_};
+  self->send_exit(actor_, caf::exit_reason::kill);
+  self->wait_for(actor_);
+}
+
+void hosted_coordinator::end_with_process() {
+  kill();
+  config_.on_records = {}; // Writes the journal.
+}
+
 void hosted_coordinator::end() {
   if (!links_)
     return;
-  watch_.release();
-  if (actor_) {
-    caf::scoped_actor self{system_};
-    self->send_exit(actor_, caf::exit_reason::kill);
-    self->wait_for(actor_);
-  }
+  kill();
   links_->close();
   links_.reset();
   if (dead_)

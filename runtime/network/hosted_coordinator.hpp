@@ -56,11 +56,16 @@ public:
   /// port. Does nothing when called again.
   void end();
 
+  /// Kills the coordinator and waits until it calls back no more. The port stays open,
+  /// unread, until this process ends; then its warden answers there.
+  void end_with_process();
+
   /// Null before it is spawned.
   const rendezvous_coordinator_actor& actor() const { return actor_; }
 
 private:
   void spawn();
+  void kill();
   result<std::string> listen_once(const socket_address& where,
                                   const credentials& mine, bool may_be_first);
   void bury(int socket, const credentials& mine,

@@ -315,15 +315,21 @@ void operator_session::add_credit(const v1::AddLogCredit& x) {
 }
 
 void operator_session::pass_credit() {
-  for (auto& [id, x] : streams_) {
+  for (auto i = streams_.begin(); i != streams_.end();) {
+    auto& x = i->second;
     if (const auto credit = std::exchange(x.credit, 0); credit > 0) {
       auto request = v1::OperatorRequest{};
       request.mutable_log_credit()->set_number(x.number);
       request.mutable_log_credit()->set_size(credit);
       pass_on(0, request);
     }
-    if (x.is_unwanted && !std::exchange(x.is_told, true))
-      stop_stream(x.number);
+    if (!x.is_unwanted) {
+      ++i;
+      continue;
+    }
+    home_.cancel(x.deadline);
+    stop_stream(x.number); // Answered by nothing.
+    i = streams_.erase(i);
   }
 }
 

@@ -149,8 +149,7 @@ private:
     uint64_t number = 0;         ///< The operator's.
     reactor::timer deadline = 0; ///< For the first reply; 0: it has come.
     uint32_t credit = 0;         ///< Not passed on yet.
-    bool is_unwanted = false;    ///< The operator wants no more, …
-    bool is_told = false;        ///< … and that was passed on.
+    bool is_unwanted = false;    ///< The operator wants no more.
   };
 
   void go_on();

@@ -16,4 +16,13 @@ namespace actorrun::detail {
 ///              count.
 void make_descriptor_room(int open, size_t count);
 
+/// Raises the limit as far as the system allows: the usual soft limit of 1,024 is for
+/// programs that use select(2), and what we start may be such programs.
+/// @pre there is no other thread yet
+void raise_descriptor_limit();
+
+/// Gives a child its parent's limit from before `raise_descriptor_limit`.
+/// Async-signal-safe.
+void restore_descriptor_limit() noexcept;
+
 } // namespace actorrun::detail

@@ -30,7 +30,7 @@ constexpr size_t sockets_max = 65'536;
 constexpr size_t random_size = 6; // characters, of mkdtemp(3)
 
 failure unusable(const std::string& path, const std::string& why) {
-  return {errc::cannot_listen,
+  return {errc::system_failure,
           formatted(
             "the folder {} for sockets {}; set ACTORRUN_RUN_DIR to another one",
             path, why)};

@@ -49,7 +49,7 @@ public:
   /// another user has taken that name, `/tmp/actorrun-<uid>-<6 random>`, the
   /// first by name if there are some. No other user can take all names.
   /// @param temporary Stands for `/tmp`; tests have their own.
-  /// @retval errc::cannot_listen  `$ACTORRUN_RUN_DIR`, or each of the others,
+  /// @retval errc::system_failure  `$ACTORRUN_RUN_DIR`, or each of the others,
   ///         cannot be made, is a symbolic link or no folder, is another user's,
   ///         or others may write to it; the text names the first
   static result<run_folder> open(const std::string& temporary = "/tmp");
@@ -57,7 +57,7 @@ public:
   /// All folders that `open` may find now, or may have found before: in which
   /// one a process is depends on its environment, and on what other users did.
   /// Makes none but `$ACTORRUN_RUN_DIR`, which is the only one if it is set.
-  /// @retval errc::cannot_listen  that cannot be used
+  /// @retval errc::system_failure  that cannot be used
   static result<std::vector<run_folder>> find_all(const std::string& temporary
                                                   = "/tmp");
 

@@ -1,5 +1,6 @@
 #include "runtime/processes/spawn.hpp"
 
+#include "runtime/os/descriptor_room.hpp"
 #include "runtime/os/thread.hpp"
 #include "runtime/processes/worker_cgroup.hpp"
 
@@ -50,6 +51,7 @@ int become(child_context& context) {
   // Descriptors are a copy already; only memory is shared.
   if (const auto error = place_files(*context.files))
     return error;
+  restore_descriptor_limit();
   if (const auto error = context.binding->apply())
     return error;
   reset_signals(*context.to_reset);

@@ -265,7 +265,7 @@ TEST_CASE_METHOD(
   CHECK(seen.phase() == "seeking");
   CHECK(seen.epoch() == 0);
   CHECK(seen.waiting_for()
-        == "no link to a coordinator; this agent ends without one");
+        == "no coordinator answers; this agent looks for one");
   CHECK(seen.coordinator_pid() == 0);
   run_workers();
   end(coordinator.handle);

@@ -115,6 +115,19 @@ TEST_CASE_METHOD(watchdog_fixture,
   CHECK(told() == silent);
 }
 
+TEST_CASE_METHOD(watchdog_fixture,
+                 "watchdog: a worker may speak before its start is known",
+                 "[actors]") {
+  members->add(300, 300);
+  notify(300, "WATCHDOG_USEC=60000000\nWATCHDOG=1");
+  CHECK(figures().timer_count == 0);
+  start_worker(1, 1, 300);
+  advance(60s - 1us);
+  CHECK(told() == "");
+  advance(1us);
+  CHECK(told().starts_with(R"(report_overrun 1/1 pid 300 "watchdog")"));
+}
+
 TEST_CASE_METHOD(watchdog_fixture, "watchdog: other processes are ignored",
                  "[actors]") {
   notify(4711, "WATCHDOG=1");

@@ -91,6 +91,30 @@ TEST_CASE_METHOD(hosted_scene, "coordinator terminated: its successor goes on",
     CHECK(x->wait() == 0);
 }
 
+// What the agents hear then moves their fences.
+TEST_CASE_METHOD(hosted_scene,
+                 "coordinator terminated: its machine says that it has ended",
+                 "[coordinator]") {
+  const auto before = start_job();
+  first->signal(SIGTERM);
+  REQUIRE(first->wait() == 128 + SIGTERM);
+  for (auto* x : agents)
+    CHECK(eventually([&] {
+      return x->output().find("was the coordinator and has ended")
+             != std::string::npos;
+    }));
+  first = &coordinator(options());
+  await_status([&](const json& x) {
+    return x["phase"] == "running" && x["coordinator"]["pid"] == first->pid();
+  });
+  CHECK(pids_of(workers_of(before[0].epoch)) == pids_of(before));
+  for (const auto& x : before)
+    CHECK(alive(x.pid));
+  order_end();
+  for (auto* x : agents)
+    CHECK(x->wait() == 0);
+}
+
 TEST_CASE_METHOD(hosted_scene,
                  "coordinator replaced: it knows the spent restarts",
                  "[coordinator]") {

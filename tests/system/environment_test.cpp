@@ -133,6 +133,16 @@ TEST_CASE_METHOD(world, "environment: the secret is not for workers",
   CHECK(count_of(x.output(), "ACTORRUN_SECRETARY=ours") == 1);
 }
 
+// A program that uses select(2) relies on it.
+TEST_CASE_METHOD(world,
+                 "environment: the soft limit of descriptors is as it was",
+                 "[environment]") {
+  CHECK(read({"sh", "-c",
+              "ulimit -Sn 200; exec \"$0\" --no-python sh -c 'ulimit -Sn'",
+              ACTORRUN_PROGRAM})
+        == "200\n");
+}
+
 TEST_CASE_METHOD(world, "environment: two nodes of two workers",
                  "[environment]") {
   node("2", 2);

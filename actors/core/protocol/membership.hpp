@@ -58,6 +58,9 @@ public:
   /// Workers that run have said how far they are.
   bool has_safe_points() const;
 
+  /// Whether workers of this node run or are being started.
+  bool has_group() const { return share_.is_active(); }
+
   /// Applies one event and returns its effects. Deterministic.
   /// @param now Read once by the caller; never decreases between calls.
   std::vector<membership_effect> step(const membership_event& event,

@@ -167,6 +167,17 @@ void worker_group::on(const kill_ordered& event, time_point now, effects& out) {
   }
 }
 
+bool worker_group::counts_ends(timer_id x) const {
+  if (x.value == 0 || x == hold_timer_)
+    return false;
+  if (x == start_timer_)
+    return phase_ == phase::preparing || phase_ == phase::starting;
+  if (phase_ >= phase::stopping)
+    return x == grace_timer_ || x == kill_timer_;
+  return std::ranges::any_of(
+    overdue_, [x](const auto& y) { return y.second.timer == x; });
+}
+
 // While all workers are stopping, none is ended alone.
 void worker_group::on(const timer_fired& event, time_point now, effects& out) {
   if (event.timer.value == 0)

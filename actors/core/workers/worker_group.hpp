@@ -121,8 +121,8 @@ public:
     return phase_ == phase::stopping && first_.has_value();
   }
 
-  /// Whether what this timer does depends on which workers have ended.
-  bool counts_ends(timer_id x) const { return x != hold_timer_; }
+  /// Whether what this timer does now depends on which workers have ended.
+  bool counts_ends(timer_id x) const;
 
 private:
   using effects = std::vector<worker_group_effect>;

@@ -194,6 +194,9 @@ TEST_CASE("hosts: options about this node alone are refused", "[cli]") {
   CHECK(has(not_launched(
               {"--hosts=a,b", "--nnodes=1", "--rdzv-backend=static", "t.py"}),
             "all 2 hosts of the list take part"));
+  for (const auto* nodes : {"--nnodes=1", "--nnodes=1:1"})
+    CHECK(has(not_launched({"--hosts=a,b", nodes, "t.py"}),
+              "--nnodes allows one node, and the list has 2 hosts"));
 }
 
 TEST_CASE(

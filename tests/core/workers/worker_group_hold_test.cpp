@@ -217,4 +217,5 @@ TEST_CASE_METHOD(
   CHECK_FALSE(uut.counts_ends({1}));
   at(30ms, stop);
   CHECK(uut.counts_ends({2}));
+  CHECK_FALSE(uut.counts_ends({3})); // Of a worker that is stopped by now.
 }

@@ -174,6 +174,29 @@ TEST_CASE_METHOD(operator_fixture,
   CHECK(got->has_refusal());
 }
 
+TEST_CASE_METHOD(operator_fixture,
+                 "operator_session: a reading that its operator has ended "
+                 "makes room for another",
+                 "[runtime]") {
+  auto uut = connect();
+  for (uint64_t i = 1; i <= open_stream_count_max; ++i)
+    uut.send(logs_request(i));
+  for (uint64_t i = 1; i <= open_stream_count_max; ++i)
+    REQUIRE(questions.take()->what.has_logs());
+  auto end = v1::OperatorRequest{};
+  end.mutable_log_credit()->set_number(2);
+  uut.send(end);
+  CHECK(questions.take()->what.log_credit().number() == 2);
+  uut.send(logs_request(2));
+  const auto again = questions.take();
+  REQUIRE(again);
+  again->reply(lines_reply("a"));
+  const auto got = uut.receive();
+  REQUIRE(got);
+  CHECK(got->number() == 2);
+  CHECK(got->logs().lines().size() == 1);
+}
+
 TEST_CASE_METHOD(hasty_fixture,
                  "operator_session: only the first reply of a reading has a "
                  "deadline, and it is not idle",
