@@ -75,6 +75,12 @@ struct grace_expired {
   core::timer_fired event;
 };
 
+/// A stop goes on for a while.
+struct stop_lasts {
+  epoch_id epoch;
+  core::time_point until; ///< Of the grace period.
+};
+
 /// Where an overdue worker and its peers were.
 struct overrun_probed {
   epoch_id epoch;
@@ -242,11 +248,14 @@ struct status_due {
 // -- actors -------------------------------------------------------------------
 
 /// An OBSERVER is notified of a job's epochs, for programs that embed a
-/// launcher.
+/// launcher: of each epoch once that it has formed, and once that it is over. An
+/// agent that leaves the job before its end tells nothing more:
+/// `launcher_hooks::on_ended` does.
 using job_observer_actor = interface<
   // A new epoch has formed; the plan is that of the observed agent.
   void(v1::EpochFormed),
-  // The epoch is over: its workers are being stopped.
+  // The epoch is over: its workers are being stopped, or were killed because the
+  // coordinator does not answer.
   void(v1::EpochRevoked),
   // The job has ended.
   void(v1::JobEnded)>;
@@ -394,6 +403,8 @@ using worker_supervisor_actor = interface<
   void(ports::worker_message),
   // The grace period of a group, or of a worker, is over.
   void(grace_expired),
+  // Say whom the stop of a group waits for.
+  void(stop_lasts),
   // A worker did not release a timer in time: stop it, it has failed.
   void(worker_overrun),
   // Where that worker was.
@@ -462,4 +473,5 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::limit_near)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::stop_requested)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::ports::location)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::job_observer_actor)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::stop_lasts)
 ACTORRUN_END_LOCAL_TYPES(actorrun_actors)

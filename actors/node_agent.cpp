@@ -181,6 +181,12 @@ struct node_agent_state::effect_runner {
         "the coordinator does not answer: the workers of epoch "
         + to_string(x.epoch)
         + " on this node are killed, because others may take their place");
+    if (x.is_fenced) {
+      auto news = v1::EpochRevoked{};
+      news.set_epoch(x.epoch.value);
+      news.set_reason("the coordinator does not answer");
+      st.tell_revoked(news);
+    }
     order(x);
   }
 
@@ -432,14 +438,23 @@ void node_agent_state::on(const v1::EpochRevoked& x) {
     config_.lines.warn(formatted("group epoch {} is revoked: {}",
                                  to_string(epoch_id{x.epoch()}),
                                  reason_line(x.reason())));
+  tell_revoked(x);
+  dispatch(epoch_revoked{{x.epoch()}, x.over(), reason_line(x.reason())});
+}
+
+// The coordinator says it again to an agent that comes back, and the fence may have
+// said it before.
+void node_agent_state::tell_revoked(const v1::EpochRevoked& x) {
+  if (!present_)
+    return;
   present_.reset();
   observe(x);
-  dispatch(epoch_revoked{{x.epoch()}, x.over(), reason_line(x.reason())});
 }
 
 // Operators that follow the logs want the last lines, too.
 void node_agent_state::on(const v1::JobEnded& x) {
-  observe(x);
+  if (!std::exchange(is_end_told_, true))
+    observe(x);
   if (readings_.empty())
     return end_job(x);
   if (std::exchange(ended_, x))

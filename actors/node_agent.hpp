@@ -125,6 +125,8 @@ private:
     return notice;
   }
 
+  void tell_revoked(const v1::EpochRevoked& x);
+
   template <class T>
   void observe(const T& x) {
     for (const auto& observer : config_.observers)
@@ -138,6 +140,7 @@ private:
   rendezvous_coordinator_actor coordinator_;
   worker_supervisor_actor supervisor_;
   std::optional<v1::EpochFormed> present_; ///< The epoch that runs here.
+  bool is_end_told_ = false;               ///< To observers.
   std::vector<int64_t> pids_;              ///< Of the newest epoch's workers.
   ports::fence_token fence_;               ///< When it was last set …
   core::time_point fence_due_{};           ///< … to this.

@@ -1,5 +1,6 @@
 #include "actors/worker_supervisor.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
 #include <cassert>
@@ -59,6 +60,10 @@ constexpr auto examination_timeout = std::chrono::milliseconds{500};
 /// At most so long, and one examination longer, the end of a group waits for what the
 /// error files of stopped workers say, however many they are.
 constexpr auto look_back_max = std::chrono::milliseconds{500};
+
+/// So long after its begin a stop is worth a line.
+constexpr auto stop_noted = std::chrono::seconds{5};
+constexpr auto named_max = 8; // processes
 
 constexpr auto unexamined
   = "its log files did not answer, so its last lines are not known";
@@ -178,6 +183,7 @@ worker_supervisor_state::make_behavior() {
         tell_deaths();
       dispatch(x.event);
     },
+    [this](const stop_lasts& x) { tell_of_stop(x); },
     [this](const worker_overrun& x) { take(x); },
     [this](const overrun_probed& x) {
       if (group_ && group_->plan().epoch == x.epoch)
@@ -234,6 +240,29 @@ void worker_supervisor_state::obey(const stop_group& order) {
   else
     tell_live(tell_stop{order.reason, grace});
   dispatch(stop_ordered{signal, grace, order.may_park});
+  if (grace > stop_noted)
+    tell_later(self_, stop_noted,
+               stop_lasts{order.epoch, self_->clock().now() + grace});
+}
+
+// A stop that takes so long is to be no riddle.
+void worker_supervisor_state::tell_of_stop(const stop_lasts& x) const {
+  if (!group_ || group_->plan().epoch != x.epoch
+      || group_->current_phase() != worker_group::phase::stopping)
+    return;
+  auto pids = std::string{};
+  auto count = 0;
+  for (const auto& worker : group_->workers())
+    if (worker.now == worker_record::state::running && ++count <= named_max)
+      pids += (pids.empty() ? "" : ", ") + std::to_string(worker.pid);
+  if (count == 0)
+    return;
+  config_.lines.info(
+    formatted("waits for {} to end (pid {}{}), and kills what is left in {}",
+              count == 1 ? "a worker" : formatted("{} workers", count), pids,
+              count > named_max ? ", …" : "",
+              core::duration_text(std::chrono::ceil<std::chrono::milliseconds>(
+                x.until - self_->clock().now()))));
 }
 
 void worker_supervisor_state::obey(const kill_group& order) {

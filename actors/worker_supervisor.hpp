@@ -99,6 +99,7 @@ private:
   void obey(const notify_group& order);
   void obey(const core::order_safe_point& order);
   void obey(const core::check_control& order);
+  void tell_of_stop(const stop_lasts& x) const;
   void take(const process_report& report);
   bool is_known(const ports::process_event& event) const;
   void notify_timer_server(const process_report& report);

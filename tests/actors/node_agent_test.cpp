@@ -250,6 +250,23 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: observers see once that an epoch is over, also "
+                 "if the fence ends it",
+                 "[actors]") {
+  const auto uut_observer = record_observer(system);
+  tell_anonymously(uut, keep(uut_observer.handle));
+  run_workers();
+  CHECK(uut_observer.told() == "formed 1: ranks 2-3 of 4");
+  advance(900ms);
+  CHECK(uut_observer.told() == "revoked 1: the coordinator does not answer");
+  revoke(1);
+  CHECK(uut_observer.told() == "");
+  end_job();
+  end_job();
+  CHECK(uut_observer.told() == "ended succeeded: all is well");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: asked for the status, it asks the coordinator",
                  "[actors]") {
   join();

@@ -1,4 +1,5 @@
 #include "tests/actors/worker_supervisor_fixture.hpp"
+#include "tests/support/log_lines.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -203,4 +204,34 @@ TEST_CASE_METHOD(supervisor_fixture,
   host->exit_all(3, 0, SIGKILL); // No supervisor is left to listen.
   run();
   CHECK(agent.told().empty());
+}
+
+TEST_CASE_METHOD(supervisor_setting,
+                 "worker_supervisor: a stop that lasts is explained",
+                 "[actors]") {
+  const auto lines = log_lines{};
+  auto with = config();
+  with.lines = lines.writer();
+  begin(with);
+  const auto end = [this](uint64_t epoch, uint32_t local_rank) {
+    report(epoch,
+           {ports::process_exited{
+             {epoch}, local_rank, pid_t(100 + local_rank), 0, SIGTERM, false}});
+  };
+  start(1);
+  order(core::stop_group{{1}, SIGTERM});
+  end(1, 0);
+  advance(5s - 1ms);
+  CHECK(lines.told() == "");
+  advance(1ms);
+  CHECK(lines.told()
+        == "info waits for a worker to end (pid 101), and kills what is left"
+           " in 25.0 s\n");
+  end(1, 1);
+  start(2); // It ends at once.
+  order(core::stop_group{{2}, SIGTERM});
+  end(2, 0);
+  end(2, 1);
+  advance(1min);
+  CHECK(lines.told() == "");
 }
