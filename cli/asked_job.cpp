@@ -39,15 +39,19 @@ status_of_local_jobs(const std::string& job, std::chrono::milliseconds limit) {
 int fail_to_reach(const failure& why, const asked_job& job) {
   if (job.remote)
     return fail_to_find(why, *job.remote);
-  if (why.code != errc::connection_refused
-      && why.code != errc::connection_timed_out)
+  const auto* action = "";
+  if (why.code == errc::connection_refused)
+    action = "actorctl status, which lists those that do, or --rdzv-endpoint"
+             " and --rdzv-id";
+  else if (why.code == errc::connection_timed_out)
+    action = "kill -CONT, if it is stopped; kill -9 ends one that hangs, and"
+             " its workers";
+  else if (why.code == errc::bad_argument)
+    action = "actorctl status, which shows them; what names a job takes the"
+             " number of a process, too";
+  else
     return fail(why, "actorctl");
-  std::cerr << "actorctl: error: " << why.text
-            << (why.code == errc::connection_refused
-                  ? "\n  try: actorctl status, which lists those that do, or"
-                    " --rdzv-endpoint and --rdzv-id\n"
-                  : "\n  try: kill -CONT, if it is stopped; kill -9 ends one"
-                    " that hangs, and its workers\n");
+  std::cerr << "actorctl: error: " << why.text << "\n  try: " << action << "\n";
   return static_cast<int>(exit_code_of(why.code));
 }
 

@@ -118,6 +118,10 @@ result<std::string> read_secret(const std::string& path) {
   struct stat facts {};
   if (::fstat(fd, &facts) != 0)
     return because_of_errno("read", path);
+  if (S_ISDIR(facts.st_mode)) {
+    errno = EISDIR;
+    return because_of_errno("read", path);
+  }
   if (is_open_to_others(facts))
     return bad_argument(
       formatted("{} can be read by other users; protect it with chmod 600",

@@ -38,6 +38,10 @@ bool is_same_file(int fd, const std::string& path) {
 } // namespace
 
 result<journal_reader> journal_reader::open(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode))
+    return failure{errc::bad_argument,
+                   path + " is a folder; name a file in it"};
   auto out = journal_reader{path};
   if (!out.open_older() && !out.open_newer())
     return failure{errc::bad_argument, formatted("cannot read {}: {}", path,

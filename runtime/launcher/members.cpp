@@ -593,12 +593,12 @@ void launcher::members::perform(const core::resign_leadership&) {
 }
 
 void launcher::members::perform(const core::pass_on_signal& x) {
-  if (agent)
-    tell_anonymously(agent, core::leave_requested{x.signal});
   // A coordinator on its own leaves without ending the job: the next takes
-  // over.
+  // over. With an agent it hears this first, and not that the agent leaves.
   if (agent && coordinator)
     tell_anonymously(coordinator->actor(), core::stop_requested{x.signal});
+  if (agent)
+    tell_anonymously(agent, core::leave_requested{x.signal});
 }
 
 void launcher::members::perform(const core::report_wait& x) {
