@@ -11,6 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <mutex>
+#include <thread>
+
+#include <pthread.h>
 
 namespace actorrun::worker {
 
@@ -23,6 +27,9 @@ constexpr auto hello_timeout = 15s;
 
 /// So long an exception waits for the news that explains it.
 constexpr auto word_timeout = 2s;
+
+/// Without an agent, whether the program has left the epoch is looked at so often.
+constexpr auto left_interval = 50ms;
 
 template <class T>
 T number_in_environment(const char* name, T otherwise) {
@@ -101,15 +108,16 @@ bool epoch::is_over() const {
 }
 
 bool epoch::wait_over(std::chrono::nanoseconds time) const {
-  if (speaks())
-    return link_->wait_over(*told_, time);
-  constexpr auto longest = std::chrono::nanoseconds{24h};
-  const auto limit
-    = std::chrono::duration_cast<std::chrono::seconds>(std::min(time, longest));
-  auto rest = timespec{.tv_sec = limit.count(),
-                       .tv_nsec = (std::min(time, longest) - limit).count()};
-  while (time.count() > 0 && ::nanosleep(&rest, &rest) != 0) {
-  }
+  // The wait may end because the program has left the epoch, and destroys it.
+  const auto link = link_;
+  const auto told = told_;
+  if (link)
+    return link->speaks() && link->wait_over(*told, time);
+  using clock = std::chrono::steady_clock;
+  const auto end = clock::now() + std::min<clock::duration>(time, 24h);
+  for (auto now = clock::now(); now < end && !told->is_left; now = clock::now())
+    std::this_thread::sleep_for(
+      std::min<clock::duration>(end - now, left_interval));
   return false;
 }
 
@@ -146,6 +154,8 @@ bool epoch::is_explained(std::string_view trouble) const {
 void epoch::leave() {
   if (speaks())
     link_->leave(*told_);
+  else
+    told_->is_left = true;
 }
 
 // -- epoch_loop ---------------------------------------------------------------
@@ -172,7 +182,7 @@ epoch_loop::~epoch_loop() {
 epoch* epoch_loop::next() {
   if (!std::exchange(has_begun_, true)) {
     if (!open()) {
-      current_ = std::make_unique<epoch>(nullptr, told_by_environment());
+      current_ = std::make_shared<epoch>(nullptr, told_by_environment());
       return current_.get();
     }
   } else {
@@ -198,7 +208,7 @@ epoch* epoch_loop::next() {
     return nullptr;
   for (const auto& [name, value] : told->order.environment)
     ::setenv(name.c_str(), value.c_str(), 1);
-  current_ = std::make_unique<epoch>(link_, std::move(told));
+  current_ = std::make_shared<epoch>(link_, std::move(told));
   return current_.get();
 }
 
@@ -234,9 +244,51 @@ namespace {
 
 using namespace actorrun::worker;
 
-// Of one thread: that of the loop.
-std::unique_ptr<epoch_loop> the_loop;
-epoch* the_epoch = nullptr;
+/// The loop of a program in C, and its epoch.
+struct program {
+  // Of one thread: that of the loop.
+  std::unique_ptr<epoch_loop> loop;
+  std::shared_ptr<const epoch> own;
+
+  std::mutex mutex; ///< For what any thread may ask:
+  std::shared_ptr<const epoch> shown;
+};
+
+// Never destroyed: threads of the program and hooks may use it when it exits, and
+// one that exits in a hook must not wait for that.
+program& this_program() {
+  static auto& x = *[] {
+    static auto* out = new program;
+    ::pthread_atfork([] { out->mutex.lock(); }, [] { out->mutex.unlock(); },
+                     [] { out->mutex.unlock(); });
+    return out;
+  }();
+  return x;
+}
+
+/// For any thread: whoever has it keeps it alive.
+std::shared_ptr<const epoch> shown_epoch() {
+  auto& x = this_program();
+  const auto lock = std::lock_guard{x.mutex};
+  return x.shown;
+}
+
+void show(std::shared_ptr<const epoch> now) {
+  auto& x = this_program();
+  x.own = now;
+  const auto lock = std::lock_guard{x.mutex};
+  x.shown.swap(now);
+}
+
+// Threads are told of the last epoch until there is another, or none.
+void end_loop() {
+  this_program().loop.reset();
+  show(nullptr);
+}
+
+const epoch* own_epoch() {
+  return this_program().own.get();
+}
 
 /// A program in C could not save.
 struct save_failed {};
@@ -245,58 +297,79 @@ int lost(const agent_lost&) {
   return ACTORRUN_LIVE_LOST;
 }
 
+// @param otherwise  for an epoch that is not over
+int code_of(const epoch& x, int otherwise) {
+  try {
+    x.throw_if_over();
+    return otherwise;
+  } catch (const agent_lost& error) {
+    return lost(error);
+  } catch (const std::exception&) {
+    return ACTORRUN_LIVE_OVER;
+  }
+}
+
 } // namespace
 
 int actorrun_live_next(void) {
   try {
-    if (!the_loop)
-      the_loop = std::make_unique<epoch_loop>();
-    the_epoch = the_loop->next();
-    if (the_epoch == nullptr)
-      the_loop.reset();
-    return the_epoch == nullptr ? ACTORRUN_LIVE_ENDED : ACTORRUN_LIVE_EPOCH;
+    auto& loop = this_program().loop;
+    if (!loop)
+      loop = std::make_unique<epoch_loop>();
+    if (loop->next() != nullptr) {
+      show(loop->current());
+      return ACTORRUN_LIVE_EPOCH;
+    }
+    end_loop();
+    return ACTORRUN_LIVE_ENDED;
   } catch (const agent_lost& x) {
-    the_epoch = nullptr;
-    the_loop.reset();
+    end_loop();
     return lost(x);
   } catch (const std::exception&) {
+    show(nullptr);
     return ACTORRUN_LIVE_FAILED;
   }
 }
 
 void actorrun_live_end(void) {
-  the_epoch = nullptr;
-  the_loop.reset();
+  end_loop();
 }
 
 uint64_t actorrun_live_number(void) {
-  return the_epoch == nullptr ? 0 : the_epoch->number();
+  const auto* x = own_epoch();
+  return x == nullptr ? 0 : x->number();
 }
 
 uint32_t actorrun_live_rank(void) {
-  return the_epoch == nullptr ? 0 : the_epoch->rank();
+  const auto* x = own_epoch();
+  return x == nullptr ? 0 : x->rank();
 }
 
 uint32_t actorrun_live_world_size(void) {
-  return the_epoch == nullptr ? 0 : the_epoch->world_size();
+  const auto* x = own_epoch();
+  return x == nullptr ? 0 : x->world_size();
 }
 
 uint32_t actorrun_live_local_rank(void) {
-  return the_epoch == nullptr ? 0 : the_epoch->local_rank();
+  const auto* x = own_epoch();
+  return x == nullptr ? 0 : x->local_rank();
 }
 
 uint64_t actorrun_live_restarts(void) {
-  return the_epoch == nullptr ? 0 : the_epoch->restarts();
+  const auto* x = own_epoch();
+  return x == nullptr ? 0 : x->restarts();
 }
 
 const char* actorrun_live_reason(void) {
-  return the_epoch == nullptr ? "" : the_epoch->reason().c_str();
+  const auto* x = own_epoch();
+  return x == nullptr ? "" : x->reason().c_str();
 }
 
 size_t actorrun_live_survivors(uint32_t* firsts, uint32_t* lasts, size_t room) {
-  if (the_epoch == nullptr)
+  const auto* x = own_epoch();
+  if (x == nullptr)
     return 0;
-  const auto& runs = the_epoch->survivors().runs();
+  const auto& runs = x->survivors().runs();
   if (firsts != nullptr && lasts != nullptr)
     for (size_t i = 0; i < std::min(room, runs.size()); ++i) {
       firsts[i] = runs[i].first;
@@ -306,22 +379,15 @@ size_t actorrun_live_survivors(uint32_t* firsts, uint32_t* lasts, size_t room) {
 }
 
 int actorrun_live_is_over(void) {
-  if (the_epoch == nullptr)
-    return ACTORRUN_LIVE_NOT_OVER;
-  try {
-    the_epoch->throw_if_over();
-    return ACTORRUN_LIVE_NOT_OVER;
-  } catch (const agent_lost& x) {
-    return lost(x);
-  } catch (const std::exception&) {
-    return ACTORRUN_LIVE_OVER;
-  }
+  const auto x = shown_epoch();
+  return x ? code_of(*x, ACTORRUN_LIVE_NOT_OVER) : ACTORRUN_LIVE_NOT_OVER;
 }
 
 int actorrun_live_wait_over(int64_t time_ns) {
-  if (the_epoch != nullptr)
-    the_epoch->wait_over(std::chrono::nanoseconds{time_ns});
-  return actorrun_live_is_over();
+  const auto x = shown_epoch();
+  return x && x->wait_over(std::chrono::nanoseconds{time_ns})
+           ? code_of(*x, ACTORRUN_LIVE_OVER)
+           : ACTORRUN_LIVE_NOT_OVER;
 }
 
 int actorrun_live_safe_point(uint64_t step) {
@@ -330,31 +396,31 @@ int actorrun_live_safe_point(uint64_t step) {
 
 int actorrun_live_safe_point_saving(uint64_t step, int (*save)(void* context),
                                     void* context) {
-  if (the_epoch == nullptr)
+  const auto* x = own_epoch();
+  if (x == nullptr)
     return ACTORRUN_LIVE_NOT_OVER;
   try {
     if (save == nullptr)
-      the_epoch->safe_point(step);
+      x->safe_point(step);
     else
-      the_epoch->safe_point(step, [=] {
+      x->safe_point(step, [=] {
         if (save(context) != 0)
           throw save_failed{};
       });
     return ACTORRUN_LIVE_NOT_OVER;
   } catch (const save_failed&) {
     return ACTORRUN_LIVE_FAILED;
-  } catch (const agent_lost& x) {
-    return lost(x);
+  } catch (const agent_lost& error) {
+    return lost(error);
   } catch (const std::exception&) {
     return ACTORRUN_LIVE_OVER;
   }
 }
 
 int actorrun_live_is_explained(const char* trouble) {
-  return the_epoch != nullptr
-             && the_epoch->is_explained(trouble == nullptr ? "" : trouble)
-           ? 1
-           : 0;
+  const auto* x = own_epoch();
+  return x != nullptr && x->is_explained(trouble == nullptr ? "" : trouble) ? 1
+                                                                            : 0;
 }
 
 void actorrun_live_on_regroup(void (*hook)(const char* reason, void* context),

@@ -53,10 +53,13 @@ const char* actorrun_live_reason(void);
    many runs there are. */
 size_t actorrun_live_survivors(uint32_t* firsts, uint32_t* lasts, size_t room);
 
-/* NOT_OVER, OVER or LOST. */
+/* NOT_OVER, OVER or LOST. While actorrun_live_next waits for the next epoch, it is
+   about the last one; NOT_OVER if there is none. */
 int actorrun_live_is_over(void);
 
-/* The same, after up to so many nanoseconds. */
+/* The same, after up to so many nanoseconds. Returns also when the program leaves the
+   epoch, with actorrun_live_next or actorrun_live_end, and then NOT_OVER if its work
+   is done; at once if there is no epoch. */
 int actorrun_live_wait_over(int64_t time_ns);
 
 /* Says that the program could stop here, after so many steps: 0..2^64-2, more from

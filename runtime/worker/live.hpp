@@ -34,7 +34,9 @@
 // setenv(3) on the thread of the loop, between two epochs: no other thread may use
 // the environment then.
 //
-// The rest may be called from any thread. A forked child takes no part.
+// The rest may be called from any thread. An `epoch&` is of use until `++`, which
+// destroys the epoch: no other thread may use it then. One that waits in `wait_over`
+// may: that returns. A forked child takes no part.
 namespace actorrun::worker {
 
 class control_link;
@@ -98,7 +100,8 @@ public:
   /// Whether the epoch has ended early. Cheap: reads an atomic variable.
   bool is_over() const;
 
-  /// Waits until it is over. @returns whether it is
+  /// Waits until it is over, at most so long. Returns also when the program leaves
+  /// the epoch, with `++` or at the end of the loop. @returns whether it is over
   bool wait_over(std::chrono::nanoseconds time) const;
 
   /// @throws regroup     the epoch is over
@@ -185,11 +188,14 @@ public:
   /// @throws agent_lost  the agent is gone
   epoch* next();
 
+  /// The epoch of `next`, for threads that may outlast it; null: there is none.
+  std::shared_ptr<const epoch> current() const { return current_; }
+
 private:
   bool open();
 
   std::shared_ptr<control_link> link_;
-  std::unique_ptr<epoch> current_;
+  std::shared_ptr<epoch> current_;
   bool has_begun_ = false;
 };
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -328,7 +327,7 @@ void control_link::run_hooks() {
     const auto lock = std::lock_guard{mutex_};
     if (!entered_ || entered_->is_left)
       return;
-    runs_hooks_ = true;
+    hooks_run_on_ = std::this_thread::get_id();
     reason = entered_->over_reason;
   }
   auto& known = hooks();
@@ -347,7 +346,7 @@ void control_link::run_hooks() {
       std::fputs("actorrun: a hook of on_regroup fails\n", stderr);
     }
   const auto lock = std::lock_guard{mutex_};
-  runs_hooks_ = false;
+  hooks_run_on_ = {};
   changed_.notify_all();
 }
 
@@ -382,8 +381,10 @@ control_link::told control_link::next() {
 
 bool control_link::wait_over(const told_epoch& x, clock::duration time) {
   auto lock = std::unique_lock{mutex_};
-  return changed_.wait_until(lock, moment_after(time),
-                             [&] { return x.how != over::no; });
+  changed_.wait_until(lock, moment_after(time), [&] {
+    return x.how != over::no || x.is_left || !speaks();
+  });
+  return x.how != over::no;
 }
 
 at_step control_link::pass(told_epoch& x, uint64_t step, bool saves) {
@@ -412,7 +413,10 @@ void control_link::leave(told_epoch& x) {
   auto lock = std::unique_lock{mutex_};
   x.is_left = true;
   changed_.notify_all();
-  changed_.wait(lock, [this] { return !runs_hooks_; });
+  changed_.wait(lock, [this] {
+    return hooks_run_on_ == std::thread::id{}
+           || hooks_run_on_ == std::this_thread::get_id();
+  });
 }
 
 bool control_link::is_lost() const {

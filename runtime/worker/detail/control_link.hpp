@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace actorrun::worker {
 
@@ -30,10 +31,10 @@ struct told_epoch {
 
   const epoch_order order;
   std::atomic<over> how{over::no};
+  std::atomic<bool> is_left{false};
 
   // Guarded by the link's mutex:
   std::string over_reason{};
-  bool is_left = false;
   uint64_t next_step = 0; ///< The first that it can still stop at.
   /// No safe point from this step on is gone past …
   std::optional<uint64_t> limit{};
@@ -93,14 +94,16 @@ public:
   /// @returns null if the worker is to end, or the agent has hung up (`is_lost`)
   told next();
 
-  /// Waits until an epoch is over. @returns whether it is
+  /// Waits until an epoch is over, or the program has left it or hung up.
+  /// @returns whether it is over
   bool wait_over(const told_epoch& x, clock::duration time);
 
   /// Goes past a step, or waits at it as long as the agent wants.
   /// @param saves  whether it returns before it says that it has stopped
   at_step pass(told_epoch& x, uint64_t step, bool saves);
 
-  /// No hook runs for the epoch any more when this returns.
+  /// No hook runs for the epoch any more when this returns, but for one that calls
+  /// this itself, as the end of the program can.
   void leave(told_epoch& x);
 
   /// Whether it has hung up, and has not told the worker to end before.
@@ -142,7 +145,7 @@ private:
   told entered_; ///< … and begun by the program.
   bool is_stopped_ = false;
   bool is_lost_ = false;
-  bool runs_hooks_ = false;
+  std::thread::id hooks_run_on_; ///< None: they do not run.
   bool has_thread_ = false;
   std::string refusal_;
   std::string answer_; ///< To the order that is being taken; empty: none.

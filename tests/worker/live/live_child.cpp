@@ -141,6 +141,24 @@ void call_hooks(const std::string& way) {
   });
 }
 
+// In each epoch another thread waits as long as it is this program's.
+void watch() {
+  auto loop = worker::epoch_loop{};
+  auto watcher = std::thread{};
+  while (const auto* epoch = loop.next()) {
+    if (watcher.joinable())
+      watcher.join();
+    describe(*epoch);
+    watcher = std::thread{[x = loop.current()] {
+      say("watches");
+      say(x->wait_over(1h) ? "watch 1" : "watch 0");
+    }};
+    auto line = std::string{};
+    std::getline(std::cin, line);
+  }
+  watcher.join();
+}
+
 } // namespace
 
 int main(int, char** argv) {
@@ -160,10 +178,13 @@ int main(int, char** argv) {
   if (way.starts_with("hook"))
     call_hooks(way);
   try {
-    for (auto& epoch : worker::epochs()) {
-      describe(epoch);
-      epoch.run([&] { ways.at(way)(epoch); });
-    }
+    if (way == "watch")
+      watch();
+    else
+      for (auto& epoch : worker::epochs()) {
+        describe(epoch);
+        epoch.run([&] { ways.at(way)(epoch); });
+      }
     say("ended");
   } catch (const worker::agent_lost&) {
     say("failed AgentLost");

@@ -100,6 +100,19 @@ def fork(epoch):
     wait(epoch)
 
 
+def watch(epoch):
+    # Another thread waits as long as the epoch is this program's.
+    def see():
+        say("watches")
+        say(f"watch {int(epoch.wait_over(3600))}")
+
+    watcher = threading.Thread(target=see)
+    watcher.start()
+    watchers.append(watcher)
+    sys.stdin.readline()
+
+
+watchers = []
 unblocked = threading.Event()
 calls = []
 
@@ -121,12 +134,14 @@ if way in ("hook", "hook_again"):
 
 ways = {"done": lambda epoch: None, "wait": wait, "flag": flag, "fail": fail,
         "steps": steps, "spin": steps, "ordered": ordered, "hook": hook,
-        "hook_again": hook, "fork": fork}
+        "hook_again": hook, "fork": fork, "watch": watch}
 try:
     for epoch in actorrun.epochs():
         describe(epoch)
         with epoch:
             ways[way](epoch)
+        while watchers:
+            watchers.pop().join()
     say("ended")
 except Exception as error:
     say(f"failed {type(error).__name__}")

@@ -16,6 +16,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int call_count = 0;
 static int is_unblocked = 0;
+static pthread_t watcher;
+static int has_watcher = 0;
 
 static void describe(void) {
   uint32_t firsts[8], lasts[8];
@@ -100,6 +102,41 @@ static int fork_one(void) {
   return wait_over();
 }
 
+/* Another thread waits as long as the epoch is this program's. */
+static void* watch(void* unused) {
+  (void)unused;
+  printf("watches\n");
+  printf("watch %d\n", actorrun_live_wait_over(INT64_C(3600000000000)));
+  return NULL;
+}
+
+static void join_watcher(void) {
+  if (has_watcher)
+    pthread_join(watcher, NULL);
+  has_watcher = 0;
+}
+
+/* Another thread looks at the epoch with every line of the input. */
+static void* look(void* unused) {
+  char line[16];
+  (void)unused;
+  while (fgets(line, sizeof line, stdin) != NULL)
+    printf("look %d\n", actorrun_live_is_over());
+  return NULL;
+}
+
+static void exit_in_hook(const char* reason, void* context) {
+  (void)reason;
+  (void)context;
+  exit(3);
+}
+
+static int watch_one(void) {
+  char line[16];
+  has_watcher = pthread_create(&watcher, NULL, watch, NULL) == 0;
+  return fgets(line, sizeof line, stdin) != NULL;
+}
+
 struct command {
   char word[8];
   uint64_t step;
@@ -136,7 +173,10 @@ static int ordered(void) {
 }
 
 static int live(void) {
-  if (strcmp(way, "wait") == 0)
+  if (strcmp(way, "watch") == 0)
+    return watch_one();
+  if (strcmp(way, "wait") == 0 || strcmp(way, "look") == 0
+      || strcmp(way, "exit") == 0)
     return wait_over() || actorrun_live_is_over() == ACTORRUN_LIVE_LOST;
   if (strcmp(way, "flag") == 0)
     return flag();
@@ -158,7 +198,12 @@ int main(int argc, char** argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   if (strncmp(way, "hook", 4) == 0)
     actorrun_live_on_regroup(on_regroup, argv[1]);
+  if (strcmp(way, "exit") == 0)
+    actorrun_live_on_regroup(exit_in_hook, NULL);
+  if (strcmp(way, "look") == 0)
+    pthread_create(&watcher, NULL, look, NULL);
   while ((more = actorrun_live_next()) == ACTORRUN_LIVE_EPOCH) {
+    join_watcher();
     describe();
     if (!live()) {
       printf("failed\n");
@@ -166,6 +211,7 @@ int main(int argc, char** argv) {
       return 1;
     }
   }
+  join_watcher();
   printf(more == ACTORRUN_LIVE_ENDED ? "ended\n" : "failed AgentLost\n");
   return more == ACTORRUN_LIVE_ENDED ? 0 : 1;
 }

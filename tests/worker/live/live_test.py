@@ -122,9 +122,9 @@ class Live:
         self.workers.append(x)
         return x
 
-    def begin(self, way, **members):
+    def begin(self, way, variables={}, **members):
         """Starts one, and has it begin epoch 3."""
-        x = self.start(way, ACTORRUN_CONTROL=self.path)
+        x = self.start(way, ACTORRUN_CONTROL=self.path, **variables)
         x.accept(self.agent)
         self.assertEqual(x.hear(), "hello 1")
         x.tell_epoch(3, **members)
@@ -547,6 +547,71 @@ class Live:
                 x = self.begin("wait")
                 x.link.send(data)
                 self.assertEqual(x.line(), "failed AgentLost")
+
+    # -- other threads of the program ------------------------------------------
+
+    def watch(self, x):
+        self.assertEqual(x.line(), "watches")
+
+    def test_a_thread_that_waits_for_the_end_ends_with_the_work(self):
+        x = self.begin("watch")
+        self.watch(x)
+        x.order("done")
+        self.assertEqual(x.line(), "watch 0")
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+
+    def test_a_thread_that_waits_for_the_end_sees_it_in_each_epoch(self):
+        x = self.begin("watch")
+        self.watch(x)
+        x.tell("regroup")
+        self.assertEqual(x.line(), "watch 1")
+        x.order("done")
+        self.assertEqual(x.hear(), "parked 3")
+        x.tell_epoch(4)
+        self.assertEqual(x.line(), epoch_line(4))
+        self.watch(x)
+        x.tell("stop")
+        self.assertEqual(x.line(), "watch 1")
+        x.order("done")
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+
+    def test_without_an_agent_a_thread_waits_no_longer_than_the_work(self):
+        x = self.start("watch")
+        self.assertRegex(x.line(), "^epoch 1 ")
+        self.watch(x)
+        x.order("done")
+        self.assertEqual(x.line(), "watch 0")
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+
+    def look(self, x):
+        x.order("look")
+        return x.line()
+
+    def test_in_c_any_thread_may_look_between_two_epochs(self):
+        if not self.child.endswith("live_child_c"):
+            self.skipTest("an epoch is an object of the program")
+        # What is freed has other contents.
+        x = self.begin("look", {"MALLOC_PERTURB_": "165"})
+        self.assertEqual(self.look(x), "look 0")
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 3")
+        self.assertEqual(self.look(x), "look 1")
+        x.tell_epoch(4)
+        self.assertEqual(x.line(), epoch_line(4))
+        self.assertEqual(self.look(x), "look 0")
+        x.link.close()
+        self.assertEqual(x.line(), "failed AgentLost")
+        self.assertEqual(x.end(), 1)
+
+    def test_in_c_a_hook_may_end_the_program(self):
+        if not self.child.endswith("live_child_c"):
+            self.skipTest("the loop is an object of the program")
+        x = self.begin("exit")
+        x.tell("regroup")
+        self.assertEqual(x.end(), 3)
 
     # -- without an agent ------------------------------------------------------
 

@@ -71,7 +71,7 @@ class Control:
         self.is_stopped = False
         self.is_lost = False   # The agent has closed the connection.
         self.refusal = ""      # Its last words.
-        self._is_closed = False
+        self.is_closed = False  # By this process, or forgotten by a forked child.
         self._runs_hooks = False
         self._thread = threading.Thread(
             target=self._read, name="actorrun control", daemon=True)
@@ -85,7 +85,7 @@ class Control:
         Does nothing if the connection is closed.
         """
         data = _wire.packet(kind, **members)
-        while not self.is_lost and not self._is_closed:
+        while not self.is_lost and not self.is_closed:
             if self._send(data):
                 return
             room = select.poll()
@@ -94,7 +94,7 @@ class Control:
 
     def say_soon(self, data):
         """Sends a word that another one will replace: without room it is lost."""
-        if not self.is_lost and not self._is_closed:
+        if not self.is_lost and not self.is_closed:
             self._send(data)
 
     def _send(self, data):
@@ -109,9 +109,9 @@ class Control:
     def close(self):
         """Hangs up: for the agent this is a worker as any other from now on."""
         with self.changed:
-            if self._is_closed:
+            if self.is_closed:
                 return
-            self._is_closed = True
+            self.is_closed = True
             self.changed.notify_all()
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -124,7 +124,7 @@ class Control:
     def forget(self):
         """In a forked child: it does not speak for its parent."""
         self.changed = threading.Condition()
-        self._is_closed = True
+        self.is_closed = True
         self.latest = None
         self._socket.close()
 
@@ -141,7 +141,7 @@ class Control:
             with self.changed:
                 self.refusal = self.refusal or _wire.plain(x)
         with self.changed:
-            if self._is_closed:
+            if self.is_closed:
                 return
             self.is_lost = True
             self._end("lost", self.refusal or "the agent has hung up")
@@ -153,7 +153,7 @@ class Control:
     def _is_readable(self):
         while True:
             with self.changed:
-                if self._is_closed:
+                if self.is_closed:
                     return False
             unblocks = self._has_to_unblock()
             if unblocks:
@@ -221,7 +221,7 @@ class Control:
         while True:
             with self.changed:
                 while True:
-                    if told.over is not None or self._is_closed:
+                    if told.over is not None or self.is_closed:
                         return True
                     if told.limit is None or step < told.limit:
                         if step >= told.next_step:
@@ -242,7 +242,7 @@ class Control:
         with self.changed:
             told = self.entered
             return (told is not None and not told.is_left
-                    and told.over is not None and not self._is_closed)
+                    and told.over is not None and not self.is_closed)
 
     def _run_hooks(self):
         with self.changed:
@@ -264,6 +264,7 @@ class Control:
         """No hook runs any more for this epoch when this returns."""
         with self.changed:
             told.is_left = True
+            self.changed.notify_all()
             self.changed.wait_for(lambda: not self._runs_hooks)
 
 

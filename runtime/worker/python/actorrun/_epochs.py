@@ -15,6 +15,9 @@ HELLO_TIMEOUT = 15.0  # Seconds.
 # So long an exception waits for the news that explains it.
 WORD_TIMEOUT = 2.0  # Seconds.
 
+# Without an agent, whether the program has left the epoch is looked at so often.
+LEFT_INTERVAL = 0.05  # Seconds.
+
 _leave_hooks = []
 _stop_hooks = []
 
@@ -132,16 +135,26 @@ class Epoch:
     def wait_over(self, timeout=None):
         """Waits until the epoch is over, at most so many seconds.
 
+        Ends also when the program leaves the epoch: at the end of its block, and of
+        the loop. So a thread that waits here can be joined behind the block. Without
+        an agent it does not wait without a timeout.
+
         Returns:
-            Whether it is.
+            Whether the epoch is over.
         """
-        if not self._speaks():
-            if timeout is not None:
-                time.sleep(timeout)
+        control, told = self._control, self._told
+        if control is None:
+            end = time.monotonic() + (timeout or 0)
+            while not self._is_left and (rest := end - time.monotonic()) > 0:
+                time.sleep(min(rest, LEFT_INTERVAL))
             return False
-        with self._control.changed:
-            return self._control.changed.wait_for(
-                lambda: self._told.over is not None, timeout)
+        if not self._speaks():
+            return False
+        with control.changed:
+            control.changed.wait_for(
+                lambda: told.over is not None or told.is_left or control.is_closed,
+                timeout)
+            return told.over is not None
 
     def raise_if_over(self):
         """Raises:
