@@ -2,6 +2,9 @@
 
     live_gloo.py PYTHON_PACKAGE          the test; exit code 77: there is no torch
     live_gloo.py PYTHON_PACKAGE worker   one rank of it
+
+A rank whose epoch has HANGS in its environment hangs before its group, when the others
+know its address but it connects to none, or when all but the last barrier is done.
 """
 import json
 import os
@@ -27,6 +30,7 @@ def work():
 
     for epoch in actorrun.epochs():
         with epoch:
+            hang_as_told(dist)
             dist.init_process_group("gloo")
             step = 0
             while True:
@@ -36,6 +40,47 @@ def work():
                 dist.all_reduce(x)
                 assert x[0] == epoch.world_size
     assert not dist.is_initialized()
+
+
+def hang(*_):
+    print("hangs", flush=True)
+    while True:
+        signal.pause()
+
+
+def hang_as_told(dist):
+    where = os.environ.get("HANGS")
+    if where == "before":
+        hang()
+    elif where == "barrier":
+        dist.distributed_c10d._store_based_barrier = hang
+    elif where == "address":
+        hang_with_address(dist)
+
+
+# All others have said where they are, too, when it hangs.
+def hang_with_address(dist):
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    store, _, _ = next(dist.rendezvous("env://", rank, size))
+
+    class Hanging(dist.Store):
+        def set(self, key, value):
+            self.key = key
+            store.set(key, value)
+
+        def get(self, key):
+            if self.key.endswith(f"/{rank}"):  # Its own address.
+                folder = self.key[:-len(str(rank))]
+                store.wait([folder + str(i) for i in range(size)])
+                hang()
+            return store.get(key)
+
+        def wait(self, keys, *_):
+            self.get(keys[0])
+
+    own = Hanging()  # Its Python side is not kept alive by a group.
+    dist.init_process_group("gloo", rank=rank, world_size=size,
+                            store=dist.PrefixStore("default_pg", own))
 
 
 def free_port():
@@ -52,6 +97,7 @@ class Rank:
         self.agent.listen()
         self.process = subprocess.Popen(
             [sys.executable, "-B", __file__, sys.argv[1], "worker"],
+            stdout=subprocess.PIPE,
             env=dict(os.environ, ACTORRUN_CONTROL=path, MASTER_ADDR="127.0.0.1",
                      GLOO_SOCKET_IFNAME="lo"))
 
@@ -69,10 +115,14 @@ class Rank:
     def tell(self, **order):
         self.link.send(json.dumps(order).encode())
 
-    def tell_epoch(self, number, rank, size, port):
+    def tell_epoch(self, number, rank, size, port, **more):
         self.tell(type="epoch", epoch=number,
                   environment={"RANK": str(rank), "WORLD_SIZE": str(size),
-                               "MASTER_PORT": str(port)})
+                               "MASTER_PORT": str(port), **more})
+
+    def await_hanging(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
+        assert ready and self.process.stdout.readline() == b"hangs\n"
 
     def await_step(self, step):
         while self.hear().get("step", 0) < step:
@@ -99,10 +149,10 @@ def await_trouble(ranks):
             return
 
 
-def begin(ranks, number):
+def begin(ranks, number, **more):
     port = free_port()
     for i, x in enumerate(ranks):
-        x.tell_epoch(number, i, len(ranks), port)
+        x.tell_epoch(number, i, len(ranks), port, **more)
     for x in ranks:
         x.await_step(10)
 
@@ -128,6 +178,45 @@ def stop_at_safe_point(ranks, number):
     for x in ranks:
         assert x.await_word("reached") == {"type": "reached", "epoch": number,
                                            "step": step}
+
+
+# One dies while the others wait for it in init_process_group; another takes its place.
+# The store is in another process, as that of an agent: a rank 0 that has it itself holds
+# Python's lock while it waits for the others, so that none can help it.
+def replace_while_they_begin(ranks, number, where, new):
+    store = dist.TCPStore("127.0.0.1", free_port(), is_master=True,
+                          wait_for_workers=False)
+    for i, x in enumerate(ranks):
+        x.tell_epoch(number, i, len(ranks), store.port,
+                     HANGS=where if i == 1 else "",
+                     TORCHELASTIC_RESTART_COUNT="0",
+                     TORCHELASTIC_USE_AGENT_STORE="True")
+    ranks[1].await_hanging()
+    ranks[1].process.kill()
+    ranks[1].process.wait()
+    regroup(ranks[:1] + ranks[2:], number)
+    ranks[1] = new
+    new.accept()
+    begin(ranks, number + 1, TORCHELASTIC_USE_AGENT_STORE="")
+    regroup(ranks, number + 1)
+
+
+def check_beginnings(folder):
+    ranks = [Rank(folder, i) for i in range(3)]
+    new = []
+    try:
+        for x in ranks:
+            x.accept()
+        for i, where in enumerate(("before", "address", "barrier")):
+            new.append(Rank(folder, 3 + i))
+            replace_while_they_begin(ranks, 1 + 2 * i, where, new[-1])
+        for x in ranks:
+            x.tell(type="stop", reason="the end", seconds=30.0)
+        assert [x.process.wait(TIMEOUT) for x in ranks] == [0, 0, 0]
+    finally:
+        for x in ranks + new:
+            x.process.kill()
+            x.process.wait()
 
 
 def check(folder):
@@ -169,13 +258,15 @@ if __name__ == "__main__":
         work()
         sys.exit()
     try:
-        import torch.distributed as found
-        assert found.is_gloo_available() if hasattr(found, "is_gloo_available") \
-            else found.is_available()
+        import torch.distributed as dist
+        assert dist.is_gloo_available() if hasattr(dist, "is_gloo_available") \
+            else dist.is_available()
     except (ImportError, AssertionError):
         print("skipped: no torch with gloo")
         wanted = os.environ.get("ACTORRUN_NO_SKIP", "").split(",")
         sys.exit(1 if {"torch", "all"} & set(wanted) else 77)
     with tempfile.TemporaryDirectory() as name:
         check(name)
+    with tempfile.TemporaryDirectory() as name:
+        check_beginnings(name)
     print("all is well")
