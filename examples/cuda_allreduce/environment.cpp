@@ -4,6 +4,29 @@
 #include <cstdio>
 #include <cstdlib>
 
+namespace {
+
+template <class T>
+T parse(const std::string& text, const char* what) {
+  auto out = T{0};
+  const auto* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, out);
+  if (error != std::errc{} || stop != end || out < T{0}) {
+    std::fprintf(stderr, "%s: \"%s\" is no number\n", what, text.c_str());
+    std::exit(2);
+  }
+  return out;
+}
+
+/// The rest of the number says when the job's first coordinator began
+/// (docs/rendezvous.md).
+std::uint64_t count_of(std::uint64_t epoch) {
+  constexpr auto epochs_per_term = std::uint64_t{4096};
+  return epoch == 0 ? 0 : (epoch - 1) % epochs_per_term + 1;
+}
+
+} // namespace
+
 std::string variable(const char* name) {
   const auto* value = std::getenv(name);
   if (value == nullptr) {
@@ -14,19 +37,13 @@ std::string variable(const char* name) {
 }
 
 int number_from(const std::string& text, const char* what) {
-  auto out = 0;
-  const auto* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, out);
-  if (error != std::errc{} || stop != end || out < 0) {
-    std::fprintf(stderr, "%s: \"%s\" is no number\n", what, text.c_str());
-    std::exit(2);
-  }
-  return out;
+  return parse<int>(text, what);
 }
 
 worker_identity read_identity() {
   const auto number
     = [](const char* name) { return number_from(variable(name), name); };
+  constexpr auto epoch = "ACTORRUN_EPOCH";
   return {number("RANK"), number("WORLD_SIZE"), number("LOCAL_RANK"),
-          number("ACTORRUN_EPOCH")};
+          count_of(parse<std::uint64_t>(variable(epoch), epoch))};
 }

@@ -1,13 +1,14 @@
 // Reads this worker's rank and peers from the environment that actorrun sets.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 struct worker_identity {
   int rank = 0;
   int world_size = 1;
   int local_rank = 0;
-  int epoch = 1;
+  std::uint64_t epoch = 1; ///< As actorrun's own lines count them.
 };
 
 /// Ends the program with 2 if a variable is missing or no number.

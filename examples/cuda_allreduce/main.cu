@@ -157,8 +157,9 @@ struct trainer {
   void report(int number) const {
     if (self.rank != 0 || number % steps_per_line != 0)
       return;
-    std::printf("epoch %d, step %d: sums over %d GPUs are right\n", self.epoch,
-                number, self.world_size);
+    std::printf("epoch %llu, step %d: sums over %d GPUs are right\n",
+                static_cast<unsigned long long>(self.epoch), number,
+                self.world_size);
     std::fflush(stdout);
   }
 };
