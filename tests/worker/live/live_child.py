@@ -129,12 +129,26 @@ def on_regroup(reason):
         unblocked.set()
 
 
+def exit_in_hook(reason):
+    sys.exit("no")
+
+
+def start_none(thread):
+    # As Python says it where the system has none left.
+    raise RuntimeError("can't start new thread")
+
+
+if way == "exit":
+    actorrun.on_regroup(exit_in_hook)
+if way == "threadless":
+    threading.Thread.start = start_none
 if way in ("hook", "hook_again"):
     actorrun.on_regroup(on_regroup)
 
 ways = {"done": lambda epoch: None, "wait": wait, "flag": flag, "fail": fail,
         "steps": steps, "spin": steps, "ordered": ordered, "hook": hook,
-        "hook_again": hook, "fork": fork, "watch": watch}
+        "hook_again": hook, "fork": fork, "watch": watch, "exit": wait,
+        "threadless": lambda epoch: None}
 try:
     for epoch in actorrun.epochs():
         describe(epoch)

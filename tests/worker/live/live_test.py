@@ -613,6 +613,31 @@ class Live:
         x.tell("regroup")
         self.assertEqual(x.end(), 3)
 
+    def test_in_python_a_worker_without_a_thread_is_one_as_any_other(self):
+        if not self.child.endswith(".py"):
+            self.skipTest("threads of the others cannot be taken from them")
+        x = self.start("threadless", ACTORRUN_CONTROL=self.path)
+        x.accept(self.agent)
+        self.assertEqual(x.hear(), "hello 1")
+        self.assertEqual(x.hear(), "end")
+        self.assertRegex(x.line(), "^epoch 1 ")
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+        self.assertIn("no thread left", x.process.stderr.read())
+
+    def test_in_python_a_hook_that_raises_systemexit_does_not_end_it(self):
+        if not self.child.endswith(".py"):
+            self.skipTest("the others have no such exception")
+        x = self.begin("exit")
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 3")
+        x.tell_epoch(4)
+        self.assertEqual(x.line(), epoch_line(4))
+        x.tell("stop")
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+        self.assertIn("cannot end the program", x.process.stderr.read())
+
     # -- without an agent ------------------------------------------------------
 
     def only_once(self, **variables):

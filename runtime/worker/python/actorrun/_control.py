@@ -75,7 +75,11 @@ class Control:
         self._runs_hooks = False
         self._thread = threading.Thread(
             target=self._read, name="actorrun control", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self.is_lost = True
+            self.refusal = "the system has no thread left"
 
     # -- to the agent ---------------------------------------------------------
 
@@ -117,7 +121,8 @@ class Control:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
-        if self._thread is not threading.current_thread():
+        if (self._thread.is_alive()
+                and self._thread is not threading.current_thread()):
             self._thread.join(1)
         self._socket.close()
 
@@ -251,14 +256,13 @@ class Control:
                 return
             self._runs_hooks = True
             reason = told.over_reason
-        for hook in list(hooks):
-            try:
-                hook(reason)
-            except Exception:  # One that fails must not keep the others.
-                traceback.print_exc(file=sys.stderr)
-        with self.changed:
-            self._runs_hooks = False
-            self.changed.notify_all()
+        try:
+            for hook in list(hooks):
+                _call(hook, reason)
+        finally:
+            with self.changed:
+                self._runs_hooks = False
+                self.changed.notify_all()
 
     def leave(self, told):
         """No hook runs any more for this epoch when this returns."""
@@ -266,6 +270,17 @@ class Control:
             told.is_left = True
             self.changed.notify_all()
             self.changed.wait_for(lambda: not self._runs_hooks)
+
+
+# One that fails must keep neither the others nor the thread, which reads.
+def _call(hook, reason):
+    try:
+        hook(reason)
+    except BaseException as x:
+        traceback.print_exc(file=sys.stderr)
+        if isinstance(x, (SystemExit, KeyboardInterrupt)):
+            print("actorrun: a hook of on_regroup cannot end the program, as it runs on"
+                  " another thread: the worker goes on", file=sys.stderr)
 
 
 current = None  # The process's connection, if there is one.

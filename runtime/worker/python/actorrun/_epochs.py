@@ -73,7 +73,8 @@ def on_regroup(fn):
     It is called on another thread than the program's, at once and every 0.25 s
     until the program has left the block of the epoch; so it may be called more
     than once. It is to make whatever the program waits for fail. The exception
-    that this raises ends the block.
+    that this raises ends the block. One that `fn` itself raises is printed, and the
+    worker goes on; so is SystemExit.
 
     Returns:
         `fn`, so this is a decorator.
