@@ -57,8 +57,9 @@ int drain_streams(const std::vector<int>& kept) {
   for (const auto fd : all)
     if (fd != null.get() && std::ranges::find(kept, fd) == kept.end())
       ::dup2(null.get(), fd);
+  // Read ahead, but not by this process: a flush may seek back, for the parent too.
+  ::__fpurge(stdin);
   flush_streams();
-  ::__fpurge(stdin); // Read ahead, but not by this process.
   return 0;
 }
 

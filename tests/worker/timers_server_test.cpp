@@ -36,6 +36,18 @@ size_t thread_count() {
 /// For the shell: its folder may have a space.
 const auto timers_child = std::string{"'"} + TIMERS_CHILD + "'";
 
+// The descriptor with which this process writes to a FIFO; -1: none.
+int writer_of(const std::string& path) {
+  for (const auto& x : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+    const auto fd = std::stoi(x.path().filename());
+    auto error = std::error_code{};
+    if (std::filesystem::read_symlink(x.path(), error) == path
+        && (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
+      return fd;
+  }
+  return -1;
+}
+
 std::string output_of(const std::string& command) {
   auto text = std::string{};
   auto* pipe = ::popen(command.c_str(), "r");
@@ -162,6 +174,31 @@ TEST_CASE_METHOD(fixture, "timers: a forked child has timers of its own",
         == std::map<std::string, int64_t>{{"of the child", child},
                                           {"of the parent", ::getpid()},
                                           {"x", ::getpid()}});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timers: a forked child may use the number of the FIFO",
+                 "[worker]") {
+  REQUIRE(configure(path) == timer_status::ok);
+  REQUIRE(acquire("of the parent", 1h) == timer_status::ok);
+  const auto fd = writer_of(path);
+  REQUIRE(fd >= 0);
+  const auto other = folder + "/other";
+  const auto child = ::fork();
+  if (child == 0) {
+    const auto file = ::open(other.c_str(), O_WRONLY | O_CREAT, 0600);
+    if (file != fd) // A child has closed the FIFO, and this has its number.
+      ::dup2(file, fd);
+    const auto is_ok = acquire("of the child", 1h) == timer_status::ok
+                       && ::write(fd, "text", 4) == 4;
+    ::_exit(is_ok ? 0 : 1);
+  }
+  REQUIRE(child > 0);
+  auto status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(std::filesystem::file_size(other) == 4);
+  CHECK(read_scopes() == "+of the parent +of the child");
 }
 
 TEST_CASE_METHOD(fixture,

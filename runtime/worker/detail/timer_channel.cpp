@@ -52,9 +52,19 @@ timer_channel::timer_channel() : pid_(::getpid()), signal_(SIGKILL) {
                    });
 }
 
-// The child has one thread, and perhaps an environment of its own soon.
+// The child has one thread, and perhaps an environment of its own soon. It may give
+// the descriptor's number to another file, so it opens the FIFO itself.
 void timer_channel::forget_parent() {
   pid_ = ::getpid();
+  const auto fd = fd_.exchange(-1);
+  struct stat x {};
+  if (fd >= 0 && ::fstat(fd, &x) == 0 && x.st_dev == device_
+      && x.st_ino == inode_)
+    ::close(fd);
+  if (state_ == state::open) {
+    state_ = state::closed;
+    next_try_ = {};
+  }
   outbox_.clear();
   has_outbox_ = has_helper_ = false;
   if (!is_configured_)
@@ -103,6 +113,8 @@ timer_status timer_channel::open_locked() {
     return timer_status::bad_argument;
   }
   take_over(fd);
+  device_ = x.st_dev;
+  inode_ = x.st_ino;
   state_.store(state::open, std::memory_order_release);
   return timer_status::ok;
 }

@@ -75,8 +75,8 @@ private:
   void forget_parent();
 
   std::atomic<state> state_{state::unknown};
-  /// Never closed: another file could get its number while a thread writes. A
-  /// FIFO that is opened later takes over the number.
+  /// Never closed but by a forked child: another file could get its number while a
+  /// thread writes. A FIFO that is opened later takes over the number.
   std::atomic<int> fd_{-1};
   std::atomic<pid_t> pid_;
   std::atomic<int> signal_;
@@ -85,6 +85,8 @@ private:
 
   std::mutex mutex_; ///< For what follows.
   std::string path_;
+  dev_t device_ = 0; ///< With the next: which FIFO has the descriptor.
+  ino_t inode_ = 0;
   bool is_configured_ = false; ///< The path is not from the environment.
   clock::time_point next_try_{};
   std::string outbox_; ///< Lines that wait.
