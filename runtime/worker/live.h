@@ -86,7 +86,7 @@ int actorrun_live_is_explained(const char* trouble);
 
 /* Has the hook called when an epoch ends early: on a thread of the library, at once
    and every 0.25 s until the program has gone on to the next epoch. It is to make
-   whatever the program waits for fail. */
+   whatever the program waits for fail. It may end the program with exit(3). */
 void actorrun_live_on_regroup(void (*hook)(const char* reason, void* context),
                               void* context);
 
