@@ -10,6 +10,7 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,7 +33,20 @@ struct end_of_connection {
   uint16_t family = 0;
   uint16_t port = 0;
   uint32_t address[4] = {};
+
+  friend bool operator==(const end_of_connection&, const end_of_connection&)
+    = default;
 };
+
+/// A socket of both families has IPv4 addresses in their IPv6 form. The other end is
+/// an IPv4 socket, as a rule.
+end_of_connection plain(end_of_connection x) {
+  auto address = in6_addr{};
+  std::memcpy(&address, x.address, sizeof address);
+  if (x.family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&address))
+    return x;
+  return {AF_INET, x.port, {x.address[3], 0, 0, 0}};
+}
 
 template <class GetName>
 std::optional<end_of_connection> end_by(GetName get_name, int fd) {
@@ -55,13 +69,19 @@ std::optional<end_of_connection> end_by(GetName get_name, int fd) {
   std::memcpy(&x, &name, sizeof x);
   out.port = x.sin6_port;
   std::memcpy(out.address, &x.sin6_addr, sizeof x.sin6_addr);
-  // A socket of both families: the other end is an IPv4 socket, as a rule.
-  if (IN6_IS_ADDR_V4MAPPED(&x.sin6_addr)) {
-    out.family = AF_INET;
-    out.address[0] = out.address[3];
-    out.address[1] = out.address[2] = out.address[3] = 0;
-  }
-  return out;
+  return plain(out);
+}
+
+/// Whether the socket that the system told of has these two ends. For want of one the
+/// system tells of a socket that listens on the port.
+bool has_ends(const inet_diag_msg& found, const end_of_connection& its_own,
+              const end_of_connection& its_peer) {
+  auto here = end_of_connection{found.idiag_family, found.id.idiag_sport, {}};
+  auto there = end_of_connection{found.idiag_family, found.id.idiag_dport, {}};
+  std::memcpy(here.address, found.id.idiag_src, sizeof here.address);
+  std::memcpy(there.address, found.id.idiag_dst, sizeof there.address);
+  return found.idiag_state != TCP_LISTEN && plain(here) == its_own
+         && plain(there) == its_peer;
 }
 
 /// Asks for the one socket with these two ends.
@@ -86,7 +106,8 @@ std::optional<uid_t> owner_of(const end_of_connection& its_own,
     return std::nullopt;
   auto y = answer{};
   const auto got = ::recv(line.get(), &y, sizeof y, MSG_DONTWAIT);
-  if (got != ssize_t{sizeof y} || y.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+  if (got != ssize_t{sizeof y} || y.head.nlmsg_type != SOCK_DIAG_BY_FAMILY
+      || !has_ends(y.body, its_own, its_peer))
     return std::nullopt;
   return y.body.idiag_inode == 0 ? no_user : y.body.idiag_uid;
 }

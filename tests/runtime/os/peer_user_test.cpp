@@ -62,6 +62,29 @@ TEST_CASE("peer_user: an end that no process has belongs to no user",
   CHECK_FALSE(is_trusted(no_user));
 }
 
+// The question needs the names of two ends only: a UDP socket has those of a
+// connection that this host does not know, without a packet.
+TEST_CASE("peer_user: a socket that listens on the peer's port is not the peer",
+          "[runtime]") {
+  const auto [wildcard, host, elsewhere]
+    = GENERATE(table<const char*, const char*, const char*>(
+      {{"0.0.0.0", "127.0.0.1", "127.0.0.2"},
+       {"::", "127.0.0.1", "127.0.0.2"},
+       {"::", "::1", "::1"}}));
+  const auto socket = open_listening(*numeric_address(wildcard, 0));
+  if (!socket) {
+    WARN("not checked: this machine has no " << wildcard);
+    return;
+  }
+  const auto here = *numeric_address(host, 0);
+  const auto there
+    = *numeric_address(elsewhere, port_of(*local_address_of(socket->get())));
+  const auto fd = unique_fd{::socket(here.family(), SOCK_DGRAM, 0)};
+  REQUIRE(::bind(fd.get(), here.get(), here.size) == 0);
+  REQUIRE(::connect(fd.get(), there.get(), there.size) == 0);
+  CHECK_FALSE(user_of_peer(fd.get()));
+}
+
 TEST_CASE("peer_user: a process of another user is one", "[runtime]") {
   if (::geteuid() != 0) {
     WARN("not checked: only root can start a process of another user");
