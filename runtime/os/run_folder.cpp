@@ -2,12 +2,12 @@
 
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/private_name.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -22,7 +22,7 @@ namespace actorrun::detail {
 
 namespace {
 
-constexpr size_t label_text_max = 40; // characters
+constexpr size_t label_text_max = 31; // characters
 constexpr size_t label_digits = 8;
 // At most so many sockets of a folder are read; no host has more jobs.
 constexpr size_t sockets_max = 65'536;
@@ -163,19 +163,17 @@ std::optional<socket_name> parse_socket_name(std::string_view file_name) {
   if (first == std::string_view::npos || second == std::string_view::npos)
     return std::nullopt;
   auto out = socket_name{std::string{file_name.substr(0, first)}, 0, {}};
-  const auto pid = file_name.substr(first + 1, second - first - 1);
-  const auto [end, error]
-    = std::from_chars(pid.data(), pid.data() + pid.size(), out.pid);
+  const auto pid = pid_of(file_name.substr(first + 1, second - first - 1));
   const auto rest = file_name.substr(second);
   if (rest == ".coordinator.sock")
     out.role = socket_role::coordinator;
   else if (rest != ".agent.sock")
     return std::nullopt;
-  const auto good
-    = error == std::errc{} && end == pid.data() + pid.size() && out.pid > 0
-      && !out.job.empty()
-      && std::all_of(out.job.begin(), out.job.end(), is_label_character);
-  return good ? std::optional{std::move(out)} : std::nullopt;
+  if (!pid || out.job.empty()
+      || !std::all_of(out.job.begin(), out.job.end(), is_label_character))
+    return std::nullopt;
+  out.pid = *pid;
+  return out;
 }
 
 result<run_folder> run_folder::open(const std::string& temporary) {
@@ -227,8 +225,8 @@ result<run_folder> run_folder::open_at(const std::string& path, bool shared) {
 
 result<std::string> run_folder::socket_path(const job_id& job, pid_t pid,
                                             socket_role role) const {
-  auto out = path_ + "/" + job_label(job) + "." + std::to_string(pid) + "."
-             + std::string{to_string(role)} + ".sock";
+  auto out = formatted("{}/{}.{}.{}.sock", path_, job_label(job),
+                       process_name(pid), to_string(role));
   // A socket is bound under a name one longer and then takes its own.
   if (const auto address = unix_address(out + "~"); !address)
     return address.error();

@@ -34,7 +34,7 @@ struct live_socket {
   std::string path;
 };
 
-/// At most 40 characters of A-Z a-z 0-9 _ and - that resemble the id, a dash,
+/// At most 31 characters of A-Z a-z 0-9 _ and - that resemble the id, a dash,
 /// and 8 hex digits of its hash.
 std::string job_label(const job_id& job);
 
@@ -67,7 +67,7 @@ public:
 
   const std::string& path() const { return path_; }
 
-  /// `<folder>/<job label>.<pid>.<role>.sock`.
+  /// `<folder>/<job label>.<process name>.<role>.sock`. @see process_name
   /// @retval errc::cannot_listen  it is longer than a Unix address may be
   result<std::string> socket_path(const job_id& job, pid_t pid,
                                   socket_role role) const;

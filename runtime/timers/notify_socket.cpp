@@ -39,7 +39,6 @@ result<unique_fd> bind_to(const std::string& path) {
   if (!fd
       || ::setsockopt(fd.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0)
     return cannot_listen(path, errno);
-  ::unlink(path.c_str()); // Of one that had our pid.
   if (::bind(fd.get(), address->get(), address->size) != 0
       || ::chmod(path.c_str(), private_mode) != 0)
     return cannot_listen(path, errno);

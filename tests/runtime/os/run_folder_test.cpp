@@ -182,6 +182,8 @@ TEST_CASE_METHOD(fixture, "run folder: a socket's name contains its owner",
   REQUIRE(name);
   CHECK(*name
         == socket_name{job_label(job_id{"train"}), 4711, socket_role::agent});
+  CHECK(parse_socket_name("train.4711.agent.sock")->pid == 4711);
+  CHECK(parse_socket_name("train.4711-0123abcd.agent.sock")->pid == 4711);
 }
 
 TEST_CASE("run folder: a label is safe, short and unique for a job",
@@ -190,17 +192,18 @@ TEST_CASE("run folder: a label is safe, short and unique for a job",
   CHECK(label.starts_with("___a_b___"));
   CHECK(label.find_first_of("./ ") == std::string::npos);
   CHECK(job_label(job_id{"a/b"}) != job_label(job_id{"a.b"}));
-  CHECK(job_label(job_id{std::string(40, 'x')}).size() == 49);
-  CHECK(job_label(job_id{std::string(41, 'x')}).size() == 49);
-  CHECK(job_label(job_id{std::string(41, 'x')})
-        != job_label(job_id{std::string(42, 'x')}));
+  CHECK(job_label(job_id{std::string(31, 'x')}).size() == 40);
+  CHECK(job_label(job_id{std::string(32, 'x')}).size() == 40);
+  CHECK(job_label(job_id{std::string(32, 'x')})
+        != job_label(job_id{std::string(33, 'x')}));
 }
 
 TEST_CASE("run folder: other files are not taken for sockets", "[runtime]") {
   for (const auto* name :
        {"", ".", "a.sock", "a.1.sock", "a.1.worker.sock", "a.x.agent.sock",
         "a.0.agent.sock", "a.-1.agent.sock", "a.1x.agent.sock", ".1.agent.sock",
-        "a b.1.agent.sock", "a.1.agent.sock~",
+        "a b.1.agent.sock", "a.1.agent.sock~", "a.1-.agent.sock",
+        "a.1-x.agent.sock", "a.1-1x.agent.sock", "a.1_2.agent.sock",
         "a.99999999999999999999.agent.sock"})
     CHECK_FALSE(parse_socket_name(name));
 }
@@ -208,7 +211,8 @@ TEST_CASE("run folder: other files are not taken for sockets", "[runtime]") {
 TEST_CASE_METHOD(fixture, "run folder: a name that does not fit is refused",
                  "[runtime]") {
   const auto longest = job_id{std::string(200, 'x')};
-  const auto tail = 1 + 49 + std::string{".1.coordinator.sock~"}.size();
+  const auto tail
+    = 1 + 40 + std::string{".1-01234567.coordinator.sock~"}.size();
   const auto size_max = 107 - tail; // characters of the folder's path
   for (const auto size : {size_max, size_max + 1}) {
     auto path = place + "/";

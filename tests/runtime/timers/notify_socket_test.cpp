@@ -8,6 +8,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -179,6 +182,42 @@ TEST_CASE_METHOD(
   uut.reset();
   CHECK(fs::exists(used));
   CHECK_FALSE(fs::exists(left));
+}
+
+// As in a container that shares the folder, where every agent may be process 1.
+TEST_CASE_METHOD(fixture,
+                 "notify_socket: one of a process with the same pid is left "
+                 "alone while it is used",
+                 "[runtime]") {
+  auto uut = open();
+  const auto own = fs::path{uut->path()}.stem().string();
+  const auto next = std::stoi(own.substr(own.find('.') + 1)) + 1;
+  const auto pid = std::to_string(::getpid());
+  const auto bound = [&](const std::string& name) {
+    const auto address = unix_address(place / "run/" + name);
+    REQUIRE(address);
+    auto fd = unique_fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    REQUIRE(::bind(fd.get(), address->get(), address->size) == 0);
+    return fd;
+  };
+  const auto inode_of = [&](const std::string& name) {
+    struct stat info {};
+    ::stat((place / "run/" + name).c_str(), &info);
+    return info.st_ino;
+  };
+  const auto plain = pid + "." + std::to_string(next) + ".notify";
+  const auto used = pid + "-12345678.1.notify";
+  const auto left = pid + "-12345678.2.notify";
+  const auto a = bound(plain);
+  const auto b = bound(used);
+  bound(left).reset();
+  const auto inode = inode_of(plain);
+  const auto other = open();
+  uut.reset();
+  CHECK(inode_of(plain) == inode);
+  CHECK(fs::exists(place / "run/" + used));
+  CHECK_FALSE(fs::exists(place / "run/" + left));
+  CHECK(fs::exists(other->path()));
 }
 
 TEST_CASE_METHOD(fixture,
