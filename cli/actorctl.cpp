@@ -4,6 +4,7 @@
 #include "cli/steer_command.hpp"
 #include "cli/top/command.hpp"
 
+#include <csignal>
 #include <iostream>
 
 using namespace actorrun;
@@ -48,6 +49,9 @@ struct dispatcher {
 } // namespace
 
 int main(int argc, char** argv) {
+  // Ignored, as by `trap '' CHLD` of a caller, it would take the exit codes of all child
+  // processes.
+  ::signal(SIGCHLD, SIG_DFL);
   const auto command = parse_control({argv + 1, argv + argc}, this_process());
   return command
            ? code_after_output(std::visit(dispatcher{}, *command), "actorctl")

@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 
+#include <csignal>
 #include <iostream>
 #include <string_view>
 
@@ -27,6 +28,9 @@ struct dispatcher {
 } // namespace
 
 int main(int argc, char** argv) {
+  // Ignored, as by `trap '' CHLD` of a caller, it would take the exit codes of all child
+  // processes.
+  ::signal(SIGCHLD, SIG_DFL);
   if (argc == 2 && std::string_view{argv[1]} == agent_word)
     return run_by_order();
   const auto command = parse_run({argv + 1, argv + argc}, this_process(),

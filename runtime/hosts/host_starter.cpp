@@ -19,6 +19,9 @@ namespace actorrun::detail {
 
 namespace {
 
+/// Of a process whose exit code another part of this program has taken.
+constexpr int unknown_exit_code = 255;
+
 core::time_point now() {
   return std::chrono::steady_clock::now();
 }
@@ -265,14 +268,20 @@ void host_starter::on_exit(core::host_index i) {
   auto& x = hosts_[i];
   auto info = siginfo_t{};
   const auto id = static_cast<id_t>(x.pidfd.get());
-  if (::waitid(P_PIDFD, id, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0)
+  const auto is_reaped = ::waitid(P_PIDFD, id, &info, WEXITED | WNOHANG) == 0;
+  // Where SIGCHLD is ignored, or another part of this program reaps all children.
+  const auto is_lost = !is_reaped && errno == ECHILD;
+  if (!is_lost && (!is_reaped || info.si_pid == 0))
     return;
   loop_.unwatch(x.pidfd.get());
   x.pidfd.reset();
-  const auto exited = info.si_code == CLD_EXITED;
-  x.ended = core::host_ended{.host = i,
-                             .code = exited ? info.si_status : 0,
-                             .signal = exited ? 0 : info.si_status};
+  x.ended = core::host_ended{.host = i};
+  if (is_lost)
+    x.ended->code = unknown_exit_code;
+  else if (info.si_code == CLD_EXITED)
+    x.ended->code = info.si_status;
+  else
+    x.ended->signal = info.si_status;
   x.to_write.clear();
   write_some(i);
   x.in.reset();
@@ -323,7 +332,8 @@ void host_starter::on_console_ready(core::output_stream which) {
   for (core::host_index i = 0; i < hosts_.size(); ++i) {
     auto& x = hosts_[i];
     auto& stream = which == core::output_stream::out ? x.out : x.err;
-    if (!stream->is_blocked())
+    // A host that comes later has no streams yet.
+    if (!stream || !stream->is_blocked())
       continue;
     if (!stream->resume()) {
       await_console(which);

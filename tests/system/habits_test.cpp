@@ -222,6 +222,19 @@ TEST_CASE_METHOD(scene, "habits: an old launcher's name passes the local rank",
   }
 }
 
+TEST_CASE_METHOD(scene, "habits: a caller that ignores SIGCHLD does no harm",
+                 "[habits]") {
+  auto& x = start({"bash", "-c", "trap '' CHLD; exec \"$@\"", "bash",
+                   ACTORRUN_PROGRAM, "--nproc-per-node=2", "--no-python", "sh",
+                   "-c", "(exit 3) || echo code $?"});
+  CHECK(x.wait() == 0);
+  CHECK(count_of(x.output(), "code 3\n") == 2);
+  auto& y = start({"bash", "-c", "trap '' CHLD; exec \"$@\"", "bash",
+                   ACTORRUN_PROGRAM, "--no-python", "sh", "-c", "exit 7"});
+  CHECK(y.wait() != 0);
+  CHECK(y.output().find("exitcode  : 7") != std::string::npos);
+}
+
 TEST_CASE_METHOD(scene,
                  "habits: one node with an endpoint is as quiet as without",
                  "[habits]") {

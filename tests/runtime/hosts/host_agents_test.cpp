@@ -66,3 +66,26 @@ TEST_CASE("host_agents: a console that is read when they are gone does no harm",
   is_ready();
   ::mallopt(M_PERTURB, 0);
 }
+
+// Then the system reaps all children itself, and tells no exit code.
+TEST_CASE("host_agents: they end where SIGCHLD is ignored", "[runtime]") {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  auto settings = core::host_settings{};
+  settings.names = {"a"};
+  auto agents
+    = host_agents::start({.settings = settings,
+                          .starts = {{{"/bin/sh", "-c", "exit 3"}, true}},
+                          .order_of = {},
+                          .console = std::make_shared<stalled_console>()});
+  REQUIRE(agents);
+  auto ending
+    = std::async(std::launch::async, [&] { return (*agents)->wait(); });
+  const auto has_ended = ending.wait_for(timeout) == std::future_status::ready;
+  CHECK(has_ended);
+  for (auto i = 0; i < 3 && !has_ended; ++i)
+    (*agents)->signal(SIGTERM, true);
+  if (has_ended)
+    CHECK(ending.get().why != core::end_launch::reason::signal);
+  agents->reset();
+  std::signal(SIGCHLD, before);
+}
