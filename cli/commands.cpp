@@ -273,6 +273,7 @@ int run(const run_arguments& arguments, const received_order* by_order) {
      .http = arguments.http,
      .service = service,
      .is_new_job = by_order != nullptr && by_order->order.is_new_job,
+     .owns_children = true,
      .preferred_master_port = arguments.preferred_master_port});
   auto asked = requests{};
   const auto end = [&](int code) {

@@ -56,6 +56,10 @@ struct launcher_hooks {
   /// The job has just been made up, so that no coordinator of it can have been
   /// before: one of this process waits for no workers of an earlier epoch.
   bool is_new_job = false;
+  /// The program has no child processes but those of the launcher, and such as are in
+  /// its own session, and it adopts orphans: all that have ended elsewhere are reaped.
+  /// Else only those that are known to come from workers.
+  bool owns_children = false;
   /// MASTER_PORT of a job of this node alone, if no other program has it and
   /// `agent_options::master_port` names none; 1..65535.
   std::optional<uint16_t> preferred_master_port{};

@@ -387,6 +387,8 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
     devices->gate(loop), guardian);
   host_of_workers->set_detail_handler(
     [lines = lines](const std::string& x) { lines.debug(x); });
+  if (hooks.owns_children)
+    host_of_workers->own_children();
   auto processes = std::shared_ptr<ports::process_host>{
     host_of_workers.release(),
     [loop = loop, gone = workers_gone](ports::process_host* x) {

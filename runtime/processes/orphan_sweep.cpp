@@ -60,7 +60,9 @@ size_t sweep_orphans(const std::set<pid_t>& sessions) {
   return count;
 }
 
-size_t reap_orphans(const std::set<pid_t>& sessions, const std::string& home) {
+size_t reap_orphans(const std::set<pid_t>& sessions, const std::string& home,
+                    bool owns_all) {
+  const auto own_session = ::getsid(0);
   size_t count = 0;
   for (const auto pid : children()) {
     if (sessions.contains(pid))
@@ -68,7 +70,8 @@ size_t reap_orphans(const std::set<pid_t>& sessions, const std::string& home) {
     const auto stat = read_stat(pid);
     if (!stat || stat->state != 'Z')
       continue;
-    if (!sessions.contains(static_cast<pid_t>(stat->session))
+    const auto session = static_cast<pid_t>(stat->session);
+    if (!(owns_all && session != own_session) && !sessions.contains(session)
         && !is_within(pid, home))
       continue;
     auto info = siginfo_t{};

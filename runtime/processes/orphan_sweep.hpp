@@ -26,8 +26,11 @@ size_t sweep_orphans(const std::set<pid_t>& sessions);
 /// behind: in one of `sessions` without leading it, or in the control group
 /// `home`. Other children, such as those of a host program, are left alone.
 /// @param home A part of the path of the group; empty: there is none.
-/// @pre as of `sweep_orphans`
+/// @param owns_all No other part of this program has children outside of its own
+///                 session: then all that have ended there are reaped, too.
+/// @pre as of `sweep_orphans`; with `owns_all`, `sessions` has all workers
 /// @returns how many
-size_t reap_orphans(const std::set<pid_t>& sessions, const std::string& home);
+size_t reap_orphans(const std::set<pid_t>& sessions, const std::string& home,
+                    bool owns_all = false);
 
 } // namespace actorrun::detail

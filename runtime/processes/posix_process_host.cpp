@@ -499,7 +499,9 @@ bool posix_process_host::are_starting() const {
 
 // A worker that is about to be known must not be taken for an orphan.
 void posix_process_host::reap() {
-  reap_orphans(all_sessions(), are_starting() ? "" : home_name());
+  const auto is_quiet = !are_starting();
+  reap_orphans(all_sessions(), is_quiet ? home_name() : "",
+               is_quiet && owns_children_);
 }
 
 // Orphans that end while their epoch runs must not fill the table of processes.

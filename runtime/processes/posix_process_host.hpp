@@ -34,7 +34,8 @@ namespace actorrun::detail {
 /// second later at most.
 ///
 /// Where this program adopts orphans it reaps those of the workers that have
-/// ended within half a second.
+/// ended within a second. Those with a session of their own can be told from
+/// children of a host program by their control group; see also `own_children`.
 ///
 /// The zombie of a process stays until its epoch is released, so that the id of
 /// its group cannot come to mean another. Neither needs nor disturbs SIGCHLD. A
@@ -93,6 +94,10 @@ public:
   void set_detail_handler(note_handler on_detail) {
     on_detail_ = std::move(on_detail);
   }
+
+  /// No other part of this program has children outside of its own session: so all
+  /// orphans that have ended are reaped. Call it before the first start.
+  void own_children() { owns_children_ = true; }
 
   /// The pid of the warden; 0 while there is none.
   /// @pre on the reactor's thread
@@ -181,6 +186,7 @@ private:
   std::deque<late_look> late_; ///< In the order of their timers.
   std::optional<core::time_point> round_time_;
   bool reaps_ = false; ///< A timer is set.
+  bool owns_children_ = false;
   bool has_told_obstacle_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
