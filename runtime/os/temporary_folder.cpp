@@ -62,12 +62,15 @@ unique_fd take_over(const std::string& path) {
   return fd;
 }
 
-// Another program may remove it between our making it and our locking it.
+// Another program may remove it between our making it and our locking it. A file
+// system without locks, as Lustre may be one, does for us: nothing is removed there
+// that cannot be locked.
 bool lock_new(const std::string& path, unique_fd& out) {
   out = open_folder(path);
+  while (out && ::flock(out.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
   struct stat info {};
-  return out && ::flock(out.get(), LOCK_EX) == 0
-         && ::fstat(out.get(), &info) == 0 && info.st_nlink > 0;
+  return out && ::fstat(out.get(), &info) == 0 && info.st_nlink > 0;
 }
 
 bool is_ours(const fs::path& path) {
@@ -156,6 +159,7 @@ result<temporary_folder> temporary_folder::make() {
     x.path_ = std::move(*path);
     if (lock_new(x.path_, x.lock_))
       return x;
+    ::rmdir(x.path_.c_str());
   }
   return cannot_make_folder(x.path_, ENOENT);
 }

@@ -75,14 +75,15 @@ void unmask(const std::string& path) {
   ::fchmodat(AT_FDCWD, path.c_str(), private_mode, AT_SYMLINK_NOFOLLOW);
 }
 
-// Two agents that take over the same FIFO at once: the lock decides.
+// Two agents that take over the same FIFO at once: the lock decides, if the file system
+// knows locks.
 result<void> secure(const std::string& path, int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0)
     return cannot("opened", path, errno);
   if (auto ok = check(path, info); !ok)
     return ok;
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0)
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return in_use(path);
   if (::fchmod(fd, private_mode) != 0)
     return cannot("opened", path, errno);

@@ -1,20 +1,16 @@
 #include "runtime/os/folder.hpp"
 #include "runtime/os/folder_path.hpp"
 #include "tests/runtime/folders.hpp"
+#include "tests/runtime/refused_call.hpp"
 #include "tests/support/catch.hpp"
 
 #include <cerrno>
-#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
-#include <thread>
 
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,31 +25,11 @@ namespace {
 
 constexpr auto writing = O_WRONLY | O_CREAT | O_APPEND | O_TRUNC;
 
-// On a thread of its own, whose filter answers openat2 as old kernels and
-// containers do.
-void without_openat2(int error, const std::function<void()>& fn) {
-  auto is_filtered = false;
-  std::thread{[&] {
-    sock_filter code[]
-      = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
-         {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_openat2},
-         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | unsigned(error)},
-         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
-    const auto program = sock_fprog{4, code};
-    is_filtered = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-                  && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0
-                  && ::syscall(SYS_openat2, -1, "", nullptr, 0) == -1
-                  && errno == error;
-    fn();
-  }}.join();
-  CHECK(is_filtered);
-}
-
 // With each way to open a file.
 void in_each_way(const std::function<void()>& fn) {
   fn();
-  without_openat2(ENOSYS, fn);
-  without_openat2(EPERM, fn);
+  test_refused::with_refused(SYS_openat2, ENOSYS, fn);
+  test_refused::with_refused(SYS_openat2, EPERM, fn);
 }
 
 struct fixture {

@@ -3,6 +3,7 @@
 #include "runtime/timers/timer_fifo.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
+#include "tests/runtime/refused_call.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
 
@@ -241,6 +242,16 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(fs::exists(left));
   CHECK(fs::exists(other));
   CHECK(fs::exists(own));
+}
+
+TEST_CASE_METHOD(fixture, "timer_fifo: a file system without locks does, too",
+                 "[runtime]") {
+  test_refused::with_refused(SYS_flock, ENOLCK, [&] {
+    auto uut = open(path);
+    write_to(path, line("a"));
+    CHECK(read_requests(*uut) == 1);
+    CHECK(timer_fifo::open(loop, path).error().code == errc::address_in_use);
+  });
 }
 
 // -- bytes --------------------------------------------------------------------
