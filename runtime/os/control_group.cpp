@@ -131,12 +131,17 @@ group_table find_groups(const std::string& proc) {
   return kept;
 }
 
+bool is_below(const std::string& group, const mount& where) {
+  return where.root == "/" || group == where.root
+         || group.starts_with(where.root + "/");
+}
+
 /// The folder of a group below a mount. In a container the path may be that of
 /// the host, which is not to be seen here; then the mount is all there is.
 std::string folder_of(const mount& where, const std::string& group) {
   if (where.root == "/")
     return where.point + group;
-  if (group.starts_with(where.root))
+  if (is_below(group, where))
     return where.point + group.substr(where.root.size());
   return where.point;
 }
@@ -203,12 +208,9 @@ std::string unified_folder(const std::string& proc) {
   const auto& group = own.unified;
   if (!group.starts_with('/') || group.find("/..") != group.npos)
     return {};
-  for (const auto& x : mounts) {
-    const auto is_below
-      = x.root == "/" || group == x.root || group.starts_with(x.root + "/");
-    if (x.type == "cgroup2" && is_below)
+  for (const auto& x : mounts)
+    if (x.type == "cgroup2" && is_below(group, x))
       return folder_of(x, group == "/" ? "" : group);
-  }
   return {};
 }
 

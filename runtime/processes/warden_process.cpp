@@ -69,11 +69,14 @@ void rename_process(const char* name) {
     text[i] = name[i];
 }
 
-// Closes all others: a descriptor held here would stay open for its peer.
+// Closes all others: a descriptor held here would stay open for its peer. Without its
+// three a warden is of no use, and the agent makes another.
 void keep_only(int agent, int wake_up, int orders) {
   const auto free_agent = ::fcntl(agent, F_DUPFD, orders_fd + 1);
   const auto free_wake_up = ::fcntl(wake_up, F_DUPFD, orders_fd + 1);
   const auto free_orders = ::fcntl(orders, F_DUPFD, orders_fd + 1);
+  if (free_agent < 0 || free_wake_up < 0 || free_orders < 0)
+    ::_exit(1);
   ::dup2(free_agent, agent_fd);
   ::dup2(free_wake_up, wake_up_fd);
   ::dup2(free_orders, orders_fd);

@@ -96,6 +96,18 @@ TEST_CASE_METHOD(fixture, "memory_limit: a container sees its own mount",
   CHECK(limit() == 3'000'000);
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "memory_limit: a group whose name only begins like the mount's "
+  "is not below it",
+  "[runtime]") {
+  write("proc/self/cgroup", "0::/docker/4f77\n");
+  mount("/docker/4f", "unified", "cgroup2", "");
+  limit("unified/memory.max", "3000000");
+  limit("unified77/memory.max", "1000000");
+  CHECK(limit() == 3'000'000);
+}
+
 TEST_CASE("memory_limit: this machine has some", "[runtime]") {
   const auto here = memory_limit();
   REQUIRE(here);
