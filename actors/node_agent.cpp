@@ -278,7 +278,11 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const group_event& x) {
       std::visit([this](const auto& y) { dispatch(on_own_clock(y)); }, x);
     },
-    [this](const leave_requested& x) { dispatch(x); },
+    [this](const leave_requested& x) {
+      if (config_.on_leaving)
+        config_.on_leaving(x);
+      dispatch(x);
+    },
     [this](const limit_near& x) { on(x); },
     [this](const coordinator_not_found& x) {
       dispatch(x);
@@ -486,7 +490,7 @@ void node_agent_state::on(const limit_near& x) {
   config_.lines.info(formatted(
     "the time limit of the job is {} away: {}", core::duration_text(x.left),
     membership_.has_safe_points() ? "all workers are to save at a safe point"
-    : membership_.has_group()
+    : membership_.has_running_workers()
       ? "the workers get "
           + name_of_notice(config_.supervisor.workers.notice_signal)
       : "no worker runs here now, and those that start later get no notice"));

@@ -40,6 +40,9 @@ struct node_agent_config {
   /// decreases. The clock of actors does not count that time, but it passes for
   /// leases: others may have taken our place. Null: never.
   std::function<core::duration()> time_asleep{};
+  /// Called on a scheduler thread when the agent is asked to leave, before it tells a
+  /// coordinator of it. Null: there is nothing to do.
+  std::function<void(const core::leave_requested&)> on_leaving{};
   /// Called once, on a scheduler thread, when the agent has ended.
   std::function<void(core::ending)> on_finished;
 };

@@ -112,6 +112,7 @@ void timer_server_state::obey(const workers_timed& x) {
   for (const auto& worker : x.workers) {
     to.local_ranks.insert(worker.local_rank);
     dispatch(timed_worker_started{{x.epoch, worker.local_rank}, worker.pid});
+    parked_.erase(worker.pid);
     for (const auto& early : early_.take(worker.pid, now_))
       take(early.request, early.wall_offset);
     for (const auto& early : early_notices_.take(worker.pid, now_))
@@ -125,8 +126,12 @@ void timer_server_state::obey(const workers_untimed& x) {
     for (const auto& members : members_.remove_of(x.epoch, local_rank))
       dispatch(timed_worker_ended{members});
     dispatch(timed_worker_ended{{x.epoch, local_rank}});
-    if (!x.live_on)
+    if (x.live_on) {
+      parked_.insert(worker_pid);
+    } else {
+      parked_.erase(worker_pid);
       watchdogs_.erase(worker_pid);
+    }
     if (to != listeners_.end())
       to->second.local_ranks.erase(local_rank);
   }
@@ -342,7 +347,7 @@ bool timer_server_state::read_notice() {
   const auto notice = core::read_notice(x->text);
   if (const auto who = table_->find(*pid))
     take(notice, *pid, *who);
-  else
+  else if (!parked_.contains(*pid))
     early_notices_.hold(*pid, notice, now_);
   return true;
 }

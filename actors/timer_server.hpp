@@ -156,6 +156,8 @@ private:
   /// Intervals that workers have asked for instead of `config_.watchdog`, by pid: a
   /// live worker says it once, and keeps it from epoch to epoch.
   std::map<int64_t, core::duration> watchdogs_;
+  /// Workers that live on without an epoch: what they say counts for none.
+  std::set<int64_t> parked_;
   uint32_t unknown_client_count_ = 0;
 };
 

@@ -248,7 +248,8 @@ void worker_supervisor_state::obey(const stop_group& order) {
 // A stop that takes so long is to be no riddle.
 void worker_supervisor_state::tell_of_stop(const stop_lasts& x) const {
   if (!group_ || group_->plan().epoch != x.epoch
-      || group_->current_phase() != worker_group::phase::stopping)
+      || group_->current_phase() != worker_group::phase::stopping
+      || !group_->has_grace())
     return;
   auto pids = std::string{};
   auto count = 0;

@@ -20,8 +20,8 @@ result<located_job> locate(const asked_job& job,
   return located_job{std::move(*found)};
 }
 
-result<std::vector<v1::JobStatus>>
-status_of_local_jobs(const std::string& job, std::chrono::milliseconds limit) {
+result<local_answers> ask_here(const std::string& job,
+                               std::chrono::milliseconds limit) {
   auto found = ask_local_jobs(job, limit);
   if (!found)
     return found.error();
@@ -30,9 +30,9 @@ status_of_local_jobs(const std::string& job, std::chrono::milliseconds limit) {
       formatted("process {} does not report the status of its job: {}",
                 x.from.pid, x.why.text),
       "actorctl");
-  auto out = std::vector<v1::JobStatus>{};
+  auto out = local_answers{{}, found->silent.empty()};
   for (auto& x : found->heard)
-    out.push_back(std::move(x.status));
+    out.jobs.push_back(std::move(x.status));
   return out;
 }
 

@@ -19,11 +19,17 @@ using located_job = std::variant<local_job, job_options>;
 result<located_job> locate(const asked_job& job,
                            std::chrono::milliseconds limit);
 
-/// The jobs of this host that answer, each once. Prints a warning for each process that
-/// does not. Blocks for at most `limit` per process.
+/// What can be shown of the jobs of this host.
+struct local_answers {
+  std::vector<v1::JobStatus> jobs; ///< Each once.
+  bool are_all = true;             ///< No process was silent.
+};
+
+/// Asks the jobs of this host. Prints a warning for each process that does not answer.
+/// Blocks for at most `limit` per process.
 /// @param job As of `ask_local_jobs`, as are errors.
-result<std::vector<v1::JobStatus>>
-status_of_local_jobs(const std::string& job, std::chrono::milliseconds limit);
+result<local_answers> ask_here(const std::string& job,
+                               std::chrono::milliseconds limit);
 
 /// Prints why a job was not found, or has not answered.
 /// @returns the exit code

@@ -379,16 +379,19 @@ std::set<std::string> ids_of(const std::vector<v1::JobStatus>& jobs) {
 
 int show_status(const status_arguments& arguments) {
   auto found = std::vector<v1::JobStatus>{};
+  auto is_silent = false;
   if (arguments.remote) {
     auto status = ask_status(*arguments.remote, status_limit);
     if (!status)
       leave(fail_to_find(status.error(), *arguments.remote));
     found.push_back(std::move(*status));
   } else {
-    auto here = status_of_local_jobs(arguments.job, status_limit);
+    auto here = ask_here(arguments.job, status_limit);
     if (!here)
       leave(fail(here.error(), "actorctl"));
-    found = std::move(*here);
+    found = std::move(here->jobs);
+    // A warning says so; that there are no jobs would be wrong.
+    is_silent = found.empty() && !here->are_all;
   }
   const auto ended
     = arguments.remote
@@ -396,10 +399,10 @@ int show_status(const status_arguments& arguments) {
         : find_ended_jobs(arguments.journal_folder, arguments.job,
                           ids_of(found), now_ms());
   const auto is_unknown
-    = found.empty() && !arguments.job.empty() && ended.empty();
+    = found.empty() && !arguments.job.empty() && ended.empty() && !is_silent;
   if (arguments.json)
     std::cout << to_json(found, ended);
-  else if (!is_unknown)
+  else if (!is_unknown && !is_silent)
     std::cout << to_text(found, ended, arguments.wide);
   if (is_unknown) {
     std::cerr << "actorctl: error: no job '" << arguments.job
@@ -407,7 +410,8 @@ int show_status(const status_arguments& arguments) {
                  "  try: actorctl status, which lists those that do\n";
   }
   const auto code = static_cast<int>(exit_code_of(
-    found, arguments.job.empty() ? std::vector<ended_job>{} : ended));
+    found,
+    arguments.job.empty() || is_silent ? std::vector<ended_job>{} : ended));
   leave(code_after_output(code, "actorctl"));
 }
 

@@ -13,10 +13,10 @@ namespace actorrun::cli::top {
 
 /// What the selected row is about.
 struct target {
-  std::string job;                      ///< Its id.
-  int64_t pid = 0;                      ///< Of its coordinator here; 0: none.
-  std::optional<std::string> agent{};   ///< None: the whole job.
-  std::string host{};                   ///< Of the agent.
+  std::string job;                    ///< Its id.
+  int64_t pid = 0;                    ///< Of the process that is asked; 0: any.
+  std::optional<std::string> agent{}; ///< None: the whole job.
+  std::string host{};                 ///< Of the agent.
   std::optional<uint32_t> node_rank{};  ///< Of the agent, if it has one.
   std::optional<uint32_t> local_rank{}; ///< None: the whole node.
   /// Global ranks of the worker, or of the node's workers; none: it has no place.

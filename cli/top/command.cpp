@@ -88,7 +88,9 @@ std::vector<feed_source> sources_of(const top_arguments& x) {
     if ((is_known && !job.is_coordinator)
         || (!x.job.empty() && !is_of_job(job, x.job)))
       continue;
-    const auto pid = job.is_coordinator ? job.pid : 0;
+    // One that was asked for by its number may be an agent.
+    const auto is_meant = std::to_string(job.pid) == x.job;
+    const auto pid = job.is_coordinator || is_meant ? job.pid : 0;
     out.push_back({.key = formatted("{} {}", job.label, pid),
                    .label = job.label,
                    .pid = pid,
@@ -165,19 +167,23 @@ private:
     for (auto& x : sources_of(arguments_)) {
       if (find_feed(x.key) != feeds_.end())
         continue;
-      forget_lost(x.label);
+      forget_former(x);
       make_room();
       if (feeds_.size() < feed_count_max)
         feeds_.push_back({x.key, std::make_unique<feed>(std::move(x), inbox_)});
     }
   }
 
-  /// A job that has a process here again is one that had lost them, or is to be taken
-  /// for that: its coordinator has begun anew, or is elsewhere now.
-  void forget_lost(const std::string& label) {
-    forget(std::ranges::find_if(feeds_, [&](const auto& x) {
-      return x.source->label() == label && x.source->is_lost();
-    }));
+  /// A job whose coordinator comes, or begins anew, is the one that had none here, or
+  /// has lost all its processes: both have its label.
+  void forget_former(const feed_source& x) {
+    const auto is_former = [&](const auto& y) {
+      return y.source->label() == x.label
+             && (y.source->is_lost() || (x.pid != 0 && y.source->pid() == 0));
+    };
+    for (auto i = std::ranges::find_if(feeds_, is_former); i != feeds_.end();
+         i = std::ranges::find_if(feeds_, is_former))
+      forget(i);
   }
 
   /// A job that has ended gives its place to one that begins; the oldest first.
@@ -312,10 +318,12 @@ int print_once(const top_arguments& arguments) {
       return fail_to_find(status.error(), *arguments.remote);
     found.push_back(std::move(*status));
   } else {
-    auto here = status_of_local_jobs(arguments.job, status_limit);
+    auto here = ask_here(arguments.job, status_limit);
     if (!here)
       return fail(here.error(), program);
-    found = std::move(*here);
+    found = std::move(here->jobs);
+    if (found.empty() && !here->are_all) // A warning says so.
+      return static_cast<int>(exit_code::rendezvous_failed);
   }
   if (found.empty()) {
     std::cerr << formatted(

@@ -68,8 +68,8 @@ private:
 struct feed_source {
   std::string key;     ///< Of its picture.
   std::string label{}; ///< Of `local_job`; empty: it is on another host.
-  /// Of its coordinator on this host, which tells it from others with its id; 0: that
-  /// is elsewhere.
+  /// Of the process that is watched: its coordinator on this host, which tells it from
+  /// others with its id, or the one that was asked for; 0: any.
   int64_t pid = 0;
   std::optional<job_options> remote{};
   std::string journal_folder{}; ///< Tells how it ended; empty: nothing does.
@@ -94,6 +94,7 @@ public:
   bool is_lost() const { return is_lost_; }
 
   const std::string& label() const { return what_.label; }
+  int64_t pid() const { return what_.pid; }
 
 private:
   void run();

@@ -29,7 +29,7 @@ struct row_id {
 /// What is known of a job, and since when.
 struct job_picture {
   std::optional<v1::JobStatus> status{}; ///< None: it has not answered yet.
-  int64_t pid = 0; ///< Of its coordinator on this host; 0: none.
+  int64_t pid = 0; ///< Of the process of this host that is watched; 0: any.
   core::time_point received{};
   std::string trouble{}; ///< Why nothing comes any more; empty: it does.
   /// How it has ended, as its journal tells; none: it goes on, or that is not known.

@@ -43,7 +43,7 @@ public:
   /// Makes it in the folder of the user's jobs. Connections wait in the system until
   /// `listen`.
   /// @param loop Lives longer. The listener is called on its thread.
-  /// @retval errc::cannot_listen  the folder cannot be used, its path is too
+  /// @retval errc::system_failure, errc::cannot_listen  the folder cannot be used, its path is too
   ///         long, or the socket cannot be made; the text says so
   static result<std::unique_ptr<worker_control_socket>>
   open(reactor& loop, const control_limits& limits = {});

@@ -456,6 +456,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
      .vitals = vitals,
      .lines = lines,
      .time_asleep = time_asleep,
+     .on_leaving = [this](const auto& x) { end_job(x.signal); },
      .on_finished = [this](const core::ending& x) { agent_finished(x); }});
   return {};
 }
@@ -539,7 +540,13 @@ void launcher::members::report_stopping(const std::string& why) {
 
 // -- the end ------------------------------------------------------------------
 
-void launcher::members::agent_finished(const core::ending& how) {
+void launcher::members::agent_finished(core::ending how) {
+  if (how.why && how.why->code == errc::connection_timed_out
+      && job.rendezvous) {
+    const auto where = to_string(*job.rendezvous);
+    if (how.why->text.find(where) == std::string::npos)
+      how.why->text += formatted("; it was looked for at {}", where);
+  }
   if (events)
     events->note(how);
   const auto hosts
@@ -595,12 +602,18 @@ void launcher::members::perform(const core::resign_leadership&) {
 }
 
 void launcher::members::perform(const core::pass_on_signal& x) {
-  // A coordinator on its own leaves without ending the job: the next takes
-  // over. With an agent it hears this first, and not that the agent leaves.
-  if (agent && coordinator)
-    tell_anonymously(coordinator->actor(), core::stop_requested{x.signal});
-  if (agent)
+  // In this order: its workers get the signal from the agent, and not from the end of
+  // the job. An agent that has left already says nothing to the coordinator.
+  if (agent) {
     tell_anonymously(agent, core::leave_requested{x.signal});
+    end_job(x.signal);
+  }
+}
+
+// A coordinator on its own leaves without ending the job: the next takes over.
+void launcher::members::end_job(int signal) {
+  if (coordinator)
+    tell_anonymously(coordinator->actor(), core::stop_requested{signal});
 }
 
 void launcher::members::perform(const core::report_wait& x) {

@@ -76,12 +76,14 @@ struct launcher::members {
   void ask_about_job(operator_question x);
   /// Null: it is elsewhere.
   rendezvous_coordinator_actor own_coordinator() const;
-  void agent_finished(const core::ending& how);
+  void agent_finished(core::ending how);
   void actor_died(core::actor_died::role which, const std::string& reason);
   void handle(const core::node_end_event& event);
   void perform(const core::show_logs&);
   void perform(const core::resign_leadership&);
   void perform(const core::pass_on_signal& x);
+  /// Has a coordinator that is hosted here end the job. Told again, it does nothing.
+  void end_job(int signal);
   void perform(const core::report_failure& x) { lines.error(x.text); }
   void perform(const core::report_wait& x);
   void perform(const core::end_node& x);

@@ -187,7 +187,8 @@ void forked_starts::let_run(id which, pending& x) {
            {.pid = std::exchange(x.pid, 0),
             .pidfd = std::move(x.pidfd),
             .cgroup_error = cgroup_error,
-            .registration = std::move(x.place)});
+            .registration = std::move(x.place),
+            .since = std::chrono::steady_clock::now()});
 }
 
 void forked_starts::server_ended() {

@@ -128,10 +128,14 @@ void posix_process_host::signal_one(epoch_id epoch, uint32_t local_rank,
 }
 
 void posix_process_host::notify(epoch_id epoch, int signal) {
-  post([=, this] {
-    if (const auto i = batches_.find(epoch); i != batches_.end())
-      for (const auto& worker : i->second.workers)
-        worker.signal_leader(signal);
+  post([=, this, now = std::chrono::steady_clock::now()] {
+    const auto i = batches_.find(epoch);
+    if (i == batches_.end())
+      return;
+    for (const auto& worker : i->second.workers)
+      worker.signal_leader(signal);
+    if (!i->second.starting.empty())
+      i->second.notices.emplace_back(now, signal);
   });
 }
 
@@ -248,6 +252,8 @@ void posix_process_host::on_start(epoch_id epoch, size_t place,
     add_worker(epoch, local_rank, std::move(result));
   if (group.starting.erase(place) == 1)
     conclude_starts(group);
+  if (group.starting.empty())
+    group.notices.clear();
   if (group.pending.size() >= facts_per_call_max)
     flush(epoch);
   finish_if_done(epoch);
@@ -269,6 +275,9 @@ void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
                            .registration = std::move(process.registration)});
   ++group.running_count;
   watch(epoch, group.workers.size() - 1);
+  for (const auto& [sent, signal] : group.notices)
+    if (process.since <= sent)
+      group.workers.back().signal_leader(signal);
   if (group.given_up)
     group.workers.back().kill_group(SIGKILL);
   if (group.released)

@@ -112,6 +112,9 @@ private:
     std::vector<worker_process> workers{};
     /// Starts in progress, by their place in the batch.
     std::map<size_t, process_starter::id> starting{};
+    /// Signals for workers that run, and when they were sent, while some start: of one
+    /// that runs already the news may be on its way.
+    std::vector<std::pair<core::time_point, int>> notices{};
     std::vector<ports::process_event> pending{};
     size_t running_count = 0;
     bool given_up = false; ///< Its starts: what still comes is killed.

@@ -147,6 +147,7 @@ started_process start_thread::home::execute(start_batch& in, order& what) {
   const auto files = in.outputs.open(spec.out, spec.err);
   if (files.error != 0)
     return failed(files.error, null_device);
+  const auto since = std::chrono::steady_clock::now();
   auto child = starter.start(
     program.path, spec.arguments, spec.environment, &what.place,
     {files.out, files.err, spec.descriptors}, cpu_binding{spec.binding});
@@ -156,7 +157,8 @@ started_process start_thread::home::execute(start_batch& in, order& what) {
   return {.pid = child.pid,
           .pidfd = std::move(child.pidfd),
           .cgroup_error = child.cgroup_error,
-          .registration = std::move(what.place)};
+          .registration = std::move(what.place),
+          .since = since};
 }
 
 void start_thread::conclude(id which, started_process result) {

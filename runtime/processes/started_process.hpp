@@ -17,8 +17,9 @@ struct started_process {
   unique_fd pidfd{};
   int cgroup_error = 0; ///< Why it runs outside of its control group.
   warden::registration registration{};
-  int error = 0;         ///< errno of the step that failed; 0: it runs.
-  std::string subject{}; ///< What could not be used, if there is an error.
+  core::time_point since{}; ///< It did not run before.
+  int error = 0;            ///< errno of the step that failed; 0: it runs.
+  std::string subject{};    ///< What could not be used, if there is an error.
 };
 
 inline started_process not_started(int error, std::string subject) {

@@ -37,7 +37,7 @@ public:
   /// @param system, loop Live longer.
   /// @retval errc::bad_argument   the FIFO cannot be made at the path that was
   ///         asked for; the text says why
-  /// @retval errc::cannot_listen  there is to be a watchdog, and the socket
+  /// @retval errc::system_failure, errc::cannot_listen  there is to be a watchdog, and the socket
   ///         cannot be made
   static result<std::unique_ptr<node_timers>>
   open(caf::actor_system& system, std::shared_ptr<reactor> loop,

@@ -24,7 +24,7 @@ class notify_socket final : public ports::notice_source {
 public:
   /// Makes it in the folder of the user's jobs.
   /// @param loop Lives longer.
-  /// @retval errc::cannot_listen  the folder cannot be used, its path is too
+  /// @retval errc::system_failure, errc::cannot_listen  the folder cannot be used, its path is too
   ///         long, or the socket cannot be made; the text says so
   static result<std::unique_ptr<notify_socket>> open(reactor& loop);
 

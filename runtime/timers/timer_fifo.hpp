@@ -33,7 +33,7 @@ public:
                                                   const std::string& path);
 
   /// Makes a private one in the folder of the user's jobs.
-  /// @retval errc::cannot_listen  the folder cannot be used
+  /// @retval errc::system_failure, errc::cannot_listen  the folder cannot be used
   /// @retval errc::bad_argument   as above
   static result<std::unique_ptr<timer_fifo>> open_private(reactor& loop);
 

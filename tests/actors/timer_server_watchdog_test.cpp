@@ -128,6 +128,19 @@ TEST_CASE_METHOD(watchdog_fixture,
   CHECK(told().starts_with(R"(report_overrun 1/1 pid 300 "watchdog")"));
 }
 
+TEST_CASE_METHOD(watchdog_fixture,
+                 "watchdog: what a live worker says between epochs counts for "
+                 "none",
+                 "[actors]") {
+  members->add(100, 100);
+  park_worker(1, 0);
+  notify(100, "WATCHDOG=1");
+  start_worker(2, 0, 100);
+  CHECK(figures().timer_count == 0);
+  notify(100, "WATCHDOG=1");
+  CHECK(figures().timer_count == 1);
+}
+
 TEST_CASE_METHOD(watchdog_fixture, "watchdog: other processes are ignored",
                  "[actors]") {
   notify(4711, "WATCHDOG=1");

@@ -234,4 +234,9 @@ TEST_CASE_METHOD(supervisor_setting,
   end(2, 1);
   advance(1min);
   CHECK(lines.told() == "");
+  start(3); // It has no time left.
+  order(core::stop_group{{3}, SIGTERM});
+  order(core::kill_group{.epoch = {3}});
+  advance(6s);
+  CHECK(lines.told() == "");
 }

@@ -512,7 +512,7 @@ void membership::on(const limit_near& event, time_point now, effects& out) {
   if (has_safe_points()) {
     if (is_connected())
       want_safe_point(now, out);
-  } else if (share_.is_active()) {
+  } else if (share_.state() == share_state::running) {
     out.emplace_back(notify_workers{share_.epoch()});
   }
 }

@@ -58,8 +58,10 @@ public:
   /// Workers that run have said how far they are.
   bool has_safe_points() const;
 
-  /// Whether workers of this node run or are being started.
-  bool has_group() const { return share_.is_active(); }
+  /// Whether the workers of this node run, and are not being started or stopped.
+  bool has_running_workers() const {
+    return share_.state() == share_state::running;
+  }
 
   /// Applies one event and returns its effects. Deterministic.
   /// @param now Read once by the caller; never decreases between calls.

@@ -121,6 +121,9 @@ public:
     return phase_ == phase::stopping && first_.has_value();
   }
 
+  /// Whether workers that are being stopped still have time.
+  bool has_grace() const { return grace_timer_.value != 0; }
+
   /// Whether what this timer does now depends on which workers have ended.
   bool counts_ends(timer_id x) const;
 

@@ -25,6 +25,17 @@ TEST_CASE_METHOD(fixture, "membership: it passes on orders and answers",
   CHECK(at(0s, said(1, kind::held, 4)) == "send_safe_point 1 held 4");
 }
 
+// It would be killed by a signal that it does not handle yet.
+TEST_CASE_METHOD(fixture,
+                 "membership: a worker that is being started gets no notice of "
+                 "a limit",
+                 "[core]") {
+  be_in();
+  at(0s, formed(1));
+  CHECK(at(0s, limit_near{60s}) == "");
+  CHECK(at(0s, started(1)) == "send_started 1");
+}
+
 TEST_CASE_METHOD(fixture,
                  "membership: workers with safe points save before a limit",
                  "[core]") {
