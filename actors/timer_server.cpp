@@ -349,6 +349,8 @@ bool timer_server_state::read_notice() {
     take(notice, *pid, *who);
   else if (!parked_.contains(*pid))
     early_notices_.hold(*pid, notice, now_);
+  else if (notice.interval) // It says that once.
+    watchdogs_[*pid] = *notice.interval;
   return true;
 }
 

@@ -402,6 +402,8 @@ int show_status(const status_arguments& arguments) {
     = found.empty() && !arguments.job.empty() && ended.empty() && !is_silent;
   if (arguments.json)
     std::cout << to_json(found, ended);
+  else if (is_silent && !ended.empty())
+    std::cout << "ended in the last day:\n" << ended_to_text(ended);
   else if (!is_unknown && !is_silent)
     std::cout << to_text(found, ended, arguments.wide);
   if (is_unknown) {

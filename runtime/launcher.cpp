@@ -145,9 +145,9 @@ void launcher::leave(int signal) {
 void launcher::end_with_process() {
   members_->http.reset();
   members_->report_stopping({});
-  members_->service.reset();
   members_->operators.reset();
   members_->coordinator->end_with_process();
+  members_->service.reset(); // The coordinator has used it.
 }
 
 void launcher::notify(int signal) {

@@ -86,8 +86,8 @@ constexpr ledger_entry given[] = {
    "equal on all nodes, and never decreases"},
   {"TORCHELASTIC_MAX_RESTARTS", same, ""},
   {"TORCHELASTIC_RUN_ID", different,
-   "on one node without `--rdzv-id` a random UUID, as torchrun has it with"
-   " `--standalone`; there it is `none`"},
+   "on one node without `--rdzv-id` a random UUID, as in torchrun with"
+   " `--standalone`; without that, torchrun has `none`"},
   {"TORCHELASTIC_USE_AGENT_STORE", same,
    "`True`, or `False` with `--no-agent-store`"},
   {"TORCH_NCCL_ASYNC_ERROR_HANDLING", same,

@@ -165,9 +165,9 @@ private:
       return;
     looked_ = now;
     for (auto& x : sources_of(arguments_)) {
+      forget_former(x);
       if (find_feed(x.key) != feeds_.end())
         continue;
-      forget_former(x);
       make_room();
       if (feeds_.size() < feed_count_max)
         feeds_.push_back({x.key, std::make_unique<feed>(std::move(x), inbox_)});
@@ -178,7 +178,7 @@ private:
   /// has lost all its processes: both have its label.
   void forget_former(const feed_source& x) {
     const auto is_former = [&](const auto& y) {
-      return y.source->label() == x.label
+      return y.source->label() == x.label && y.job != x.key
              && (y.source->is_lost() || (x.pid != 0 && y.source->pid() == 0));
     };
     for (auto i = std::ranges::find_if(feeds_, is_former); i != feeds_.end();

@@ -115,7 +115,7 @@ void feed::run() {
     auto why = watch();
     to_.put(answer_missing{what_.key, std::move(why), end_of_job()});
     is_over_ = is_gone_ && (end_ || end_looks_left_ == 0);
-    is_lost_ = is_gone_ && !end_;
+    is_lost_ = is_gone_ && (!end_ || end_->how == lost_job);
   } while (pause());
 }
 

@@ -89,8 +89,8 @@ public:
   /// another one begins that has its name. Callable from any thread.
   bool is_over() const { return is_over_; }
 
-  /// Whether the job has no process here that this feed may ask, and has not ended as
-  /// far as is known. Callable from any thread.
+  /// Whether the job has no process here that this feed may ask, and its journal has no
+  /// end, so it may go on. Callable from any thread.
   bool is_lost() const { return is_lost_; }
 
   const std::string& label() const { return what_.label; }

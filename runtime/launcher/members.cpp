@@ -541,8 +541,8 @@ void launcher::members::report_stopping(const std::string& why) {
 // -- the end ------------------------------------------------------------------
 
 void launcher::members::agent_finished(core::ending how) {
-  if (how.why && how.why->code == errc::connection_timed_out
-      && job.rendezvous) {
+  if (how.why && how.why->code == errc::connection_timed_out && job.rendezvous
+      && job.backend != rendezvous_backend::etcd) {
     const auto where = to_string(*job.rendezvous);
     if (how.why->text.find(where) == std::string::npos)
       how.why->text += formatted("; it was looked for at {}", where);

@@ -129,16 +129,19 @@ TEST_CASE_METHOD(watchdog_fixture,
 }
 
 TEST_CASE_METHOD(watchdog_fixture,
-                 "watchdog: what a live worker says between epochs counts for "
-                 "none",
+                 "watchdog: a sign of life of a live worker between epochs "
+                 "counts for none",
                  "[actors]") {
   members->add(100, 100);
   park_worker(1, 0);
-  notify(100, "WATCHDOG=1");
+  notify(100, "WATCHDOG_USEC=60000000\nWATCHDOG=1");
   start_worker(2, 0, 100);
   CHECK(figures().timer_count == 0);
   notify(100, "WATCHDOG=1");
-  CHECK(figures().timer_count == 1);
+  advance(60s - 1us); // But for its interval.
+  CHECK(told() == "");
+  advance(1us);
+  CHECK(told().starts_with(R"(report_overrun 2/0 pid 100 "watchdog")"));
 }
 
 TEST_CASE_METHOD(watchdog_fixture, "watchdog: other processes are ignored",

@@ -552,12 +552,14 @@ void membership::on(const job_ended& event, time_point now, effects& out) {
 
 void membership::on(const leave_requested& event, time_point now,
                     effects& out) {
-  if (ending_) { // The second request: no grace period.
+  if (std::exchange(is_asked_to_leave_, true)) { // No grace period.
     if (has_workers())
       out.emplace_back(
         kill_group{.epoch = share_.epoch(), .with_parked = true});
     return;
   }
+  if (ending_) // The workers have been told, for another reason.
+    return;
   if (link_ == link::joined)
     out.emplace_back(send_leaving{event.signal});
   end({.result = {}, .why = {}, .signal = event.signal}, event.signal, now,

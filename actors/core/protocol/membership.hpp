@@ -220,6 +220,7 @@ private:
   bool gives_notice_ = false;            ///< Then, to workers that run.
   std::optional<time_point> noticed_at_; ///< The workers know of it.
   std::optional<ending> ending_;         ///< Set from the decision to end.
+  bool is_asked_to_leave_ = false;       ///< By a signal here.
 };
 
 std::string to_string(membership::link x);

@@ -284,6 +284,16 @@ TEST_CASE_METHOD(fixture, "membership: the second request to leave kills",
   CHECK(at(1s, leave_requested{SIGINT}) == "");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "membership: the first request kills no workers, also if the "
+                 "job has just ended",
+                 "[core]") {
+  run();
+  CHECK(at(0s, ended()) == "stop_group 1");
+  CHECK(at(0s, leave_requested{SIGTERM}) == "");
+  CHECK(at(1s, leave_requested{SIGTERM}) == "kill_group 1");
+}
+
 TEST_CASE_METHOD(fixture, "membership: the outcome counts more than the signal",
                  "[core]") {
   run();
