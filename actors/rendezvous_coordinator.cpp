@@ -112,8 +112,8 @@ struct rendezvous_coordinator_state::effect_runner {
         duration{limits.keep_alive_interval}.count());
       reply.set_fence_ns(duration{limits.fence()}.count());
       st.config_.lines.info(
-        formatted("coordinator accepts agent {}: {} {} at {}", x.agent.value,
-                  record.offering.slot_count,
+        formatted("coordinator accepts agent {}: {} {} at {}",
+                  to_string(x.agent), record.offering.slot_count,
                   record.offering.slot_count == 1 ? "worker" : "workers",
                   record.offering.address));
     }

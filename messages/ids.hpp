@@ -1,6 +1,8 @@
 // Defines a type for each kind of id, so that they cannot be mixed up.
 #pragma once
 
+#include "messages/shared_text.hpp"
+
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -21,7 +23,8 @@ struct strong_id {
 using job_id = strong_id<struct job_tag, std::string>;
 
 /// One agent process, never used again: `<host>-<pid>-<8 random hex digits>`.
-using agent_id = strong_id<struct agent_tag, std::string>;
+/// Each is held in many places.
+using agent_id = strong_id<struct agent_tag, shared_text>;
 
 /// Number of an agreed membership, 1, 2, 3…; 0 is none. It is the fencing
 /// token: an agent or coordinator that has a newer one refuses the older.
@@ -52,6 +55,10 @@ inline std::string to_string(const epoch_id& x) {
 
 template <class Tag>
 const std::string& to_string(const strong_id<Tag, std::string>& x) {
+  return x.value;
+}
+
+inline const std::string& to_string(const agent_id& x) {
   return x.value;
 }
 

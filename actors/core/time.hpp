@@ -75,12 +75,21 @@ struct timeouts {
   /// From the last keep-alive heard to the agent being lost.
   ms lease() const { return fence() + fence_guard; }
 
+  /// An answer to a keep-alive may be late by so much, for what it saves where
+  /// there are many agents; 0: it comes at once.
+  ms answer_pause() const {
+    constexpr auto longest = ms{16};
+    return keep_alive_interval < timeouts{}.keep_alive_interval
+             ? ms{0}
+             : std::min(keep_alive_interval / 32, longest);
+  }
+
   friend bool operator==(const timeouts&, const timeouts&) = default;
 };
 
 /// A coordinator reads at most so many keep-alives per second of small jobs, which
-/// is two hundredths of a core, …
-inline constexpr uint32_t small_job_rate = 600;
+/// is less than two hundredths of a core, …
+inline constexpr uint32_t small_job_rate = 400;
 /// … and of large ones: a fifth of a core, with all that its system does for them.
 inline constexpr uint32_t large_job_rate = 5'000;
 
@@ -91,8 +100,8 @@ inline constexpr auto entry_time = timeouts::ms{2};
 
 /// Fits the keep-alives to the size of the job (docs/decisions/0039). Agents of
 /// small jobs speak every 60 ms, with the same fence: a node that is still heard
-/// after it was cut off is lost that much sooner. Beyond 1,500 nodes the fence
-/// grows with the interval.
+/// after it was cut off is lost that much sooner. From 200 to 2,500 nodes it is
+/// every 0.5 s and the fence 1 s, and both grow beyond that.
 /// @param agent_count_max As on the command line, which is the same on all nodes:
 ///                        the fence of an agent must fit the lease of whoever
 ///                        may be its coordinator next.
@@ -106,14 +115,17 @@ inline timeouts fitted(timeouts x, uint32_t agent_count_max) {
     return x;
   constexpr auto second = timeouts::ms{1'000};
   constexpr auto shortest = timeouts::ms{60};
-  x.keep_alive_interval = std::max(agent_count_max * second / large_job_rate,
-                                   usual.keep_alive_interval);
-  if (x.keep_alive_interval > usual.keep_alive_interval)
+  constexpr auto longest_of_small = timeouts::ms{500};
+  constexpr uint32_t attempts_min = 2;
+  x.keep_alive_interval = agent_count_max * second / large_job_rate;
+  if (x.keep_alive_interval > longest_of_small)
     return x;
   const auto wanted = std::clamp(agent_count_max * second / small_job_rate,
-                                 shortest, usual.keep_alive_interval);
-  x.keep_alive_attempts = static_cast<uint32_t>(usual.fence() / wanted);
-  x.keep_alive_interval = usual.fence() / x.keep_alive_attempts;
+                                 shortest, longest_of_small);
+  x.keep_alive_attempts
+    = std::max(static_cast<uint32_t>(usual.fence() / wanted), attempts_min);
+  x.keep_alive_interval
+    = std::max(wanted, usual.fence() / x.keep_alive_attempts);
   return x;
 }
 

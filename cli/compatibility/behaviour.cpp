@@ -68,7 +68,7 @@ constexpr ledger_entry habits[] = {
    "all nodes restart; in torchrun only the worker's own node, and the job"
    " hangs"},
   {"a node dies or falls silent", better,
-   "detected at once or within 1.2 s, and the others regroup; torchrun does"
+   "detected at once or within 1.3 s, and the others regroup; torchrun does"
    " not detect it until workers fail, and then needs 40 s"},
   {"a node joins a running job", better,
    "the group grows after `join_settle`; in torchrun, with default settings,"
@@ -81,9 +81,11 @@ constexpr ledger_entry habits[] = {
    "with `etcd` another node takes over and no worker is touched; otherwise a"
    " new coordinator at the endpoint takes over. In torchrun the job ends"},
   {"keep-alives", better,
-   "every 0.06 s in jobs of up to 36 nodes, 0.3 s from 180 on, less often above"
-   " 1,500; they may stay unanswered for 0.9 s, above 1,500 nodes for three"
-   " intervals; the clocks of hosts are not compared. In torchrun every 5 s,"
+   "every 0.06 s in jobs of up to 24 nodes, 0.5 s from 200 on, less often above"
+   " 2,500; they may stay unanswered for 0.9 s, from 200 nodes on for 1 s, "
+   "above"
+   " 2,500 for three intervals; the clocks of hosts are not compared. In "
+   "torchrun every 5 s,"
    " three may be missed, and they are"},
   {"a node is cut off", better,
    "its workers are killed before others take their place; in torchrun they"

@@ -391,6 +391,10 @@ std::string name_of(errc x) {
 }
 
 template <class T>
+constexpr bool is_text
+  = std::same_as<T, std::string> || std::same_as<T, shared_text>;
+
+template <class T>
 constexpr auto last_of = T{};
 template <>
 constexpr auto last_of<failure_kind> = failure_kind::unkillable;
@@ -536,7 +540,7 @@ void write(const T& x, std::string& out) {
     write(x.value, out);
   } else if constexpr (std::same_as<T, bool>) {
     out += x ? "true" : "false";
-  } else if constexpr (std::same_as<T, std::string>) {
+  } else if constexpr (is_text<T>) {
     write_text(x, out);
   } else {
     out += std::to_string(x);
@@ -661,7 +665,7 @@ void decode(const json& from, T& x) {
     if (!from.is_boolean())
       throw bad_line{"true or false is missing"};
     x = from.get<bool>();
-  } else if constexpr (std::same_as<T, std::string>) {
+  } else if constexpr (is_text<T>) {
     if (!from.is_string())
       throw bad_line{"a text is missing"};
     x = from.get<std::string>();

@@ -9,6 +9,7 @@
 #include <cassert>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -55,6 +56,20 @@ constexpr link_side opposite(link_side x) {
 /// An agent, and its helpers that ask: CAF holds some memory for each actor.
 constexpr size_t actor_count_max = 64;
 
+bool contains(const std::vector<uint64_t>& actors, uint64_t x) {
+  return std::find(actors.begin(), actors.end(), x) != actors.end();
+}
+
+/// @returns whether the actor is among them now: there may be too many others
+bool note(std::vector<uint64_t>& actors, uint64_t x) {
+  if (contains(actors, x))
+    return true;
+  if (actors.size() == actor_count_max)
+    return false;
+  actors.push_back(x);
+  return true;
+}
+
 /// An agent joins once on a link; after some refusals it makes a new one.
 constexpr size_t join_count_max = 64;
 
@@ -90,7 +105,7 @@ frame_filter::frame_filter(link_ends ends, host_check may_speak_for,
     has_lease_(std::move(has_lease)) {
   assert(ends_.own_node.size() == node_name_size);
   if (ends_.served != 0)
-    ours_.insert(ends_.served);
+    ours_.push_back(ends_.served);
 }
 
 result<void> frame_filter::arriving(string_view bytes, std::string& out) {
@@ -132,9 +147,7 @@ bool frame_filter::may_leave(const caf_frame& x) {
     return true;
   if (!is_message_for(x, sent_by(ends_.mine)))
     return false;
-  if (ours_.size() < actor_count_max)
-    ours_.insert(x.source);
-  return ours_.contains(x.source);
+  return note(ours_, x.source);
 }
 
 bool frame_filter::is_allowed(const caf_frame& x) {
@@ -147,7 +160,7 @@ bool frame_filter::is_allowed(const caf_frame& x) {
   if (x.operation_data != 0)
     return false;
   if (is(x, frame_kind::monitor_message))
-    return x.source == 0 && ours_.contains(x.destination) && is_from_peer(x)
+    return x.source == 0 && contains(ours_, x.destination) && is_from_peer(x)
            && x.content.size() == 2 * node_name_size;
   if (is(x, frame_kind::down_message))
     return x.source != 0 && x.destination == 0 && is_from_peer(x)
@@ -166,7 +179,8 @@ bool frame_filter::is_greeting(const caf_frame& x) {
   const auto is_repeated = !peer_node_.empty();
   const auto node = x.content.substr(0, node_name_size);
   // The name begins with the kind of name, which is the same for all.
-  if (node == ends_.own_node || node.substr(0, 8) != ends_.own_node.substr(0, 8)
+  const auto own = string_view{ends_.own_node};
+  if (node == own || node.substr(0, 8) != own.substr(0, 8)
       || (is_repeated && (is_server || node != peer_node_))
       || ++greeting_count_ > greeting_count_max)
     return false;
@@ -182,12 +196,10 @@ bool frame_filter::is_greeting(const caf_frame& x) {
 }
 
 bool frame_filter::is_allowed_message(const caf_frame& x) {
-  if (!ours_.contains(x.destination) || x.source == 0
+  if (!contains(ours_, x.destination) || x.source == 0
       || !is_message_for(x, sent_by(opposite(ends_.mine))))
     return false;
-  if (theirs_.size() < actor_count_max)
-    theirs_.insert(x.source);
-  if (!theirs_.contains(x.source))
+  if (!note(theirs_, x.source))
     return false;
   const auto message = parse_message(x.content);
   return message->type != of_agent.front() || may_join(message->bytes);
@@ -225,7 +237,8 @@ bool frame_filter::may_join(string_view bytes) {
 bool frame_filter::is_from_peer(const caf_frame& x) const {
   return x.content.size() >= 2 * node_name_size
          && x.content.substr(0, node_name_size) == peer_node_
-         && x.content.substr(node_name_size, node_name_size) == ends_.own_node;
+         && x.content.substr(node_name_size, node_name_size)
+              == ends_.own_node.get();
 }
 
 } // namespace actorrun::detail

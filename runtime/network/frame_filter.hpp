@@ -10,10 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -67,9 +67,10 @@ private:
   std::string answers_;
   frame_splitter arriving_{caf_frame_layout};
   frame_splitter leaving_{caf_frame_layout};
-  std::string peer_node_;     ///< From its handshake; empty: none has come.
-  std::set<uint64_t> ours_;   ///< Actors here that the other side can know.
-  std::set<uint64_t> theirs_; ///< Actors there that have written.
+  std::string peer_node_; ///< From its handshake; empty: none has come.
+  // Few, mostly one.
+  std::vector<uint64_t> ours_;   ///< Actors here that the other side can know.
+  std::vector<uint64_t> theirs_; ///< Actors there that have written.
   size_t greeting_count_ = 0;
   size_t join_count_ = 0;
 };

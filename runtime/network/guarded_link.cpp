@@ -33,7 +33,8 @@ guarded_link::guarded_link(reactor& home, unique_fd network, pipe_end caf,
         return !session || session->may_speak_for(host);
       },
       std::move(setup.has_lease)),
-    limit_(setup.limit), on_encrypted_(std::move(setup.on_encrypted)),
+    answer_pause_(setup.answer_pause), limit_(setup.limit),
+    on_encrypted_(std::move(setup.on_encrypted)),
     on_closed_(std::move(setup.on_closed)) {}
 
 void guarded_link::start() {
@@ -100,22 +101,18 @@ result<guarded_link::progress> guarded_link::read_network() {
     if (on_encrypted_)
       on_encrypted_(network_.session()->key_to_resume());
   }
-  const auto ok = pass_on(plain);
+  auto checked = std::string{};
+  const auto ok = filter_.arriving(plain, checked);
+  caf_.write(dialect_.from_wire(checked)); // Frames before a bad one arrive.
   const auto answers = filter_.take_answers();
   if (!answers.empty() && !network_.send(answers))
     return progress::ended;
+  if (!answers.empty() && checked.empty())
+    home_.could_wait(answer_pause_);
   const auto is_written = network_.flush();
   if (!ok)
     return ok.error();
   return is_written ? *got : progress::ended;
-}
-
-// Frames before a bad one arrive.
-result<void> guarded_link::pass_on(std::string_view plain) {
-  auto checked = std::string{};
-  auto ok = filter_.arriving(plain, checked);
-  caf_.write(dialect_.from_wire(checked));
-  return ok;
 }
 
 guarded_link::progress guarded_link::read_caf() {

@@ -32,6 +32,8 @@ struct link_setup {
   core::duration limit = encryption_limit;
   /// Answers keep-alives, on the reactor's thread. @see frame_filter
   frame_filter::lease_check has_lease{};
+  /// Their answers may come so much later than at once. @see reactor::could_wait
+  core::duration answer_pause{};
   /// Called once, when both sides have agreed on the encryption, on the reactor's
   /// thread. May be empty; is not called without a key.
   std::function<void(const resumption_key&)> on_encrypted{};
@@ -81,7 +83,6 @@ private:
   void on_caf();
   result<progress> read_network();
   progress read_caf();
-  result<void> pass_on(std::string_view plain);
   bool may_read_network();
   void watch_network();
   void finish(const result<void>& how);
@@ -92,6 +93,7 @@ private:
   socket_watch network_watch_;
   frame_filter filter_;
   frame_dialect dialect_;
+  core::duration answer_pause_;
   core::duration limit_; ///< For the encryption.
   std::function<void(const resumption_key&)> on_encrypted_;
   std::function<void(const result<void>&)> on_closed_;

@@ -50,10 +50,11 @@ hosted_coordinator::hosted_coordinator(caf::actor_system& system,
   : system_(system), lines_(config.lines), dead_(std::move(dead)),
     config_(std::move(config)) {
   config_.leases = std::make_shared<shared_lease_desk>(config_.may_decide);
-  links_ = keep(
-    std::make_unique<remote_agent_links>(system, *home, lines_, config_.leases,
-                                         config_.settings.agent_count_max),
-    home);
+  links_
+    = keep(std::make_unique<remote_agent_links>(
+             system, *home, lines_, config_.leases,
+             config_.settings.agent_count_max, config_.limits.answer_pause()),
+           home);
   config_.links = links_;
   config_.possible = newest_possible;
 }

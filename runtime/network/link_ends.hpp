@@ -1,6 +1,8 @@
 // Says who is at the two ends of a link.
 #pragma once
 
+#include "messages/shared_text.hpp"
+
 #include <cstdint>
 #include <string>
 
@@ -14,7 +16,7 @@ struct link_ends {
   link_side mine = link_side::client;
   std::string client_id; ///< The agent's, as in its hello.
   /// The name of our actor system, as the frames of the wire have it.
-  std::string own_node{};
+  shared_text own_node{};
   /// The actor that a server offers; 0 at the client's side.
   uint64_t served = 0;
 };

@@ -1,6 +1,9 @@
 #include "runtime/network/link_scribe.hpp"
 
+#include <caf/exit_reason.hpp>
+#include <caf/io/basp_broker.hpp>
 #include <caf/io/network/multiplexer.hpp>
+#include <caf/send.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -15,20 +18,11 @@ namespace {
 
 using policy = caf::io::receive_policy_flag;
 
-/// A link that is silent keeps no more memory than this for the next message.
-constexpr size_t kept_capacity_max = 1024;
-
 /// Brokers tell their connections apart by these: those of sockets have the numbers
 /// of their descriptors.
 caf::io::connection_handle next_handle() {
   static auto last = std::atomic<int64_t>{int64_t{1} << 32};
   return caf::io::connection_handle::from_int(++last);
-}
-
-void keep_little(link_scribe::buffer& x) {
-  x.clear();
-  if (x.capacity() > kept_capacity_max)
-    link_scribe::buffer{}.swap(x);
 }
 
 } // namespace
@@ -101,7 +95,8 @@ void link_scribe::flush() {
     return;
   link_.write(
     {reinterpret_cast<const char*>(written_.data()), written_.size()});
-  keep_little(written_);
+  // A silent link keeps no memory for the next message.
+  buffer{}.swap(written_);
 }
 
 void link_scribe::graceful_shutdown() {
@@ -137,6 +132,7 @@ void link_scribe::read() {
       reads_ = false;
   }
   is_reading_ = false;
+  is_known_ = is_known_ || forget_spawn_server();
   unread_.erase(0, std::exchange(read_to_, 0));
   if (unread_.empty())
     std::string{}.swap(unread_);
@@ -145,6 +141,22 @@ void link_scribe::read() {
     reads_ = false;
     io_failure(&home_, caf::io::network::operation::read);
   }
+}
+
+// For every new system CAF spawns an actor that asks it for a server which starts
+// actors. We have none, and the question does not leave (`frame_filter`); the actor
+// would keep 1.7 KB for each node of a job.
+bool link_scribe::forget_spawn_server() {
+  auto* broker = dynamic_cast<caf::io::basp_broker*>(parent());
+  if (broker == nullptr)
+    return false;
+  const auto node = broker->instance.tbl().lookup_direct(hdl());
+  const auto i = broker->spawn_servers.find(node);
+  if (i == broker->spawn_servers.end())
+    return false;
+  caf::anon_send_exit(i->second, caf::exit_reason::user_shutdown);
+  broker->spawn_servers.erase(i);
+  return true;
 }
 
 /// Of the piece that the broker wants; 0: it is not complete.

@@ -69,6 +69,7 @@ private:
 
   void read();
   size_t next_size() const;
+  bool forget_spawn_server();
 
   caf::io::network::multiplexer& home_;
   std::shared_ptr<scribe_calls> calls_;
@@ -77,6 +78,7 @@ private:
   std::optional<caf::io::receive_policy::config> how_{};
   bool reads_ = false;
   bool is_reading_ = false; ///< Right now.
+  bool is_known_ = false;   ///< CAF has heard of the other side's system.
   std::string unread_{};
   size_t read_to_ = 0; ///< Of `unread_`.
   buffer piece_{};

@@ -62,7 +62,7 @@ size_t count(const std::string& text, const std::string& part) {
 
 result<unique_fd> open_presence(const job_fingerprint& job,
                                 const agent_id& agent) {
-  const auto& id = agent.value;
+  const auto& id = to_string(agent);
   return hold(names_of(job)
               + id.substr(id.size() - std::min(id.size(), id_size_max)));
 }

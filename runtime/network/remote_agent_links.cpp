@@ -38,9 +38,11 @@ core::time_point now() {
 
 remote_agent_links::remote_agent_links(
   caf::actor_system& system, reactor& home, log lines,
-  std::shared_ptr<shared_lease_desk> leases, size_t agent_count_max)
-  : system_(system), home_(home), lines_(std::move(lines)),
-    leases_(std::move(leases)),
+  std::shared_ptr<shared_lease_desk> leases, size_t agent_count_max,
+  core::duration answer_pause)
+  : system_(system), own_node_(node_name(system)), home_(home),
+    lines_(std::move(lines)), leases_(std::move(leases)),
+    answer_pause_(answer_pause),
     pending_max_(std::max(pending_min, agent_count_max)),
     pending_time_max_(std::max<core::duration>(
       encryption_limit, core::entry_time * agent_count_max)),
@@ -165,12 +167,13 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
     visits_.erase(visits_.begin());
   auto link = carry(
     home_, std::move(connection),
-    {.ends = {link_side::server, who.id, node_name(system_),
+    {.ends = {link_side::server, who.id, own_node_,
               caf::actor_cast<caf::strong_actor_ptr>(coordinator_)->id()},
      .key = who.key,
      .trust = {mine_.identity},
      .limit = pending_time_max_,
      .has_lease = lease_check_of(who.id),
+     .answer_pause = answer_pause_,
      .on_encrypted =
        [this, number](const resumption_key& key) {
          if (auto x = visits_.extract(number)) {

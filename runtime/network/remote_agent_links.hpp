@@ -40,10 +40,12 @@ class remote_agent_links final : public ports::agent_links {
 public:
   /// @param leases Where keep-alives are answered; null: by the coordinator.
   /// @param agent_count_max Of the job: so many may come at the same moment.
+  /// @param answer_pause How late an answer to a keep-alive may be.
   /// @pre `system` and `home` outlive this
   remote_agent_links(caf::actor_system& system, reactor& home, log lines,
                      std::shared_ptr<shared_lease_desk> leases = nullptr,
-                     size_t agent_count_max = 1);
+                     size_t agent_count_max = 1,
+                     core::duration answer_pause = {});
   ~remote_agent_links() override;
 
   remote_agent_links(const remote_agent_links&) = delete;
@@ -126,9 +128,11 @@ private:
   void forget_old_lines();
 
   caf::actor_system& system_;
+  shared_text own_node_; ///< The system's name on the wire.
   reactor& home_;
   log lines_;
   std::shared_ptr<shared_lease_desk> leases_;
+  core::duration answer_pause_;
   size_t pending_max_; ///< Peers without a link that is encrypted, and …
   core::duration pending_time_max_; ///< … how long they may remain so.
   credentials mine_;                ///< Do not change after `listen`.

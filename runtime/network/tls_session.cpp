@@ -21,10 +21,10 @@ namespace {
 constexpr unsigned char psk_identity[] = "actorrun link";
 constexpr size_t psk_identity_size = sizeof psk_identity - 1;
 
-/// TLS_AES_128_GCM_SHA256, which every implementation has.
-constexpr unsigned char cipher_number[] = {0x13, 0x01};
+/// TLS_AES_128_CCM_SHA256 (RFC 8446 appendix B.4), the one cipher of `new_tls_context`.
+constexpr unsigned char cipher_number[] = {0x13, 0x04};
 
-/// RFC 8446 section 5.5 allows some 2^24 records under one key.
+/// RFC 9001 section 6.6 allows some 2^21 packets under one key of this cipher.
 constexpr auto records_per_key = uint64_t{1} << 20;
 
 /// Of one record's plain text.

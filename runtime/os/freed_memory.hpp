@@ -5,7 +5,8 @@
 
 namespace actorrun::detail {
 
-/// Sets how long malloc keeps what was freed. Without jemalloc nothing happens.
+/// Sets how long malloc keeps what was freed; starts a thread that returns it then.
+/// Without jemalloc nothing happens.
 void keep_freed_memory_for(std::chrono::milliseconds time);
 
 /// At once, all of it, also what lies between what is still used.

@@ -12,6 +12,7 @@
 #include <future>
 #include <utility>
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -25,6 +26,9 @@ constexpr size_t events_per_round_max = 512;
 
 /// The token of the eventfd; watches count from 1.
 constexpr uint64_t wake_up_token = 0;
+
+/// After an event that could not have come later, others are likely.
+constexpr auto busy_time = std::chrono::milliseconds{100};
 
 thread_local const reactor* current = nullptr;
 
@@ -128,15 +132,36 @@ void reactor::at_end_of_round(task fn) {
   end_of_round_.push_back(std::move(fn));
 }
 
+void reactor::could_wait(core::duration pause) {
+  assert(on_thread());
+  using ms = std::chrono::milliseconds;
+  const auto time
+    = static_cast<int>(std::chrono::duration_cast<ms>(pause).count());
+  if (time <= 0)
+    return;
+  pause_ms_ = unhurried_count_ == 0 ? time : std::min(pause_ms_, time);
+  ++unhurried_count_;
+}
+
 void reactor::run() {
   current = this;
   ::prctl(PR_SET_NAME, "actorrun-events");
   for (auto more = true; more;) {
+    pause();
     wait_and_dispatch();
     run_timers();
     more = run_tasks();
     run_end_of_round();
   }
+}
+
+void reactor::pause() {
+  if (pause_ms_ == 0)
+    return;
+  const auto due = sleep_ms();
+  auto wake_up = pollfd{.fd = wake_up_.get(), .events = POLLIN, .revents = 0};
+  ::poll(&wake_up, 1, due < 0 ? pause_ms_ : std::min(due, pause_ms_));
+  pause_ms_ = 0;
 }
 
 void reactor::wait_and_dispatch() {
@@ -145,8 +170,16 @@ void reactor::wait_and_dispatch() {
                                   static_cast<int>(ready.size()), sleep_ms());
   if (count < 0 && errno != EINTR)
     die("actorrun: reactor: epoll_wait");
+  unhurried_count_ = 0;
   for (auto i = 0; i < count; ++i)
     dispatch(ready[i].data.u64, ready[i].events);
+  const auto is_full = count == static_cast<int>(ready.size());
+  if (unhurried_count_ < count)
+    calm_from_ = std::chrono::steady_clock::now() + busy_time;
+  else if (count > 0 && !is_full
+           && std::chrono::steady_clock::now() >= calm_from_)
+    return;
+  pause_ms_ = 0;
 }
 
 // A token is never used again, so an event fetched for a watch that has ended

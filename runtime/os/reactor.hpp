@@ -75,6 +75,14 @@ public:
   /// Does nothing when `id` has run, was cancelled or is 0.
   void cancel(timer id);
 
+  /// Says that the event of this call could have come later. When that is so of all
+  /// events for a while, each round is followed by a pause in which no descriptor is
+  /// looked at: more comes together then, and waking up costs more than most of it.
+  /// Tasks and timers of `after` are not late, and a task ends the pause.
+  /// @param pause At least a millisecond. Less: it could not have come later.
+  /// @pre called by a handler, once
+  void could_wait(core::duration pause);
+
   /// Calls `fn` once, when every handler of this round has run and before the
   /// thread sleeps again: use it to pass on all results of a round at once.
   /// Calls that such a call adds run in the same round.
@@ -82,6 +90,7 @@ public:
 
 private:
   void run();
+  void pause();
   void wait_and_dispatch();
   void dispatch(uint64_t token, uint32_t events);
   bool run_tasks();
@@ -105,6 +114,10 @@ private:
   std::map<std::pair<core::time_point, timer>, task> timers_;
   std::unordered_map<timer, core::time_point> due_;
   std::vector<task> end_of_round_;
+  int unhurried_count_
+    = 0;             ///< Events of this round that could have come later, …
+  int pause_ms_ = 0; ///< … so much.
+  core::time_point calm_from_{}; ///< Until then no pause is made.
 
   std::thread thread_;
 };

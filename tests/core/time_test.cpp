@@ -16,13 +16,14 @@ TEST_CASE("time: by default an agent fences itself in time to be replaced",
 TEST_CASE("time: in small jobs agents speak more often, with the same fence",
           "[core]") {
   for (const auto& [nodes, interval] : {std::pair{1u, 60ms},
-                                        {36u, 60ms},
-                                        {37u, 64ms},
-                                        {60u, 100ms},
-                                        {61u, 112ms},
-                                        {120u, 225ms},
-                                        {180u, 300ms},
-                                        {1'500u, 300ms}}) {
+                                        {24u, 60ms},
+                                        {26u, 69ms},
+                                        {40u, 100ms},
+                                        {41u, 112ms},
+                                        {80u, 225ms},
+                                        {120u, 300ms},
+                                        {121u, 450ms},
+                                        {180u, 450ms}}) {
     CAPTURE(nodes);
     const auto x = fitted({}, nodes);
     CHECK(x.keep_alive_interval == interval);
@@ -32,9 +33,17 @@ TEST_CASE("time: in small jobs agents speak more often, with the same fence",
   }
 }
 
-TEST_CASE("time: in huge jobs agents speak less often, and the fence grows",
+TEST_CASE("time: in large jobs agents speak less often, and the fence grows",
           "[core]") {
-  CHECK(fitted({}, 1'505).keep_alive_interval == 301ms);
+  CHECK(fitted({}, 190).keep_alive_interval == 475ms);
+  CHECK(fitted({}, 190).fence() == 950ms);
+  for (const auto nodes : {200u, 1'000u, 2'500u}) {
+    CAPTURE(nodes);
+    CHECK(fitted({}, nodes).keep_alive_interval == 500ms);
+    CHECK(fitted({}, nodes).lease() == 1'300ms);
+  }
+  CHECK(fitted({}, 2'505).keep_alive_interval == 501ms);
+  CHECK(fitted({}, 2'505).fence() == 1'503ms);
   const auto x = fitted({}, 10'000);
   CHECK(x.keep_alive_interval == 2s);
   CHECK(x.fence() == 6s);
@@ -53,7 +62,42 @@ TEST_CASE("time: no coordinator reads too many keep-alives", "[core]") {
   for (uint32_t nodes = 1; nodes < 100'000; nodes += 1 + nodes / 50) {
     CAPTURE(nodes);
     const auto rate = nodes * 1.0s / fitted({}, nodes).keep_alive_interval;
-    CHECK(rate <= (nodes <= 180 ? small_job_rate : large_job_rate) * 1.01);
+    CHECK(rate <= (nodes <= 200 ? small_job_rate : large_job_rate) * 1.01);
+  }
+}
+
+TEST_CASE("time: a larger job has no shorter fence", "[core]") {
+  auto before = timeouts::ms{};
+  for (uint32_t nodes = 1; nodes < 10'000; ++nodes) {
+    const auto x = fitted({}, nodes);
+    CAPTURE(nodes, before.count(), x.fence().count());
+    CHECK(x.keep_alive_attempts >= 2);
+    CHECK(x.fence() >= before - 10ms); // Intervals are whole milliseconds.
+    before = x.fence();
+  }
+}
+
+// A job may be resized, and its next coordinator started with the new numbers: its
+// lease must be longer than the fences that the one before has granted.
+TEST_CASE("time: up to 2,500 nodes a lease is longer than each other's fence",
+          "[core]") {
+  auto shortest_lease = timeouts{}.lease();
+  auto longest_fence = timeouts::ms{};
+  for (uint32_t nodes = 1; nodes <= 2'500; ++nodes) {
+    shortest_lease = std::min(shortest_lease, fitted({}, nodes).lease());
+    longest_fence = std::max(longest_fence, fitted({}, nodes).fence());
+  }
+  CHECK(shortest_lease - longest_fence >= timeouts{}.fence_guard / 2);
+}
+
+TEST_CASE("time: an answer is late where there are many, and by little",
+          "[core]") {
+  for (uint32_t nodes = 1; nodes < 100'000; nodes += 1 + nodes / 50) {
+    CAPTURE(nodes);
+    const auto x = fitted({}, nodes);
+    CHECK((x.answer_pause() == 0ms) == (nodes <= 90));
+    CHECK(x.answer_pause() * 30 < x.keep_alive_interval);
+    CHECK(x.answer_pause() <= 16ms);
   }
 }
 

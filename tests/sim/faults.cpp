@@ -453,8 +453,8 @@ void operator_drains(cluster& all) {
     return;
   const auto& plan = x->brain().plan();
   auto names = std::vector<std::string>{
-    x->id().value, all.name_of(x->host()),
-    plan ? std::to_string(plan->own.node_rank) : x->id().value};
+    to_string(x->id()), all.name_of(x->host()),
+    plan ? std::to_string(plan->own.node_rank) : to_string(x->id())};
   const auto time = all.roll().between(core::duration{0}, 600ms);
   operator_asks(all, core::drain_requested{all.roll().pick(names), time,
                                            all.roll().percent(30), "alice"});

@@ -213,13 +213,13 @@ std::vector<epoch_plan> agent_table::form(epoch_id epoch,
   if (has_survivors(*members.front(), survived))
     placements->front().lead_slot = choose_lead(*members.front());
   const auto& last = placements->back();
-  common_ = {.epoch = epoch,
-             .own = {},
-             .node_count = uint32_t(members.size()),
-             .world_size = last.first_global_rank + last.slot_count,
-             .master_address = offers.front().address,
-             .master_port = offers.front().master_port,
-             .restart_count = restart_count};
+  common_ = {};
+  common_.epoch = epoch;
+  common_.node_count = uint32_t(members.size());
+  common_.world_size = last.first_global_rank + last.slot_count;
+  common_.master_address = offers.front().address;
+  common_.master_port = offers.front().master_port;
+  common_.restart_count = restart_count;
   for (size_t i = 0; i < members.size(); ++i) {
     auto& x = *members[i];
     x.place = (*placements)[i];

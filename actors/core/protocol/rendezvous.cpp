@@ -1117,12 +1117,15 @@ end_reason rendezvous::drain_of_member() const {
   return out;
 }
 
-// Nodes that come after a resize may ask for the old numbers or for the new.
+// Nodes that come after a resize may ask for the old numbers or for the new. Their
+// lease fits those, and may be a little shorter or longer for it.
 bool rendezvous::fits(const job_settings& asked) const {
   auto x = asked;
   if (!resize_reason_.empty()) {
     x.agent_count_min = settings_.agent_count_min;
     x.agent_count_max = settings_.agent_count_max;
+    if (std::chrono::abs(x.lease - settings_.lease) <= limits_.fence_guard / 2)
+      x.lease = settings_.lease;
   }
   return x == settings_;
 }

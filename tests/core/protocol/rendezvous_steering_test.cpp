@@ -423,6 +423,13 @@ TEST_CASE_METHOD(fixture,
   other.offering.agent = {"f"};
   other.settings = {1, 4, 2};
   CHECK(at(0s, other).starts_with("reject_agent f: settings_mismatch"));
+  auto another = join("g");
+  another.settings.lease = settings.lease + core::timeouts{}.fence_guard / 2;
+  CHECK(at(0s, another).starts_with("accept_agent g"));
+  another = join("h");
+  another.settings.lease
+    = settings.lease + core::timeouts{}.fence_guard / 2 + 1ms;
+  CHECK(at(0s, another).starts_with("reject_agent h: settings_mismatch"));
 }
 
 TEST_CASE_METHOD(fixture, "steering: a successor takes as many as it finds",

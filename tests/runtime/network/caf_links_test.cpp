@@ -1,15 +1,52 @@
 // CAF over links that it did not make: two actor systems and pipes between them.
 
+#include "runtime/network/late_network.hpp"
 #include "tests/runtime/network/caf_links_fixture.hpp"
 
 #include <caf/actor_registry.hpp>
+#include <caf/io/basp_broker.hpp>
+#include <caf/io/middleman.hpp>
+#include <caf/io/network/multiplexer.hpp>
 
+#include <future>
 #include <string>
 #include <utility>
 
 using namespace actorrun;
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
+
+namespace {
+
+/// The actors with which CAF asks other systems for a server that starts actors.
+size_t spawn_server_count(caf::actor_system& system) {
+#if ACTORRUN_CAF_1
+  const auto name = std::string{"BASP"};
+#else
+  const auto name = caf::atom("BASP");
+#endif
+  const auto broker
+    = network_of(system).named_broker<caf::io::basp_broker>(name);
+  auto found = std::promise<size_t>{};
+  network_of(system).backend().post([&] {
+    auto* self = dynamic_cast<caf::io::basp_broker*>(
+      caf::actor_cast<caf::abstract_actor*>(broker));
+    found.set_value(self == nullptr ? 1'000 : self->spawn_servers.size());
+  });
+  return found.get_future().get();
+}
+
+} // namespace
+
+TEST_CASE_METHOD(caf_links_fixture,
+                 "caf_links: CAF keeps no actor for a system that it has met",
+                 "[runtime]") {
+  const auto there = connect();
+  join(there);
+  CHECK(told.take() == "accepted, fence 180000000000");
+  CHECK(spawn_server_count(server.system) == 0);
+  CHECK(spawn_server_count(client.system) == 0);
+}
 
 TEST_CASE_METHOD(caf_links_fixture,
                  "caf_links: an agent's messages reach the coordinator, and "

@@ -1,12 +1,16 @@
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/unique_fd.hpp"
+#include "tests/runtime/deadline.hpp"
 #include "tests/support/catch.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <pthread.h>
@@ -16,6 +20,7 @@
 #include <unistd.h>
 
 using namespace actorrun::detail;
+using actorrun::detail::test_deadline::soon;
 using namespace std::chrono_literals;
 
 namespace {
@@ -284,6 +289,140 @@ TEST_CASE("reactor: the end of a round comes after all of its handlers",
   });
   REQUIRE(done.wait());
   CHECK(trace == "hhttee");
+}
+
+namespace {
+
+// So long after an event that cannot wait there may be a pause again.
+constexpr auto calm_time = 150ms;
+
+// Events of two kinds on a reactor whose thread was quiet for long enough to pause.
+struct calm_reactor {
+  reactor loop;
+  unique_fd late = make_eventfd(); ///< Its events could come later.
+  unique_fd other = make_eventfd();
+  std::atomic<int> late_count = 0;
+  std::atomic<int> round_count = 0; ///< That had such events.
+  event seen;                       ///< One of `other`.
+
+  explicit calm_reactor(std::chrono::milliseconds pause) {
+    on_thread_of(loop, [this, pause] {
+      loop.watch(late.get(), EPOLLIN, [this, pause](uint32_t) {
+        auto count = eventfd_t{};
+        ::eventfd_read(late.get(), &count);
+        late_count += static_cast<int>(count);
+        ++round_count;
+        loop.could_wait(pause);
+      });
+      loop.watch(other.get(), EPOLLIN, [this](uint32_t) {
+        loop.unwatch(other.get());
+        seen.set();
+      });
+    });
+    std::this_thread::sleep_for(
+      calm_time); // A task is an event that cannot wait.
+  }
+
+  ~calm_reactor() {
+    on_thread_of(loop, [this] {
+      loop.unwatch(late.get());
+      loop.unwatch(other.get());
+    });
+  }
+
+  /// Leaves the thread in a pause, if it makes one.
+  void handle_late() {
+    const auto before = round_count.load();
+    ::eventfd_write(late.get(), 1);
+    CHECK(soon([&] { return round_count > before; }));
+  }
+};
+
+} // namespace
+
+TEST_CASE("reactor: events that could come later are handled together",
+          "[runtime]") {
+  auto uut = calm_reactor{500ms};
+  uut.handle_late();
+  for (int i = 0; i < 50; ++i) {
+    ::eventfd_write(uut.late.get(), 1);
+    std::this_thread::sleep_for(1ms);
+  }
+  CHECK(soon([&] { return uut.late_count == 51; }));
+  CHECK(uut.round_count <= 10);
+}
+
+TEST_CASE("reactor: a task and a timer end the pause", "[runtime]") {
+  constexpr auto long_pause = 60s;
+  auto uut = calm_reactor{long_pause};
+  auto done = event{};
+  SECTION("a task") {
+    uut.handle_late();
+    uut.loop.post([&] { done.set(); });
+  }
+  SECTION("a timer") {
+    on_thread_of(uut.loop, [&] { uut.loop.after(400ms, [&] { done.set(); }); });
+    std::this_thread::sleep_for(calm_time);
+    uut.handle_late();
+  }
+  CHECK(done.wait());
+}
+
+TEST_CASE("reactor: after an event that cannot wait there is no pause",
+          "[runtime]") {
+  auto uut = calm_reactor{60s};
+  on_thread_of(uut.loop, [&] {
+    uut.loop.after(calm_time, [&] { // A timer is no event of a descriptor.
+      ::eventfd_write(uut.late.get(), 1); // Both come in the next round.
+      ::eventfd_write(uut.other.get(), 1);
+    });
+  });
+  REQUIRE(uut.seen.wait());
+  uut.handle_late();
+}
+
+TEST_CASE("reactor: an event that can wait less than a millisecond cannot",
+          "[runtime]") {
+  auto loop = reactor{};
+  const auto hurried = make_eventfd();
+  const auto late = make_eventfd();
+  auto round_count = std::atomic<int>{0};
+  on_thread_of(loop, [&] {
+    loop.watch(hurried.get(), EPOLLIN, [&](uint32_t) {
+      auto ignored = eventfd_t{};
+      ::eventfd_read(hurried.get(), &ignored);
+      loop.could_wait(999us);
+      ++round_count;
+    });
+    loop.watch(late.get(), EPOLLIN, [&](uint32_t) {
+      auto ignored = eventfd_t{};
+      ::eventfd_read(late.get(), &ignored);
+      loop.could_wait(60s);
+    });
+    loop.after(calm_time, [&] {
+      ::eventfd_write(hurried.get(), 1);
+      ::eventfd_write(late.get(), 1);
+    });
+  });
+  REQUIRE(soon([&] { return round_count == 1; }));
+  ::eventfd_write(hurried.get(), 1);
+  CHECK(soon([&] { return round_count == 2; }));
+}
+
+TEST_CASE("reactor: a pause does not hold up its end", "[runtime]") {
+  auto uut = std::make_optional<reactor>();
+  const auto late = make_eventfd();
+  auto is_handled = std::atomic<bool>{false};
+  on_thread_of(*uut, [&] {
+    uut->watch(late.get(), EPOLLIN, [&](uint32_t) {
+      uut->unwatch(late.get());
+      uut->could_wait(24h);
+      is_handled = true;
+    });
+    uut->after(calm_time, [&] { ::eventfd_write(late.get(), 1); });
+  });
+  REQUIRE(soon([&] { return is_handled.load(); }));
+  uut.reset();
 }
 
 TEST_CASE("reactor: an idle thread sleeps", "[runtime]") {
