@@ -387,7 +387,7 @@ option_rules node_rules(run_settings& out) {
      " rejoin_backoff 60, close_timeout 30, read_timeout 60, heartbeat_timeout "
      "5,"
      " keep_alive_interval 0.3 with keep_alive_max_attempt 3 (if neither is"
-     " given, as fits the maximum of nodes: 0.06 with 15 up to 36),"
+     " given, as fits the maximum of nodes: 0.06 with 15 up to 24),"
      " fence_guard 0.3. Other keys:"
      " is_host (yes or no). For etcd:"
      " protocol, cacert, cert, key, user, password_file, etcd_prefix, "

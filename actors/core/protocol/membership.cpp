@@ -177,7 +177,8 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
     control_asked_.reset();
     unanswered_.reset();
     is_overdue_ = false;
-    arm(alarm::keep_alive, now + keep_alive_interval_, out);
+    keep_alive_due_ = now + keep_alive_interval_;
+    arm(alarm::keep_alive, keep_alive_due_, out);
     arm(alarm::fence, fence_due_, out);
     if (share_.may_run())
       out.emplace_back(set_fence{fence_due_, share_.epoch()});
@@ -217,12 +218,37 @@ void membership::check_control(time_point now, effects& out) {
 
 // A late answer proves no more than that workers could be stopped after the
 // question.
-void membership::on(const control_checked& event, time_point, effects& out) {
+void membership::on(const control_checked& event, time_point now,
+                    effects& out) {
   if (link_ != link::joined || control_asked_ != event.asked)
     return;
   control_asked_.reset();
   unanswered_ = event.asked;
   out.emplace_back(send_keep_alive{event.asked});
+  if (const auto again = now + repeat_after(); again < keep_alive_due_)
+    arm(alarm::keep_alive, again, out);
+}
+
+/// How soon a keep-alive without an answer is repeated: so that there is time for an
+/// answer before the fence, also where that is two intervals long.
+duration membership::repeat_after() const {
+  const auto half = (fence_ - keep_alive_interval_) / 2;
+  return half > duration::zero() ? std::min(half, keep_alive_interval_)
+                                 : keep_alive_interval_;
+}
+
+void membership::on_keep_alive_due(time_point now, effects& out) {
+  const auto is_due = now >= keep_alive_due_;
+  if (is_due) {
+    keep_alive_due_ = now + keep_alive_interval_;
+    is_overdue_ = unanswered_ || control_asked_;
+  }
+  const auto again = unanswered_ ? now + repeat_after() : keep_alive_due_;
+  arm(alarm::keep_alive, std::min(again, keep_alive_due_), out);
+  if (unanswered_)
+    out.emplace_back(send_keep_alive{*unanswered_});
+  else if (is_due && !control_asked_)
+    check_control(now, out);
 }
 
 void membership::on(const lease_granted& event, time_point now, effects& out) {
@@ -666,13 +692,7 @@ void membership::on(const timer_fired& event, time_point now, effects& out) {
                               "the coordinator does not answer"};
       return seek(now, out);
     case alarm::keep_alive:
-      arm(alarm::keep_alive, now + keep_alive_interval_, out);
-      is_overdue_ = unanswered_ || control_asked_;
-      if (unanswered_)
-        out.emplace_back(send_keep_alive{*unanswered_});
-      else if (!control_asked_)
-        check_control(now, out);
-      return;
+      return on_keep_alive_due(now, out);
     case alarm::fence:
       return on_fence(now, out);
     case alarm::parting:

@@ -125,6 +125,8 @@ private:
   void on(const join_accepted& event, time_point now, effects& out);
   void on(const join_rejected& event, time_point now, effects& out);
   void check_control(time_point now, effects& out);
+  duration repeat_after() const;
+  void on_keep_alive_due(time_point now, effects& out);
   void on(const control_checked& event, time_point now, effects& out);
   void on(const lease_granted& event, time_point now, effects& out);
   void on(const fence_fired& event, time_point now, effects& out);
@@ -194,6 +196,7 @@ private:
   time_point join_sent_{};
   time_point accepted_at_{}; ///< When the coordinator last confirmed the lease.
   duration keep_alive_interval_{0};
+  time_point keep_alive_due_{};             ///< The next one.
   std::optional<time_point> control_asked_; ///< And not answered yet.
   std::optional<time_point> unanswered_;    ///< When that keep-alive was sent.
   bool is_overdue_ = false; ///< The next one waits for the answer.

@@ -1124,7 +1124,9 @@ bool rendezvous::fits(const job_settings& asked) const {
   if (!resize_reason_.empty()) {
     x.agent_count_min = settings_.agent_count_min;
     x.agent_count_max = settings_.agent_count_max;
-    if (std::chrono::abs(x.lease - settings_.lease) <= limits_.fence_guard / 2)
+    const auto leeway = limits_.fence_guard / 2;
+    if (x.lease >= settings_.lease - leeway
+        && x.lease <= settings_.lease + leeway)
       x.lease = settings_.lease;
   }
   return x == settings_;

@@ -65,6 +65,43 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
+                 "membership: where the fence is two intervals long, a "
+                 "keep-alive is repeated before the next is due",
+                 "[core]") {
+  join();
+  REQUIRE(at(0s, join_accepted{500ms, 1s}) == "arm_timer 3; arm_timer 4");
+  REQUIRE(at(500ms, fire(3)) == "arm_timer 5; check_control");
+  REQUIRE(at(501ms, control_checked{time_point{500ms}})
+          == "send_keep_alive; arm_timer 6");
+  CHECK(due(6) == 751ms);
+  CHECK(at(700ms, fire(5)) == "");
+  SECTION("it is answered") {
+    CHECK(at(702ms, granted(500ms)) == "");
+    CHECK(at(751ms, fire(6)) == "arm_timer 7");
+    CHECK(due(7) == 1s);
+    CHECK(at(1s, fire(7)) == "arm_timer 8; check_control");
+  }
+  SECTION("it is not") {
+    CHECK(at(751ms, fire(6)) == "arm_timer 7; send_keep_alive");
+    CHECK(last<send_keep_alive>().sent == time_point{500ms});
+    CHECK(due(7) == 1s);
+    SECTION("and is then") {
+      CHECK(at(760ms, granted(500ms)) == "");
+      CHECK(at(1s, fire(7)) == "arm_timer 8; check_control");
+      CHECK(due(8) == 1'500ms);
+    }
+    SECTION("until the next one is due, which waits for the answer") {
+      CHECK(at(1s, fire(7)) == "arm_timer 8; send_keep_alive");
+      CHECK(due(8) == 1'250ms);
+      CHECK(at(1'010ms, granted(500ms)) == "check_control");
+      CHECK(at(1'011ms, control_checked{time_point{1'010ms}})
+            == "send_keep_alive; arm_timer 9");
+      CHECK(due(9) == 1'261ms);
+    }
+  }
+}
+
+TEST_CASE_METHOD(fixture,
                  "membership: no keep-alive without proof that workers can be "
                  "ended",
                  "[core]") {

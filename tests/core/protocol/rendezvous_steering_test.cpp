@@ -423,13 +423,30 @@ TEST_CASE_METHOD(fixture,
   other.offering.agent = {"f"};
   other.settings = {1, 4, 2};
   CHECK(at(0s, other).starts_with("reject_agent f: settings_mismatch"));
-  auto another = join("g");
-  another.settings.lease = settings.lease + core::timeouts{}.fence_guard / 2;
-  CHECK(at(0s, another).starts_with("accept_agent g"));
-  another = join("h");
-  another.settings.lease
-    = settings.lease + core::timeouts{}.fence_guard / 2 + 1ms;
-  CHECK(at(0s, another).starts_with("reject_agent h: settings_mismatch"));
+}
+
+// With etcd: how long a successor listens must fit what agents were told.
+TEST_CASE("steering: after a resize a lease may differ by half the guard",
+          "[core]") {
+  auto limits = timeouts{};
+  limits.fence_guard = 100ms;
+  auto x = fixture{{2, 3, 1, false, 1'200ms}, limits};
+  x.run();
+  using milliseconds = std::chrono::milliseconds;
+  const auto answer = [&x](milliseconds lease) {
+    auto newcomer = x.join("d");
+    newcomer.settings.lease = lease;
+    return x.at(0s, newcomer);
+  };
+  const auto refused = std::string{"reject_agent d: settings_mismatch"};
+  CHECK(answer(1'190ms).starts_with(refused));
+  x.at(0s, fixture::resize(1, 4));
+  CHECK(answer(1'149ms).starts_with(refused));
+  CHECK(answer(1'251ms).starts_with(refused));
+  CHECK(answer(milliseconds::min()).starts_with(refused));
+  CHECK(answer(milliseconds::max()).starts_with(refused));
+  const auto fits = GENERATE(1'150ms, 1'250ms);
+  CHECK(answer(fits).starts_with("accept_agent d"));
 }
 
 TEST_CASE_METHOD(fixture, "steering: a successor takes as many as it finds",

@@ -319,7 +319,8 @@ TEST_CASE_METHOD(
   const auto uut = listen();
   const auto fd = connect_to(loopback(uut.port()));
   // More than a hello of this version, and more of it follows.
-  REQUIRE(send_whole(fd.get(), client_hello_bytes(9) + std::string(400, 'x')));
+  REQUIRE(send_whole(fd.get(), client_hello_bytes(protocol_version + 1)
+                                 + std::string(400, 'x')));
   const auto told
     = decode_server_hello(read_up_to(fd.get(), server_hello_size));
   REQUIRE(told);
