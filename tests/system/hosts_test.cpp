@@ -1,5 +1,6 @@
 // Jobs that one actorrun starts on many hosts, through a stand-in for ssh.
 #include "tests/support/catch.hpp"
+#include "tests/system/healthy.hpp"
 #include "tests/system/log_scene.hpp"
 
 #include <csignal>
@@ -213,6 +214,7 @@ TEST_CASE_METHOD(hosts_scene, "hosts: a second signal leaves workers no grace",
   auto& x = script("a,b", "trap 'echo trapped' TERM; echo ready; "
                           "while :; do sleep 0.1; done");
   REQUIRE(eventually([&] { return count_of(x.output(), "ready") == 2; }));
+  await_status(is_healthy); // A start that its agent does not know is given up.
   x.signal(SIGTERM);
   REQUIRE(eventually([&] { return count_of(x.output(), "trapped") == 2; }));
   x.signal(SIGTERM);
