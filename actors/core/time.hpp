@@ -88,7 +88,7 @@ struct timeouts {
 };
 
 /// A coordinator reads at most so many keep-alives per second of small jobs, which
-/// is less than two hundredths of a core, …
+/// is about two hundredths of a core, …
 inline constexpr uint32_t small_job_rate = 400;
 /// … and of large ones: a fifth of a core, with all that its system does for them.
 inline constexpr uint32_t large_job_rate = 5'000;
