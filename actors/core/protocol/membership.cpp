@@ -19,6 +19,8 @@ constexpr auto retry_delay_min = milliseconds{20};
 constexpr auto retry_delay_max_running = milliseconds{200};
 /// … and while no workers run.
 constexpr auto retry_delay_max_idle = milliseconds{1'000};
+/// How often an unanswered keep-alive is repeated at least.
+constexpr auto repetitions_before_fence = 4;
 
 bool is_final(errc code) {
   return code == errc::protocol_mismatch || code == errc::job_mismatch
@@ -229,12 +231,13 @@ void membership::on(const control_checked& event, time_point now,
     arm(alarm::keep_alive, again, out);
 }
 
-/// How soon a keep-alive without an answer is repeated: so that there is time for an
-/// answer before the fence, also where that is two intervals long.
+/// How soon a keep-alive without an answer is repeated: every repetition makes TCP
+/// notice what was lost before it, so there are several before the fence falls.
 duration membership::repeat_after() const {
-  const auto half = (fence_ - keep_alive_interval_) / 2;
-  return half > duration::zero() ? std::min(half, keep_alive_interval_)
-                                 : keep_alive_interval_;
+  const auto after
+    = (fence_ - keep_alive_interval_) / (repetitions_before_fence + 1);
+  return after > duration::zero() ? std::min(after, keep_alive_interval_)
+                                  : keep_alive_interval_;
 }
 
 void membership::on_keep_alive_due(time_point now, effects& out) {

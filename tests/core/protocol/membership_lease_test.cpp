@@ -2,6 +2,8 @@
 #include "tests/support/membership_fixture.hpp"
 
 #include <cerrno>
+#include <string>
+#include <utility>
 
 using namespace actorrun;
 using namespace actorrun::test;
@@ -13,12 +15,14 @@ TEST_CASE_METHOD(fixture, "membership: it sends a keep-alive every interval",
                  "[core]") {
   be_in();
   CHECK(at(300ms, fire(3)) == "arm_timer 5; check_control");
-  CHECK(at(301ms, control_checked{time_point{300ms}}) == "send_keep_alive");
+  CHECK(at(301ms, control_checked{time_point{300ms}})
+        == "send_keep_alive; arm_timer 6");
   CHECK(last<send_keep_alive>().sent == time_point{300ms});
-  CHECK(due(5) == 600ms);
   CHECK(at(310ms, granted(300ms)) == "");
-  CHECK(at(650ms, fire(5)) == "arm_timer 6; check_control");
-  CHECK(due(6) == 950ms);
+  CHECK(at(421ms, fire(6)) == "arm_timer 7"); // It need not be repeated.
+  CHECK(due(7) == 600ms);
+  CHECK(at(650ms, fire(7)) == "arm_timer 8; check_control");
+  CHECK(due(8) == 950ms);
   CHECK(at(700ms, fire(3)) == "");
 }
 
@@ -29,33 +33,39 @@ TEST_CASE_METHOD(fixture,
   be_in();
   at(300ms, fire(3));
   at(305ms, control_checked{time_point{300ms}});
-  CHECK(at(600ms, fire(5)) == "arm_timer 6; send_keep_alive");
+  CHECK(due(6) == 425ms);
+  CHECK(at(425ms, fire(6)) == "arm_timer 7; send_keep_alive");
+  CHECK(last<send_keep_alive>().sent == time_point{300ms});
+  CHECK(due(7) == 545ms);
+  CHECK(at(600ms, fire(7)) == "arm_timer 8; send_keep_alive");
   CHECK(last<send_keep_alive>().sent == time_point{300ms});
   SECTION("the answer is followed by the next at once") {
     CHECK(at(650ms, granted(300ms)) == "check_control");
-    CHECK(at(651ms, control_checked{time_point{650ms}}) == "send_keep_alive");
+    CHECK(at(651ms, control_checked{time_point{650ms}})
+          == "send_keep_alive; arm_timer 9");
     CHECK(last<send_keep_alive>().sent == time_point{650ms});
     CHECK(at(655ms, granted(300ms)) == ""); // The answer to the repetition.
     CHECK(at(660ms, granted(650ms)) == "");
-    CHECK(at(900ms, fire(6)) == "arm_timer 7; check_control");
+    CHECK(at(771ms, fire(9)) == "arm_timer 10");
+    CHECK(at(900ms, fire(10)) == "arm_timer 11; check_control");
   }
   SECTION("another answer is not") {
     CHECK(at(650ms, granted(200ms)) == "");
-    CHECK(at(900ms, fire(6)) == "arm_timer 7; send_keep_alive");
+    CHECK(at(720ms, fire(8)) == "arm_timer 9; send_keep_alive");
     CHECK(last<send_keep_alive>().sent == time_point{300ms});
   }
   SECTION("another link is not kept waiting") {
     at(700ms, coordinator_disconnected{});
     at(720ms, coordinator_found{});
-    CHECK(at(730ms, accepted()) == "arm_timer 10; arm_timer 11");
-    CHECK(due(10) == 1'030ms);
-    CHECK(at(1'030ms, fire(10)) == "arm_timer 12; check_control");
+    CHECK(at(730ms, accepted()) == "arm_timer 12; arm_timer 13");
+    CHECK(due(12) == 1'030ms);
+    CHECK(at(1'030ms, fire(12)) == "arm_timer 14; check_control");
     // The old answer is not the new one's.
     CHECK(at(1'031ms, control_checked{time_point{1'030ms}})
-          == "send_keep_alive");
+          == "send_keep_alive; arm_timer 15");
     CHECK(at(1'032ms, granted(300ms)) == "");
     SECTION("and waits for its own answer") {
-      CHECK(at(1'330ms, fire(12)) == "arm_timer 13; send_keep_alive");
+      CHECK(at(1'151ms, fire(15)) == "arm_timer 16; send_keep_alive");
       CHECK(last<send_keep_alive>().sent == time_point{1'030ms});
     }
     SECTION("and nothing is overdue there") {
@@ -73,30 +83,34 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(at(500ms, fire(3)) == "arm_timer 5; check_control");
   REQUIRE(at(501ms, control_checked{time_point{500ms}})
           == "send_keep_alive; arm_timer 6");
-  CHECK(due(6) == 751ms);
-  CHECK(at(700ms, fire(5)) == "");
+  CHECK(due(6) == 601ms);
+  CHECK(at(600ms, fire(5)) == "");
   SECTION("it is answered") {
-    CHECK(at(702ms, granted(500ms)) == "");
-    CHECK(at(751ms, fire(6)) == "arm_timer 7");
+    CHECK(at(600ms, granted(500ms)) == "");
+    CHECK(at(601ms, fire(6)) == "arm_timer 7");
     CHECK(due(7) == 1s);
     CHECK(at(1s, fire(7)) == "arm_timer 8; check_control");
   }
   SECTION("it is not") {
-    CHECK(at(751ms, fire(6)) == "arm_timer 7; send_keep_alive");
-    CHECK(last<send_keep_alive>().sent == time_point{500ms});
-    CHECK(due(7) == 1s);
+    for (const auto& [late, timer] :
+         {std::pair{601ms, 6}, {701ms, 7}, {801ms, 8}, {901ms, 9}}) {
+      CHECK(at(late, fire(timer))
+            == "arm_timer " + std::to_string(timer + 1) + "; send_keep_alive");
+      CHECK(last<send_keep_alive>().sent == time_point{500ms});
+    }
+    CHECK(due(10) == 1s);
     SECTION("and is then") {
-      CHECK(at(760ms, granted(500ms)) == "");
-      CHECK(at(1s, fire(7)) == "arm_timer 8; check_control");
-      CHECK(due(8) == 1'500ms);
+      CHECK(at(960ms, granted(500ms)) == "");
+      CHECK(at(1s, fire(10)) == "arm_timer 11; check_control");
+      CHECK(due(11) == 1'500ms);
     }
     SECTION("until the next one is due, which waits for the answer") {
-      CHECK(at(1s, fire(7)) == "arm_timer 8; send_keep_alive");
-      CHECK(due(8) == 1'250ms);
+      CHECK(at(1s, fire(10)) == "arm_timer 11; send_keep_alive");
+      CHECK(due(11) == 1'100ms);
       CHECK(at(1'010ms, granted(500ms)) == "check_control");
       CHECK(at(1'011ms, control_checked{time_point{1'010ms}})
-            == "send_keep_alive; arm_timer 9");
-      CHECK(due(9) == 1'261ms);
+            == "send_keep_alive; arm_timer 12");
+      CHECK(due(12) == 1'111ms);
     }
   }
 }
@@ -108,13 +122,15 @@ TEST_CASE_METHOD(fixture,
   run();
   at(300ms, fire(3));
   SECTION("an answer counts once") {
-    CHECK(at(301ms, control_checked{time_point{300ms}}) == "send_keep_alive");
+    CHECK(at(301ms, control_checked{time_point{300ms}})
+          == "send_keep_alive; arm_timer 6");
     CHECK(at(302ms, control_checked{time_point{300ms}}).empty());
   }
   SECTION("a late answer proves what was true when it was asked") {
     CHECK(at(600ms, fire(5)) == "arm_timer 6");
     CHECK(at(601ms, control_checked{time_point{200ms}}).empty());
-    CHECK(at(602ms, control_checked{time_point{300ms}}) == "send_keep_alive");
+    CHECK(at(602ms, control_checked{time_point{300ms}})
+          == "send_keep_alive; arm_timer 7");
     CHECK(last<send_keep_alive>().sent == time_point{300ms});
     CHECK(at(603ms, granted(300ms)) == "set_fence; check_control");
   }
