@@ -421,11 +421,14 @@ void posix_process_host::release_now(epoch_id epoch) {
     worker.kill_group(SIGKILL);
     worker.registration.reset();
   }
-  // What hangs in its start is killed as soon as it runs.
-  if (group.cgroup() && group.starting.empty())
-    kill_cgroup(group.cgroup()->folder());
-  if (group.running_count == 0 && group.starting.empty())
+  // What hangs in its start is killed as soon as it runs, and what ended workers
+  // have left, if anything, when the epoch is finished.
+  if (!group.starting.empty())
+    return;
+  if (group.running_count == 0)
     finish(epoch);
+  else if (group.cgroup())
+    kill_cgroup(group.cgroup()->folder());
 }
 
 // The zombies of the leaders go last: they keep the sessions' ids unique.

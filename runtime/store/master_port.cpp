@@ -10,14 +10,16 @@
 #include <atomic>
 #include <cassert>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <optional>
-#include <random>
-#include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include <netinet/in.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -35,11 +37,30 @@ constexpr uint16_t unprivileged_min = 1024;
 
 std::atomic<uint16_t> last_given{0};
 
+bool parse(std::string_view text, uint16_t& out) {
+  return std::from_chars(text.data(), text.data() + text.size(), out).ec
+         == std::errc{};
+}
+
+// The file has two numbers and a tab between them.
 port_range ephemeral_range() {
-  auto text = std::istringstream{
-    read_kernel_file("/proc/sys/net/ipv4/ip_local_port_range")};
+  const auto text = read_kernel_file("/proc/sys/net/ipv4/ip_local_port_range");
+  const auto both = std::string_view{text};
+  const auto tab = both.find('\t');
   auto range = port_range{};
-  return text >> range.first >> range.last ? range : ephemeral_default;
+  return tab != both.npos && parse(both.substr(0, tab), range.first)
+             && parse(both.substr(tab + 1), range.last)
+           ? range
+           : ephemeral_default;
+}
+
+// As soon as workers have ended, all nodes look for a port: `std::random_device`
+// asks the processor what it is each time, which a virtual machine answers late.
+uint32_t random_number(uint32_t bound) {
+  auto drawn = uint32_t{0};
+  while (::getrandom(&drawn, sizeof drawn, 0) != ssize_t{sizeof drawn}) {
+  }
+  return drawn % bound;
 }
 
 // The part of `x` below and the part above `hole`.
@@ -135,8 +156,7 @@ template <class Try>
 void try_each(std::span<const port_range> candidates, Try works) {
   const auto count = size_of(candidates);
   assert(count > 0);
-  auto device = std::random_device{};
-  const auto start = std::uniform_int_distribution{0U, count - 1}(device);
+  const auto start = random_number(count);
   for (auto i = 0U; i < std::min(count, attempt_max); ++i)
     if (works(nth_port(candidates, (start + i) % count)))
       return;
