@@ -260,12 +260,11 @@ int run(const run_arguments& arguments, const received_order* by_order) {
     lines.debug(x);
   for (const auto& x : arguments.notices)
     lines.info(x);
-  // A network has much to do at times; one node alone has not.
-  auto config = system_config{arguments.job.rendezvous ? actor_place::threads
-                                                       : actor_place::reactor};
+  auto job = arguments.job;
+  auto config = system_config{place_of_actors(job, agent)};
   caf::actor_system system{config};
   auto node = launcher::start(
-    system, arguments.job, agent,
+    system, job, agent,
     {.lines = lines,
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
      .console = console,

@@ -3,6 +3,7 @@
 #include "actors/message_types.hpp"
 #include "messages/caf.hpp"
 #include "runtime/etcd/leadership.hpp"
+#include "runtime/launcher/hosting.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
 #include "runtime/network/late_network.hpp"
 
@@ -30,6 +31,15 @@ void register_types(caf::actor_system_config& config) {
 void configure(caf::actor_system_config& config) {
   register_types(config);
   config.load<caf::io::middleman>();
+}
+
+actor_place place_of_actors(job_options& job, const agent_options& agent) {
+  if (!job.rendezvous)
+    return actor_place::reactor;
+  if (detail::may_host_coordinator(job, agent))
+    return actor_place::threads;
+  job.place = coordinator_place::elsewhere; // It need not be found out again.
+  return actor_place::reactor;
 }
 
 system_config::system_config(actor_place where) {

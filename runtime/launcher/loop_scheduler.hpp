@@ -23,9 +23,9 @@ using scheduler_base = caf::scheduler;
 using scheduler_base = caf::scheduler::abstract_coordinator;
 #endif
 
-/// CAF's scheduler for a job of one node, where actors have little to do and
-/// most messages lie between them and the reactor. A message then wakes no other
-/// thread, and CAF's threads for work, time and printing are not needed.
+/// CAF's scheduler for a node without the coordinator of others: its actors have
+/// little to do, and most messages come from the reactor or go there. They then wake
+/// no other thread, and CAF's threads for work, time and printing are not needed.
 ///
 /// An actor that blocks holds up the reactor.
 /// @see reactor

@@ -7,6 +7,7 @@
 #include "runtime/diagnosis/proc_vitals.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/journal/predecessor.hpp"
+#include "runtime/launcher/hosting.hpp"
 #include "runtime/network/coordinator_link.hpp"
 #include "runtime/network/job_credentials.hpp"
 #include "runtime/network/presence.hpp"
@@ -110,12 +111,10 @@ launcher::members::maybe_host_coordinator(const agent_options& options) {
   }
   if (job.backend == rendezvous_backend::etcd)
     return open_etcd(options.local_address, false);
-  if (job.backend == rendezvous_backend::fixed)
-    return options.node_rank == 0 ? host_as_first() : result<void>{};
-  if (job.place == coordinator_place::elsewhere
-      || (job.place == coordinator_place::automatic
-          && !names_this_host(job.rendezvous->host)))
+  if (!may_host_coordinator(job, options))
     return {};
+  if (job.backend == rendezvous_backend::fixed)
+    return host_as_first();
   auto hosted = host_coordinator();
   if (!hosted && hosted.error().code == errc::address_in_use
       && job.place == coordinator_place::automatic) {

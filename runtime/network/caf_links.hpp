@@ -23,7 +23,7 @@ void serve(caf::actor_system& system, pipe_end link,
            const caf::strong_actor_ptr& actor);
 
 /// Runs CAF's protocol on a link whose other side has called `serve`; passes on the
-/// actor that is offered there, once, on a scheduler thread.
+/// actor that is offered there, once, where the system's actors run.
 /// @param limit Positive, finite.
 /// @retval errc::connection_timed_out  no offer came in time
 /// @retval errc::not_actorrun          the other side offers no actor

@@ -15,7 +15,6 @@
 #include <cstring>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include <netinet/in.h>
@@ -37,28 +36,28 @@ constexpr uint16_t unprivileged_min = 1024;
 
 std::atomic<uint16_t> last_given{0};
 
-bool parse(std::string_view text, uint16_t& out) {
-  return std::from_chars(text.data(), text.data() + text.size(), out).ec
-         == std::errc{};
-}
-
-// The file has two numbers and a tab between them.
+// Two numbers with white space between them: Linux writes a tab, gVisor a space.
 port_range ephemeral_range() {
+  constexpr auto digits = "0123456789";
   const auto text = read_kernel_file("/proc/sys/net/ipv4/ip_local_port_range");
-  const auto both = std::string_view{text};
-  const auto tab = both.find('\t');
+  const auto* end = text.data() + text.size();
   auto range = port_range{};
-  return tab != both.npos && parse(both.substr(0, tab), range.first)
-             && parse(both.substr(tab + 1), range.last)
+  const auto first = std::from_chars(text.data(), end, range.first);
+  const auto rest = static_cast<size_t>(first.ptr - text.data());
+  const auto second = text.find_first_of(digits, rest);
+  return first.ec == std::errc{} && second != text.npos
+             && std::from_chars(text.data() + second, end, range.last).ec
+                  == std::errc{}
            ? range
            : ephemeral_default;
 }
 
 // As soon as workers have ended, all nodes look for a port: `std::random_device`
 // asks the processor what it is each time, which a virtual machine answers late.
+// Where the system gives no random number, all begin at the same port.
 uint32_t random_number(uint32_t bound) {
   auto drawn = uint32_t{0};
-  while (::getrandom(&drawn, sizeof drawn, 0) != ssize_t{sizeof drawn}) {
+  while (::getrandom(&drawn, sizeof drawn, 0) < 0 && errno == EINTR) {
   }
   return drawn % bound;
 }

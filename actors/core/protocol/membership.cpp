@@ -19,7 +19,8 @@ constexpr auto retry_delay_min = milliseconds{20};
 constexpr auto retry_delay_max_running = milliseconds{200};
 /// … and while no workers run.
 constexpr auto retry_delay_max_idle = milliseconds{1'000};
-/// How often an unanswered keep-alive is repeated at least.
+/// How often a keep-alive that was sent in time is repeated at least, if it stays
+/// unanswered and the fence is two intervals or more.
 constexpr auto repetitions_before_fence = 4;
 
 bool is_final(errc code) {
