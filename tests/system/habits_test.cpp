@@ -73,12 +73,8 @@ struct habits_scene : scene {
     command.insert(command.end(), more.begin(), more.end());
     command.insert(command.end(),
                    {"--no-python", "sh", "-c",
-                    "touch F/run.$RANK; until test -e F/go; do sleep 0.05;"
-                    " done"});
-    for (auto& word : command)
-      for (auto i = word.find("F/"); i != word.npos;
-           i = word.find("F/", i + folder().size()))
-        word.replace(i, 1, folder());
+                    "touch " + folder() + "/run.$RANK; until test -e "
+                      + folder() + "/go; do sleep 0.05; done"});
     return run(std::move(command));
   }
 
