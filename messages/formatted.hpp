@@ -1,6 +1,8 @@
 // Builds log lines and texts for people from a pattern: `formatted`.
 #pragma once
 
+#include "messages/shared_text.hpp"
+
 // Since its version 11 fmt has what is needed here in base.h; its core.h then
 // is all of fmt, which takes seconds to compile.
 #if __has_include(<fmt/base.h>)
@@ -10,10 +12,24 @@
 #endif
 
 #include <string>
+#include <utility>
 
 namespace actorrun {
 
 namespace detail {
+
+/// What fmt gets to see of a value: since its version 10 it converts no value of its
+/// own accord.
+template <class T>
+const T& shown(const T& x) {
+  return x;
+}
+inline const std::string& shown(const shared_text& x) {
+  return x.get();
+}
+
+template <class T>
+using shown_t = decltype(shown(std::declval<const T&>()));
 
 /// The only function of ours that calls fmt; formatted.cpp compiles fmt.
 std::string vformatted(fmt::string_view pattern, fmt::format_args args);
@@ -28,8 +44,10 @@ std::string vformatted(fmt::string_view pattern, fmt::format_args args);
 /// @param pattern In fmt's syntax; checked against the arguments when it is
 ///                compiled. A brace is written as two.
 template <class... Args>
-std::string formatted(fmt::format_string<Args...> pattern, Args&&... args) {
-  return detail::vformatted(pattern, fmt::make_format_args(args...));
+std::string formatted(fmt::format_string<detail::shown_t<Args>...> pattern,
+                      Args&&... args) {
+  return detail::vformatted(pattern,
+                            fmt::make_format_args(detail::shown(args)...));
 }
 
 } // namespace actorrun
