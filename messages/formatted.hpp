@@ -21,15 +21,15 @@ namespace detail {
 /// What fmt gets to see of a value: since its version 10 it converts no value of its
 /// own accord.
 template <class T>
-const T& shown(const T& x) {
+const T& formattable(const T& x) {
   return x;
 }
-inline const std::string& shown(const shared_text& x) {
+inline const std::string& formattable(const shared_text& x) {
   return x.get();
 }
 
 template <class T>
-using shown_t = decltype(shown(std::declval<const T&>()));
+using formattable_t = decltype(formattable(std::declval<const T&>()));
 
 /// The only function of ours that calls fmt; formatted.cpp compiles fmt.
 std::string vformatted(fmt::string_view pattern, fmt::format_args args);
@@ -44,10 +44,11 @@ std::string vformatted(fmt::string_view pattern, fmt::format_args args);
 /// @param pattern In fmt's syntax; checked against the arguments when it is
 ///                compiled. A brace is written as two.
 template <class... Args>
-std::string formatted(fmt::format_string<detail::shown_t<Args>...> pattern,
-                      Args&&... args) {
-  return detail::vformatted(pattern,
-                            fmt::make_format_args(detail::shown(args)...));
+std::string
+formatted(fmt::format_string<detail::formattable_t<Args>...> pattern,
+          Args&&... args) {
+  return detail::vformatted(
+    pattern, fmt::make_format_args(detail::formattable(args)...));
 }
 
 } // namespace actorrun
