@@ -78,10 +78,10 @@ struct timeouts {
   /// An answer to a keep-alive may be late by so much, for what it saves where
   /// there are many agents; 0: it comes at once.
   ms answer_pause() const {
-    constexpr auto longest = ms{16};
+    constexpr auto longest = ms{32};
     return keep_alive_interval < timeouts{}.keep_alive_interval
              ? ms{0}
-             : std::min(keep_alive_interval / 32, longest);
+             : std::min(keep_alive_interval / 16, longest);
   }
 
   friend bool operator==(const timeouts&, const timeouts&) = default;

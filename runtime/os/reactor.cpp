@@ -12,7 +12,6 @@
 #include <future>
 #include <utility>
 
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -37,16 +36,23 @@ thread_local const reactor* current = nullptr;
   std::abort();
 }
 
+void control(const unique_fd& epoll, int operation, int fd, uint32_t events,
+             uint64_t token) {
+  auto event = epoll_event{.events = events, .data = {.u64 = token}};
+  if (::epoll_ctl(epoll.get(), operation, fd, &event) != 0)
+    die("actorrun: reactor: epoll_ctl");
+}
+
 } // namespace
 
 reactor::reactor()
   : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+    hurried_(::epoll_create1(EPOLL_CLOEXEC)),
     wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!epoll_ || !wake_up_)
+  if (!epoll_ || !hurried_ || !wake_up_)
     die("actorrun: reactor");
-  auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = wake_up_token}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_up_.get(), &event) != 0)
-    die("actorrun: reactor: epoll_ctl");
+  for (const auto* to : {&epoll_, &hurried_})
+    control(*to, EPOLL_CTL_ADD, wake_up_.get(), EPOLLIN, wake_up_token);
   // A thread starts with its creator's mask, so no signal can arrive in
   // between.
   const auto blocked = signals_blocked{};
@@ -83,20 +89,21 @@ void reactor::watch(int fd, uint32_t events, handler fn) {
   assert(on_thread());
   assert(!tokens_.contains(fd));
   const auto token = ++last_token_;
-  auto event = epoll_event{.events = events, .data = {.u64 = token}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
-    die("actorrun: reactor: watch");
+  control(epoll_, EPOLL_CTL_ADD, fd, events, token);
   tokens_.emplace(fd, token);
-  watches_.emplace(token, std::make_shared<handler>(std::move(fn)));
+  auto x = std::make_shared<watched>(watched{std::move(fn), fd, events});
+  hurry(EPOLL_CTL_ADD, *x, token);
+  watches_.emplace(token, std::move(x));
 }
 
 void reactor::rewatch(int fd, uint32_t events) {
   assert(on_thread());
   const auto i = tokens_.find(fd);
   assert(i != tokens_.end());
-  auto event = epoll_event{.events = events, .data = {.u64 = i->second}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) != 0)
-    die("actorrun: reactor: rewatch");
+  control(epoll_, EPOLL_CTL_MOD, fd, events, i->second);
+  auto& x = *watches_.at(i->second);
+  x.events = events;
+  hurry(EPOLL_CTL_MOD, x, i->second);
 }
 
 void reactor::unwatch(int fd) {
@@ -105,8 +112,25 @@ void reactor::unwatch(int fd) {
   if (i == tokens_.end())
     return;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-  watches_.erase(i->second);
+  if (makes_pauses_)
+    ::epoll_ctl(hurried_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  const auto x = watches_.extract(i->second);
+  x.mapped()->fd = -1;
   tokens_.erase(i);
+}
+
+// The end of a connection's input is proof that something has changed, and in a pause
+// nothing else would tell: so it is waited for where input is not.
+uint32_t reactor::hurried_events(const watched& x) {
+  const auto waits_for_input = (x.events & EPOLLIN) != 0;
+  return x.is_unhurried && waits_for_input
+           ? (x.events & ~uint32_t{EPOLLIN}) | EPOLLRDHUP
+           : x.events;
+}
+
+void reactor::hurry(int operation, const watched& x, uint64_t token) {
+  if (makes_pauses_)
+    control(hurried_, operation, x.fd, hurried_events(x), token);
 }
 
 reactor::timer reactor::after(core::duration delay, task fn) {
@@ -141,6 +165,14 @@ void reactor::could_wait(core::duration pause) {
     return;
   pause_ms_ = unhurried_count_ == 0 ? time : std::min(pause_ms_, time);
   ++unhurried_count_;
+  auto& x = *current_;
+  if (x.fd == -1 || std::exchange(x.is_unhurried, true))
+    return;
+  if (makes_pauses_)
+    return hurry(EPOLL_CTL_MOD, x, tokens_.at(x.fd));
+  makes_pauses_ = true; // Most reactors never do, and need not pay for it.
+  for (const auto& [token, y] : watches_)
+    hurry(EPOLL_CTL_ADD, *y, token);
 }
 
 void reactor::run() {
@@ -159,8 +191,9 @@ void reactor::pause() {
   if (pause_ms_ == 0)
     return;
   const auto due = sleep_ms();
-  auto wake_up = pollfd{.fd = wake_up_.get(), .events = POLLIN, .revents = 0};
-  ::poll(&wake_up, 1, due < 0 ? pause_ms_ : std::min(due, pause_ms_));
+  auto ignored = epoll_event{}; // It comes again in the round.
+  ::epoll_wait(hurried_.get(), &ignored, 1,
+               due < 0 ? pause_ms_ : std::min(due, pause_ms_));
   pause_ms_ = 0;
 }
 
@@ -193,8 +226,9 @@ void reactor::dispatch(uint64_t token, uint32_t events) {
   const auto i = watches_.find(token);
   if (i == watches_.end())
     return;
-  const auto keep_alive = i->second;
-  (*keep_alive)(events);
+  const auto x = i->second;
+  current_ = x.get();
+  x->call(events);
 }
 
 // Runs the present tasks; what these post waits for the next round. Returns

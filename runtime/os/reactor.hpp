@@ -76,9 +76,10 @@ public:
   void cancel(timer id);
 
   /// Says that the event of this call could have come later. When that is so of all
-  /// events for a while, each round is followed by a pause in which no descriptor is
-  /// looked at: more comes together then, and waking up costs more than most of it.
-  /// Tasks and timers of `after` are not late, and a task ends the pause.
+  /// events for a while, each round is followed by a pause in which input of watches
+  /// that have said so is not looked at: more comes together then, and waking up
+  /// costs more than most of it. Everything else ends the pause at once: the end of
+  /// their input, other watches, tasks, timers.
   /// @param pause At least a millisecond. Less: it could not have come later.
   /// @pre called by a handler, once
   void could_wait(core::duration pause);
@@ -89,6 +90,15 @@ public:
   void at_end_of_round(task fn);
 
 private:
+  struct watched {
+    handler call;
+    int fd;                    ///< -1: the watch has ended.
+    uint32_t events;           ///< Waited for.
+    bool is_unhurried = false; ///< Its input could wait at least once.
+  };
+
+  static uint32_t hurried_events(const watched& x);
+  void hurry(int operation, const watched& x, uint64_t token);
   void run();
   void pause();
   void wait_and_dispatch();
@@ -99,6 +109,7 @@ private:
   int sleep_ms() const;
 
   unique_fd epoll_;
+  unique_fd hurried_; ///< Another epoll, of what ends a pause.
   unique_fd wake_up_;
 
   std::mutex mutex_;
@@ -109,7 +120,9 @@ private:
   uint64_t last_token_ = 0;
   std::unordered_map<int, uint64_t> tokens_;
   // Shared, so that a handler can end its own watch while it runs.
-  std::unordered_map<uint64_t, std::shared_ptr<handler>> watches_;
+  std::unordered_map<uint64_t, std::shared_ptr<watched>> watches_;
+  watched* current_ = nullptr; ///< Whose handler runs.
+  bool makes_pauses_ = false;  ///< `hurried_` knows of every watch.
   timer last_timer_ = 0;
   std::map<std::pair<core::time_point, timer>, task> timers_;
   std::unordered_map<timer, core::time_point> due_;

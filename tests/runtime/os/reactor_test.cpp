@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 using namespace actorrun::detail;
@@ -366,6 +367,65 @@ TEST_CASE("reactor: a task and a timer end the pause", "[runtime]") {
     uut.handle_late();
   }
   CHECK(done.wait());
+}
+
+TEST_CASE("reactor: another watch ends the pause", "[runtime]") {
+  auto uut = calm_reactor{60s};
+  uut.handle_late();
+  SECTION("one of before") {
+    ::eventfd_write(uut.other.get(), 1);
+  }
+  SECTION("a new one") {
+    const auto third = make_eventfd();
+    auto done = event{};
+    on_thread_of(uut.loop, [&] {
+      uut.loop.watch(third.get(), EPOLLIN, [&](uint32_t) {
+        uut.loop.unwatch(third.get());
+        done.set();
+      });
+    });
+    std::this_thread::sleep_for(calm_time); // That task was no calm event.
+    uut.handle_late();
+    ::eventfd_write(third.get(), 1);
+    CHECK(done.wait());
+    std::this_thread::sleep_for(calm_time);
+    uut.handle_late();
+    ::eventfd_write(uut.other.get(), 1);
+  }
+  CHECK(uut.seen.wait());
+}
+
+TEST_CASE(
+  "reactor: the end of input ends the pause, and brings what came before",
+  "[runtime]") {
+  auto uut = reactor{};
+  int ends[2] = {-1, -1};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  const auto here = unique_fd{ends[0]};
+  auto there = unique_fd{ends[1]};
+  auto got = std::string{};
+  auto round_count = std::atomic<int>{0};
+  auto end = event{};
+  on_thread_of(uut, [&] {
+    uut.watch(here.get(), EPOLLIN, [&](uint32_t) {
+      char bytes[16];
+      const auto count = ::read(here.get(), bytes, sizeof bytes);
+      got.append(bytes, static_cast<size_t>(count));
+      ++round_count;
+      if (count > 0)
+        return uut.could_wait(60s);
+      uut.unwatch(here.get());
+      end.set();
+    });
+  });
+  std::this_thread::sleep_for(calm_time);
+  for (const auto* text : {"a", "b"}) {
+    CHECK(::write(there.get(), text, 1) == 1);
+    CHECK(soon([&] { return round_count == 1; })); // Not for the second one.
+  }
+  there.reset();
+  CHECK(end.wait());
+  CHECK(got == "ab");
 }
 
 TEST_CASE("reactor: after an event that cannot wait there is no pause",
