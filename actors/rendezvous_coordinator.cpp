@@ -502,6 +502,7 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
     return;
   }
   auto offering = from_wire(x.offer());
+  offering.agent = agent; // One text for all.
   offering.leased
     = config_.lease_all || sender->node() != self_->system().node();
   // If we do not know yet that its last link is down.

@@ -478,7 +478,15 @@ void write_text(std::string_view x, std::string& out) {
 }
 
 template <class T>
-void write(const std::optional<T>& x, std::string& out) {
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+template <class T>
+constexpr bool is_optional<rare_value<T>> = true;
+
+template <class T>
+requires is_optional<T>
+void write(const T& x, std::string& out) {
   if (x)
     write(*x, out);
   else
@@ -563,7 +571,8 @@ template <class T>
 void decode(const json& from, T& x);
 
 template <class T>
-void decode(const json& from, std::optional<T>& x) {
+requires is_optional<T>
+void decode(const json& from, T& x) {
   if (from.is_null())
     x.reset();
   else
@@ -624,11 +633,6 @@ void decode_name(const json& from, T& x) {
       }
   throw bad_line{"a name is unknown"};
 }
-
-template <class T>
-constexpr bool is_optional = false;
-template <class T>
-constexpr bool is_optional<std::optional<T>> = true;
 
 /// What may be none or false may be missing: earlier programs did not write it.
 void decode_members(const json& from, auto& x) {

@@ -216,7 +216,7 @@ bool frame_filter::is_answered(const caf_frame& x) {
   auto request = v1::KeepAlive{};
   if (!request.ParseFromArray(message->bytes.data(),
                               static_cast<int>(message->bytes.size()))
-      || request.agent_id() != ends_.client_id
+      || request.agent_id() != ends_.client_id.get()
       || !has_lease_(request.sent_ns()))
     return true; // It gets no answer.
   auto grant = v1::LeaseGranted{};
@@ -230,7 +230,7 @@ bool frame_filter::may_join(string_view bytes) {
   auto x = v1::JoinRequest{};
   return ++join_count_ <= join_count_max
          && x.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))
-         && x.offer().agent_id() == ends_.client_id
+         && x.offer().agent_id() == ends_.client_id.get()
          && (!may_speak_for_ || may_speak_for_(x.offer().address()));
 }
 

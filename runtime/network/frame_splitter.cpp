@@ -17,7 +17,7 @@ uint64_t number_at(std::string_view bytes, size_t offset, size_t size) {
 
 result<std::optional<std::string_view>> frame_splitter::next() {
   const auto rest = std::string_view{bytes_}.substr(taken_);
-  auto size = layout_.header_size;
+  auto size = size_t{layout_.header_size};
   if (rest.size() >= size) {
     const auto content = number_at(rest, layout_.size_offset, size_field_size);
     if (content < layout_.content_min || content > layout_.content_max)

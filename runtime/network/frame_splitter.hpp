@@ -14,10 +14,10 @@ namespace actorrun::detail {
 /// The parts of a frame, in bytes. The size of its content stands in the header,
 /// in four bytes in network order.
 struct frame_layout {
-  size_t header_size = 0;
-  size_t size_offset = 0;
-  size_t content_min = 0;
-  size_t content_max = 0;
+  uint32_t header_size = 0;
+  uint32_t size_offset = 0;
+  uint32_t content_min = 0;
+  uint32_t content_max = 0;
 };
 
 class frame_splitter {

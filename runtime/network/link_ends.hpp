@@ -14,7 +14,7 @@ enum class link_side { client, server };
 /// The ends of an agent's link, whose handshake was accepted.
 struct link_ends {
   link_side mine = link_side::client;
-  std::string client_id; ///< The agent's, as in its hello.
+  shared_text client_id; ///< The agent's, as in its hello.
   /// The name of our actor system, as the frames of the wire have it.
   shared_text own_node{};
   /// The actor that a server offers; 0 at the client's side.

@@ -22,7 +22,7 @@ namespace actorrun::detail {
 
 /// An authenticated peer.
 struct peer {
-  std::string id; ///< The agent's id, or the operator's.
+  shared_text id; ///< The agent's id, or the operator's.
   purpose intent = purpose::join;
   std::string address; ///< `10.0.0.2:40112`, or `pid 4711 (uid 1000)`.
   std::string host{};  ///< `10.0.0.2`; empty on a Unix socket.

@@ -20,7 +20,7 @@ inline constexpr size_t reply_size_max = 1 << 20;
 inline constexpr size_t request_size_max = 64 * 1024;
 
 /// Has a content: a message without one asks and says nothing.
-constexpr frame_layout operator_frame_layout(size_t content_max) {
+constexpr frame_layout operator_frame_layout(uint32_t content_max) {
   return {.header_size = 4,
           .size_offset = 0,
           .content_min = 1,

@@ -187,7 +187,7 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
 }
 
 frame_filter::lease_check
-remote_agent_links::lease_check_of(const std::string& agent) const {
+remote_agent_links::lease_check_of(const shared_text& agent) const {
   if (!leases_)
     return {};
   return [leases = leases_, agent = agent_id{agent}](int64_t sent_ns) {
@@ -256,7 +256,7 @@ void remote_agent_links::cut(line& x) {
   x.last_key.reset();
 }
 
-void remote_agent_links::let_go(const std::string& agent) {
+void remote_agent_links::let_go(const shared_text& agent) {
   auto i = links_.find(agent);
   if (i == links_.end())
     return;

@@ -108,14 +108,14 @@ private:
                                 const std::string& host);
   bool is_of_job(const unique_fd& client, const std::string& host) const;
   void encrypt(unique_fd connection, peer who);
-  frame_filter::lease_check lease_check_of(const std::string& agent) const;
+  frame_filter::lease_check lease_check_of(const shared_text& agent) const;
   void admit(visit x);
   void open(visit x);
   void on_closed(const peer& who, link_number number, const result<void>& how);
   void report_cut(const peer& who, const failure& why);
   void hand_to_caf(pipe_end for_caf);
   static void cut(line& x);
-  void let_go(const std::string& agent);
+  void let_go(const shared_text& agent);
   /// One agent that may have ended, and where its machine says so.
   struct suspect {
     socket_address where;
@@ -141,7 +141,7 @@ private:
   // The rest belongs to the reactor's thread.
   rendezvous_coordinator_actor coordinator_;
   std::map<link_number, visit> visits_;
-  std::map<std::string, line> links_;
+  std::map<shared_text, line> links_;
   operator_sessions operators_;
   link_number last_link_ = 0;
   rejected_peers cut_links_;

@@ -49,6 +49,21 @@ resumption_key exported(SSL* ssl, std::string_view label) {
   return out;
 }
 
+/// Nothing needs them after the handshake, and OpenSSL would keep them as long as the
+/// session: a coordinator has thousands of those.
+void forget_ephemeral_keys(SSL* ssl) {
+  EVP_PKEY* mine = nullptr;
+  EVP_PKEY* theirs = nullptr;
+  SSL_get_tmp_key(ssl, &mine);
+  SSL_get_peer_tmp_key(ssl, &theirs);
+  for (auto* key : {mine, theirs}) {
+    if (key == nullptr)
+      continue;
+    EVP_PKEY_set_type(key, EVP_PKEY_X25519);
+    EVP_PKEY_free(key);
+  }
+}
+
 /// Whether OpenSSL reports what the other side has complained of.
 bool is_alert(unsigned long code) {
   constexpr auto first = SSL_AD_REASON_OFFSET;
@@ -260,6 +275,7 @@ result<void> tls_session::shake_hands() {
     return SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_READ
              ? result<void>{}
              : complaint();
+  forget_ephemeral_keys(ssl_.get());
   has_agreed_ = true;
   is_open_ = !has_certificates_;
   return is_open_ ? result<void>{} : write(binding_of(side_));

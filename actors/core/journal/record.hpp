@@ -8,6 +8,7 @@
 #include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/quarantine.hpp"
 #include "actors/core/protocol/rendezvous.hpp"
+#include "actors/core/rare_value.hpp"
 #include "actors/core/shared_value.hpp"
 #include "actors/core/time.hpp"
 #include "messages/errc.hpp"
@@ -55,7 +56,7 @@ struct node {
   /// An operator lets it leave: when, at the latest.
   std::optional<time_point> drained_at{};
   bool excluded = false; ///< Its host is.
-  std::optional<waiting_drain> waits_to_drain{};
+  rare_value<waiting_drain> waits_to_drain{};
 
   friend bool operator==(const node&, const node&) = default;
 };

@@ -142,12 +142,12 @@ void snapshot::add(const gpus_changed& x) {
   if (x.trouble.empty())
     i->second.gpus.reset();
   else
-    i->second.gpus = {x.trouble, latest};
+    i->second.gpus = gpu_trouble{x.trouble, latest};
 }
 
-std::optional<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {
+rare_value<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {
   const auto i = nodes.find(agent);
-  return i == nodes.end() ? std::nullopt : i->second.gpus;
+  return i == nodes.end() ? rare_value<gpu_trouble>{} : i->second.gpus;
 }
 
 epoch_entry* snapshot::find(epoch_id epoch) {

@@ -40,8 +40,8 @@ struct epoch_entry {
   /// While it is being stopped: the failure that was reported first. Then the
   /// root cause.
   std::optional<worker_failure> cause{};
-  moment cause_at{};                 ///< When it was reported.
-  std::optional<gpu_trouble> gpus{}; ///< Of its node.
+  moment cause_at{};              ///< When it was reported.
+  rare_value<gpu_trouble> gpus{}; ///< Of its node.
   collateral others{};
   std::string exemption{};
   std::optional<core::end_origin> exemption_origin{};
@@ -79,7 +79,7 @@ struct node_entry {
   shared_value<node> now;
   moment joined_at{};
   moment since{}; ///< Of its share's state, and whether it is connected.
-  std::optional<gpu_trouble> gpus{}; ///< None: they are healthy.
+  rare_value<gpu_trouble> gpus{}; ///< None: they are healthy.
 
   friend bool operator==(const node_entry&, const node_entry&) = default;
 };
@@ -144,7 +144,7 @@ private:
   void add(const job_ended& x);
   void add(const gpus_changed& x);
   epoch_entry* find(epoch_id epoch);
-  std::optional<gpu_trouble> trouble_at(const agent_id& agent) const;
+  rare_value<gpu_trouble> trouble_at(const agent_id& agent) const;
 };
 
 /// From the revocation of the epoch before to the start of all workers of this one;

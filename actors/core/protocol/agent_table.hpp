@@ -3,6 +3,7 @@
 
 #include "actors/core/epoch.hpp"
 #include "actors/core/job_settings.hpp"
+#include "actors/core/rare_value.hpp"
 #include "actors/core/time.hpp"
 
 #include <cstdint>
@@ -39,7 +40,7 @@ struct agent_record {
   bool shadowed = false;
   /// An operator has excluded its host. It stands by.
   bool excluded = false;
-  std::optional<drain_order> drain{};
+  rare_value<drain_order> drain{};
 
   /// Its workers have been given notice.
   bool is_draining() const { return drain && drain->due; }
