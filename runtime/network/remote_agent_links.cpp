@@ -133,7 +133,9 @@ void remote_agent_links::receive(unique_fd connection, const peer& who) {
   operators_.add(
     std::move(connection), who.key, {mine_.identity},
     {formatted("{} at {}", who.id, who.address), mine_.is_guarded()},
-    [this, who](const failure& why) { report_cut(who, why); });
+    [this, id = who.id, address = who.address](const failure& why) {
+      report_cut(id, address, why);
+    });
 }
 
 // The store has no secret; so whoever may reach it through this port must be known
@@ -181,8 +183,13 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
            admit(std::move(x.mapped()));
          }
        },
-     .on_closed = [this, who, number](
-                    const result<void>& how) { on_closed(who, number, how); }});
+     .on_closed =
+       [this, id = who.id, address = who.address,
+        number](const result<void>& how) {
+         if (!how)
+           report_cut(id, address, how.error());
+         on_closed(id, number);
+       }});
   visits_[number] = {std::move(who), std::move(link), number};
 }
 
@@ -232,12 +239,10 @@ void remote_agent_links::hand_to_caf(pipe_end for_caf) {
         caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
 }
 
-void remote_agent_links::on_closed(const peer& who, link_number number,
-                                   const result<void>& how) {
-  if (!how)
-    report_cut(who, how.error());
+void remote_agent_links::on_closed(const shared_text& agent,
+                                   link_number number) {
   visits_.erase(number);
-  const auto i = links_.find(who.id);
+  const auto i = links_.find(agent);
   if (i == links_.end())
     return;
   auto& known = i->second;
@@ -247,8 +252,10 @@ void remote_agent_links::on_closed(const peer& who, link_number number,
     known.next.reset();
 }
 
-void remote_agent_links::report_cut(const peer& who, const failure& why) {
-  cut_links_.add(formatted("{} ({})", who.id, who.address), why.text);
+void remote_agent_links::report_cut(const shared_text& id,
+                                    const std::string& address,
+                                    const failure& why) {
+  cut_links_.add(formatted("{} ({})", id, address), why.text);
 }
 
 void remote_agent_links::cut(line& x) {

@@ -111,8 +111,9 @@ private:
   frame_filter::lease_check lease_check_of(const shared_text& agent) const;
   void admit(visit x);
   void open(visit x);
-  void on_closed(const peer& who, link_number number, const result<void>& how);
-  void report_cut(const peer& who, const failure& why);
+  void on_closed(const shared_text& agent, link_number number);
+  void report_cut(const shared_text& id, const std::string& address,
+                  const failure& why);
   void hand_to_caf(pipe_end for_caf);
   static void cut(line& x);
   void let_go(const shared_text& agent);
