@@ -6,7 +6,8 @@
 
 namespace actorrun::core {
 
-/// As `std::optional`, but takes a pointer only where there is no value.
+/// As `std::optional`, but takes a pointer only where there is no value, and has none
+/// when it was moved from.
 template <class T>
 class rare_value {
 public:

@@ -47,12 +47,10 @@ void control(const unique_fd& epoll, int operation, int fd, uint32_t events,
 
 reactor::reactor()
   : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-    hurried_(::epoll_create1(EPOLL_CLOEXEC)),
     wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!epoll_ || !hurried_ || !wake_up_)
+  if (!epoll_ || !wake_up_)
     die("actorrun: reactor");
-  for (const auto* to : {&epoll_, &hurried_})
-    control(*to, EPOLL_CTL_ADD, wake_up_.get(), EPOLLIN, wake_up_token);
+  control(epoll_, EPOLL_CTL_ADD, wake_up_.get(), EPOLLIN, wake_up_token);
   // A thread starts with its creator's mask, so no signal can arrive in
   // between.
   const auto blocked = signals_blocked{};
@@ -92,7 +90,7 @@ void reactor::watch(int fd, uint32_t events, handler fn) {
   control(epoll_, EPOLL_CTL_ADD, fd, events, token);
   tokens_.emplace(fd, token);
   auto x = std::make_shared<watched>(watched{std::move(fn), fd, events});
-  hurry(EPOLL_CTL_ADD, *x, token);
+  hurry(EPOLL_CTL_ADD, fd, events);
   watches_.emplace(token, std::move(x));
 }
 
@@ -103,7 +101,7 @@ void reactor::rewatch(int fd, uint32_t events) {
   control(epoll_, EPOLL_CTL_MOD, fd, events, i->second);
   auto& x = *watches_.at(i->second);
   x.events = events;
-  hurry(EPOLL_CTL_MOD, x, i->second);
+  hurry(EPOLL_CTL_MOD, fd, hurried_events(x));
 }
 
 void reactor::unwatch(int fd) {
@@ -112,8 +110,7 @@ void reactor::unwatch(int fd) {
   if (i == tokens_.end())
     return;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-  if (makes_pauses_)
-    ::epoll_ctl(hurried_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  hurry(EPOLL_CTL_DEL, fd, 0);
   const auto x = watches_.extract(i->second);
   x.mapped()->fd = -1;
   tokens_.erase(i);
@@ -128,9 +125,19 @@ uint32_t reactor::hurried_events(const watched& x) {
            : x.events;
 }
 
-void reactor::hurry(int operation, const watched& x, uint64_t token) {
-  if (makes_pauses_)
-    control(hurried_, operation, x.fd, hurried_events(x), token);
+// It only saves time, so without it there are no pauses, and that is all.
+void reactor::hurry(int operation, int fd, uint32_t events) {
+  auto event = epoll_event{.events = events, .data = {}};
+  if (hurried_ && ::epoll_ctl(hurried_.get(), operation, fd, &event) != 0)
+    hurried_.reset();
+}
+
+// Most reactors never make a pause, and need not pay for it.
+void reactor::begin_pauses() {
+  hurried_ = unique_fd{::epoll_create1(EPOLL_CLOEXEC)};
+  hurry(EPOLL_CTL_ADD, wake_up_.get(), EPOLLIN);
+  for (const auto& [token, x] : watches_)
+    hurry(EPOLL_CTL_ADD, x->fd, hurried_events(*x));
 }
 
 reactor::timer reactor::after(core::duration delay, task fn) {
@@ -157,7 +164,7 @@ void reactor::at_end_of_round(task fn) {
 }
 
 void reactor::could_wait(core::duration pause) {
-  assert(on_thread());
+  assert(on_thread() && current_ != nullptr);
   using ms = std::chrono::milliseconds;
   const auto time
     = static_cast<int>(std::chrono::duration_cast<ms>(pause).count());
@@ -168,11 +175,10 @@ void reactor::could_wait(core::duration pause) {
   auto& x = *current_;
   if (x.fd == -1 || std::exchange(x.is_unhurried, true))
     return;
-  if (makes_pauses_)
-    return hurry(EPOLL_CTL_MOD, x, tokens_.at(x.fd));
-  makes_pauses_ = true; // Most reactors never do, and need not pay for it.
-  for (const auto& [token, y] : watches_)
-    hurry(EPOLL_CTL_ADD, *y, token);
+  if (hurried_)
+    hurry(EPOLL_CTL_MOD, x.fd, hurried_events(x));
+  else
+    begin_pauses();
 }
 
 void reactor::run() {
@@ -188,13 +194,13 @@ void reactor::run() {
 }
 
 void reactor::pause() {
-  if (pause_ms_ == 0)
+  const auto longest = std::exchange(pause_ms_, 0);
+  if (longest == 0 || !hurried_)
     return;
   const auto due = sleep_ms();
   auto ignored = epoll_event{}; // It comes again in the round.
   ::epoll_wait(hurried_.get(), &ignored, 1,
-               due < 0 ? pause_ms_ : std::min(due, pause_ms_));
-  pause_ms_ = 0;
+               due < 0 ? longest : std::min(due, longest));
 }
 
 void reactor::wait_and_dispatch() {
@@ -229,6 +235,7 @@ void reactor::dispatch(uint64_t token, uint32_t events) {
   const auto x = i->second;
   current_ = x.get();
   x->call(events);
+  current_ = nullptr;
 }
 
 // Runs the present tasks; what these post waits for the next round. Returns

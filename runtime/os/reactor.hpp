@@ -79,7 +79,7 @@ public:
   /// events for a while, each round is followed by a pause in which input of watches
   /// that have said so is not looked at: more comes together then, and waking up
   /// costs more than most of it. Everything else ends the pause at once: the end of
-  /// their input, other watches, tasks, timers.
+  /// their input, room for their output, other watches, tasks, timers.
   /// @param pause At least a millisecond. Less: it could not have come later.
   /// @pre called by a handler, once
   void could_wait(core::duration pause);
@@ -98,7 +98,8 @@ private:
   };
 
   static uint32_t hurried_events(const watched& x);
-  void hurry(int operation, const watched& x, uint64_t token);
+  void hurry(int operation, int fd, uint32_t events);
+  void begin_pauses();
   void run();
   void pause();
   void wait_and_dispatch();
@@ -109,7 +110,6 @@ private:
   int sleep_ms() const;
 
   unique_fd epoll_;
-  unique_fd hurried_; ///< Another epoll, of what ends a pause.
   unique_fd wake_up_;
 
   std::mutex mutex_;
@@ -121,8 +121,9 @@ private:
   std::unordered_map<int, uint64_t> tokens_;
   // Shared, so that a handler can end its own watch while it runs.
   std::unordered_map<uint64_t, std::shared_ptr<watched>> watches_;
-  watched* current_ = nullptr; ///< Whose handler runs.
-  bool makes_pauses_ = false;  ///< `hurried_` knows of every watch.
+  watched* current_ = nullptr; ///< Whose handler runs; null: none.
+  unique_fd
+    hurried_; ///< Another epoll, of what ends a pause; none: none is made.
   timer last_timer_ = 0;
   std::map<std::pair<core::time_point, timer>, task> timers_;
   std::unordered_map<timer, core::time_point> due_;

@@ -3,6 +3,7 @@
 #include "runtime/network/operator_socket.hpp"
 #include "runtime/network/remote_agent_links.hpp"
 #include "runtime/status.hpp"
+#include "runtime/steer.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/runtime/memory.hpp"
 #include "tests/runtime/network/caf_links_fixture.hpp"
@@ -79,6 +80,10 @@ struct local_fixture : run_dir {
       reply.mutable_refusal()->set_code(uint32_t(errc::job_over));
       reply.mutable_refusal()->set_text("the job is\x1b[31m over");
     }
+    if (phase == "declined") {
+      reply.mutable_refusal()->set_code(uint32_t(errc::bad_argument));
+      reply.mutable_refusal()->set_text("there is no\x1b[31m such node");
+    }
     x.reply(reply);
   }
 
@@ -133,6 +138,18 @@ TEST_CASE_METHOD(local_fixture, "status: texts of others are cleaned",
   REQUIRE_FALSE(got);
   CHECK(got.error().code == errc::job_over);
   CHECK(got.error().text.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE_METHOD(local_fixture, "steer: texts of others are cleaned",
+                 "[runtime]") {
+  set_phase("declined");
+  auto request = v1::OperatorRequest{};
+  request.mutable_drain()->set_node("n2");
+  const auto got = steer(job, request, timeout);
+  REQUIRE(got);
+  CHECK_FALSE(got->is_done);
+  CHECK(got->text.starts_with("there is no"));
+  CHECK(got->text.find('\x1b') == std::string::npos);
 }
 
 TEST_CASE_METHOD(local_fixture,

@@ -34,7 +34,11 @@ struct random_job : chronicle_fixture {
     for (auto i = 0; i < steps; ++i) {
       time += std::chrono::milliseconds{random() % 50};
       const auto first = records.size();
-      note(time, event());
+      if (random() % 8 == 0)
+        keep(chronicle.note_gpus(
+          {any_agent()}, random() % 3 == 0 ? "" : "XID 79", moment_at(time)));
+      else
+        note(time, event());
       auto known = snapshots.back();
       for (auto j = first; j < records.size(); ++j) {
         known.apply(records[j]);
@@ -43,8 +47,10 @@ struct random_job : chronicle_fixture {
     }
   }
 
+  std::string any_agent() { return {char('a' + random() % 4)}; }
+
   rendezvous_event event() {
-    const auto agent = std::string(1, char('a' + random() % 4));
+    const auto agent = any_agent();
     const auto epoch = uut.epoch();
     switch (random() % 14) {
       case 0:
@@ -75,9 +81,9 @@ struct random_job : chronicle_fixture {
       case 10:
         return restart_requested{"alice", "try \"again\""};
       case 11:
-        return random() % 4 == 0
-                 ? rendezvous_event{drain_requested{agent, 1s, false, "bob"}}
-                 : rendezvous_event{leaving(agent)};
+        if (random() % 4 == 0)
+          return drain_requested{agent, 1s, random() % 2 == 0, "bob"};
+        return leaving(agent);
       default:
         return workers_started{{agent}, epoch};
     }
@@ -148,6 +154,26 @@ TEST_CASE("journal: what is read is what was known, at every record",
     REQUIRE(all);
     REQUIRE(std::get<journal::snapshot>(*all) == known);
   }
+}
+
+TEST_CASE("journal: what most nodes and epochs have not is read, too",
+          "[runtime]") {
+  auto known = random_job{6}.snapshots.back();
+  REQUIRE_FALSE(known.nodes.empty());
+  REQUIRE_FALSE(known.epochs.empty());
+  const auto trouble
+    = journal::gpu_trouble{"XID \"79\"", {time_point{5s}, 1'700'000'000'000}};
+  auto& entry = known.nodes.begin()->second;
+  auto node = *entry.now;
+  node.waits_to_drain = journal::waiting_drain{"al\"ice", time_point{7s}};
+  entry.now = node;
+  entry.gpus = trouble;
+  known.epochs.back().gpus = trouble;
+  auto line = to_line(known);
+  line.pop_back();
+  const auto read = parse_journal_line(line);
+  REQUIRE(read);
+  CHECK(std::get<journal::snapshot>(*read) == known);
 }
 
 TEST_CASE_METHOD(fixture, "journal: it is a file of this user alone",
@@ -299,7 +325,8 @@ TEST_CASE_METHOD(fixture, "journal: what may be missing may be missing",
   const auto job = random_job{20, 30};
   auto line = to_line(job.snapshots.back());
   line.pop_back();
-  for (const auto* part : {",\"gpus\":null", ",\"excluded\":false"}) {
+  for (const auto* part :
+       {",\"gpus\":null", ",\"excluded\":false", ",\"waits_to_drain\":null"}) {
     REQUIRE(line.find(part) != line.npos);
     for (size_t at = 0; (at = line.find(part, at)) != line.npos;)
       line.erase(at, std::string_view{part}.size());

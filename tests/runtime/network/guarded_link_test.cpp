@@ -307,3 +307,50 @@ TEST_CASE_METHOD(guarded_fixture,
   CHECK(read_up_to(pair.client.get(), written.size() + 1) == written);
   CHECK(troubles.take() == "");
 }
+
+TEST_CASE_METHOD(guarded_fixture,
+                 "guarded_link: its keep-alives may wait, its end does not",
+                 "[runtime]") {
+  constexpr auto calm_time = std::chrono::milliseconds{150};
+  auto heard = inbox<int64_t>{};
+  auto pair = connected_sockets();
+  const auto x = carry(loop, std::move(pair.server),
+                       {.ends = {link_side::server, "a", node('s'), 7},
+                        .has_lease =
+                          [&](int64_t sent) {
+                            heard.put(sent);
+                            return true;
+                          },
+                        .answer_pause = std::chrono::seconds{60},
+                        .on_closed =
+                          [this](const result<void>& how) {
+                            troubles.put(how ? "" : how.error().text);
+                          }});
+  const auto say = [&](const char* type, const auto& what) {
+    REQUIRE(send_whole(
+      pair.client.get(),
+      write_frame({.source = 9,
+                   .destination = 7,
+                   .content = content_of(std::string{"actorrun::v1::"} + type,
+                                         what.SerializeAsString())})));
+  };
+  const auto keep_alive = [&](int64_t sent) {
+    auto y = v1::KeepAlive{};
+    y.set_agent_id("a");
+    y.set_sent_ns(sent);
+    say("KeepAlive", y);
+  };
+  REQUIRE(send_whole(pair.client.get(), client_greeting('c')));
+  auto request = v1::JoinRequest{};
+  request.mutable_offer()->set_agent_id("a");
+  say("JoinRequest", request);
+  std::this_thread::sleep_for(
+    calm_time); // What is no keep-alive is followed by more.
+  keep_alive(1);
+  CHECK(heard.take() == 1);
+  keep_alive(2);
+  CHECK_FALSE(heard.take(std::chrono::milliseconds{50}));
+  pair.client.reset();
+  CHECK(troubles.take() == "");
+  CHECK(heard.take() == 2);
+}

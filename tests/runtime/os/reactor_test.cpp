@@ -3,6 +3,7 @@
 #include "tests/runtime/deadline.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -49,6 +51,31 @@ void on_thread_of(reactor& uut, F fn) {
 
 unique_fd make_eventfd() {
   return unique_fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+}
+
+struct socket_pair {
+  unique_fd server;
+  unique_fd client;
+};
+
+// Over TCP, whose ends the kernel reports otherwise than those of others.
+socket_pair connected_sockets() {
+  auto where = sockaddr_in{};
+  where.sin_family = AF_INET;
+  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto size = socklen_t{sizeof where};
+  auto* address = reinterpret_cast<sockaddr*>(&where);
+  const auto listener
+    = unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  REQUIRE(::bind(listener.get(), address, size) == 0);
+  REQUIRE(::listen(listener.get(), 1) == 0);
+  REQUIRE(::getsockname(listener.get(), address, &size) == 0);
+  auto client = unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  REQUIRE(::connect(client.get(), address, size) == 0);
+  auto server
+    = unique_fd{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+  REQUIRE(server);
+  return {std::move(server), std::move(client)};
 }
 
 } // namespace
@@ -371,61 +398,110 @@ TEST_CASE("reactor: a task and a timer end the pause", "[runtime]") {
 
 TEST_CASE("reactor: another watch ends the pause", "[runtime]") {
   auto uut = calm_reactor{60s};
-  uut.handle_late();
+  uut.handle_late(); // From now on there may be pauses.
+  auto renewed = make_eventfd();
+  const auto set_event_at = [&](int fd, uint32_t events, event& done) {
+    uut.loop.watch(fd, events, [&, fd](uint32_t) {
+      uut.loop.unwatch(fd);
+      done.set();
+    });
+  };
   SECTION("one of before") {
     ::eventfd_write(uut.other.get(), 1);
+    CHECK(uut.seen.wait());
   }
-  SECTION("a new one") {
-    const auto third = make_eventfd();
+  SECTION("one that took the place of another at its descriptor") {
     auto done = event{};
     on_thread_of(uut.loop, [&] {
-      uut.loop.watch(third.get(), EPOLLIN, [&](uint32_t) {
-        uut.loop.unwatch(third.get());
-        done.set();
-      });
+      uut.loop.watch(renewed.get(), EPOLLIN, [](uint32_t) {});
+      uut.loop.unwatch(renewed.get());
+      set_event_at(renewed.get(), EPOLLIN, done);
     });
     std::this_thread::sleep_for(calm_time); // That task was no calm event.
     uut.handle_late();
-    ::eventfd_write(third.get(), 1);
+    ::eventfd_write(renewed.get(), 1);
     CHECK(done.wait());
-    std::this_thread::sleep_for(calm_time);
-    uut.handle_late();
-    ::eventfd_write(uut.other.get(), 1);
   }
-  CHECK(uut.seen.wait());
+  SECTION("one that waits for something else now") {
+    auto done = event{};
+    on_thread_of(uut.loop, [&] {
+      set_event_at(renewed.get(), 0, done);
+      uut.loop.after(calm_time, [&] {
+        ::eventfd_write(uut.late.get(), 1);
+        uut.loop.after(0s, [&] { // In the next round.
+          uut.loop.rewatch(renewed.get(), EPOLLOUT);
+        });
+      });
+    });
+    CHECK(done.wait());
+  }
+  SECTION("one that was given up, and asked for once more") {
+    auto once = std::make_optional<readiness>(uut.loop, renewed.get());
+    for (auto i = 0; i < 2; ++i) {
+      auto done = event{};
+      once->call_once([&] {
+        auto ignored = eventfd_t{};
+        ::eventfd_read(renewed.get(), &ignored);
+        done.set();
+      });
+      on_thread_of(uut.loop, [] {}); // It waits.
+      std::this_thread::sleep_for(calm_time);
+      uut.handle_late();
+      ::eventfd_write(renewed.get(), 1);
+      CHECK(done.wait());
+    }
+  }
 }
 
 TEST_CASE(
   "reactor: the end of input ends the pause, and brings what came before",
   "[runtime]") {
   auto uut = reactor{};
-  int ends[2] = {-1, -1};
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-  const auto here = unique_fd{ends[0]};
-  auto there = unique_fd{ends[1]};
+  auto pair = connected_sockets();
   auto got = std::string{};
   auto round_count = std::atomic<int>{0};
   auto end = event{};
   on_thread_of(uut, [&] {
-    uut.watch(here.get(), EPOLLIN, [&](uint32_t) {
+    uut.watch(pair.server.get(), EPOLLIN, [&](uint32_t) {
       char bytes[16];
-      const auto count = ::read(here.get(), bytes, sizeof bytes);
-      got.append(bytes, static_cast<size_t>(count));
+      const auto count = ::recv(pair.server.get(), bytes, sizeof bytes, 0);
+      got.append(bytes, static_cast<size_t>(std::max<ssize_t>(count, 0)));
       ++round_count;
       if (count > 0)
         return uut.could_wait(60s);
-      uut.unwatch(here.get());
+      uut.unwatch(pair.server.get());
       end.set();
     });
   });
   std::this_thread::sleep_for(calm_time);
-  for (const auto* text : {"a", "b"}) {
-    CHECK(::write(there.get(), text, 1) == 1);
-    CHECK(soon([&] { return round_count == 1; })); // Not for the second one.
+  REQUIRE(::send(pair.client.get(), "a", 1, 0) == 1);
+  REQUIRE(soon([&] { return round_count == 1; }));
+  REQUIRE(::send(pair.client.get(), "b", 1, 0) == 1);
+  std::this_thread::sleep_for(50ms);
+  CHECK(round_count == 1); // It is in the pause.
+  SECTION("a connection that is closed") {
+    pair.client.reset();
+    CHECK(end.wait());
+    CHECK(got == "ab");
   }
-  there.reset();
-  CHECK(end.wait());
-  CHECK(got == "ab");
+  SECTION("one that is reset") {
+    const auto at_once = linger{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(pair.client.get(), SOL_SOCKET, SO_LINGER, &at_once,
+                 sizeof at_once);
+    pair.client.reset();
+    CHECK(end.wait());
+  }
+}
+
+TEST_CASE("reactor: without a descriptor there are no pauses", "[runtime]") {
+  auto uut = calm_reactor{60s};
+  auto limit = rlimit{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  const auto none = rlimit{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  uut.handle_late();
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  uut.handle_late();
 }
 
 TEST_CASE("reactor: after an event that cannot wait there is no pause",
