@@ -12,15 +12,27 @@
 #endif
 
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace actorrun {
 
 namespace detail {
 
-/// What fmt gets to see of a value: since its version 10 it converts no value of its
-/// own accord.
+/// Whether every fmt formats it: since its version 10 it converts no other values to
+/// texts of its own accord, and earlier ones do.
 template <class T>
+constexpr bool is_plain
+  = std::is_arithmetic_v<T> || std::is_pointer_v<std::decay_t<T>>;
+template <>
+inline constexpr bool is_plain<std::string> = true;
+template <>
+inline constexpr bool is_plain<std::string_view> = true;
+
+/// What fmt gets to see of a value.
+template <class T>
+requires is_plain<T>
 const T& formattable(const T& x) {
   return x;
 }
