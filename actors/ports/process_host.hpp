@@ -106,7 +106,7 @@ public:
 
   /// Sends `signal` to the process group of every process of `epoch`, also to
   /// what is left of groups whose leader has ended. Starts that are under way
-  /// are given up.
+  /// are given up; one that cannot be any more gets the signal as soon as it runs.
   /// @param spared Local ranks whose groups get none.
   virtual void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared)
     = 0;

@@ -108,7 +108,7 @@ void posix_process_host::signal(epoch_id epoch, int signal,
     const auto i = batches_.find(epoch);
     if (i == batches_.end())
       return;
-    give_up_starts(epoch, i->second);
+    give_up_starts(epoch, i->second, signal);
     for (const auto& worker : i->second.workers)
       if (!is_among(worker.local_rank, spared))
         worker.kill_group(signal);
@@ -278,15 +278,16 @@ void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
   for (const auto& [sent, signal] : group.notices)
     if (process.since <= sent)
       group.workers.back().signal_leader(signal);
-  if (group.given_up)
-    group.workers.back().kill_group(SIGKILL);
+  if (group.late_signal != 0)
+    group.workers.back().kill_group(group.late_signal);
   if (group.released)
     group.workers.back().registration.reset();
   report(epoch, ports::process_started{epoch, local_rank, process.pid});
 }
 
-void posix_process_host::give_up_starts(epoch_id epoch, batch& group) {
-  group.given_up = true;
+void posix_process_host::give_up_starts(epoch_id epoch, batch& group,
+                                        int late_signal) {
+  group.late_signal = late_signal;
   for (const auto& x : std::exchange(group.held, {}))
     report(
       epoch,
@@ -333,7 +334,7 @@ void posix_process_host::report_end(epoch_id epoch,
                                     ports::process_event event) {
   auto& group = batches_.at(epoch);
   const auto is_last = group.running_count == 1 && group.starting.empty();
-  if (is_last && group.given_up && group.cgroup()) {
+  if (is_last && group.late_signal != 0 && group.cgroup()) {
     group.last_end = std::move(event);
     return await_empty(epoch, std::chrono::steady_clock::now() + end_max);
   }
@@ -412,7 +413,7 @@ void posix_process_host::release_now(epoch_id epoch) {
     return;
   auto& group = i->second;
   group.released = true;
-  give_up_starts(epoch, group);
+  give_up_starts(epoch, group, SIGKILL);
   for (auto& worker : group.workers) {
     if (group.gone.contains(worker.local_rank))
       continue;
@@ -532,7 +533,7 @@ void posix_process_host::reap_later() {
 void posix_process_host::end_all() {
   const auto deadline = std::chrono::steady_clock::now() + end_max;
   for (auto& [epoch, group] : batches_) {
-    group.given_up = true;
+    group.late_signal = SIGKILL;
     group.on_event = [](const auto&) {};
     for (auto& worker : group.workers)
       worker.kill_group(SIGKILL);

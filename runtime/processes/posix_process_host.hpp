@@ -117,7 +117,8 @@ private:
     std::vector<std::pair<core::time_point, int>> notices{};
     std::vector<ports::process_event> pending{};
     size_t running_count = 0;
-    bool given_up = false; ///< Its starts: what still comes is killed.
+    /// Its starts are given up: what still comes gets this signal. 0: they are not.
+    int late_signal = 0;
     bool released = false;
     std::set<uint32_t>
       gone{}; ///< Local ranks whose groups were killed already.
@@ -147,7 +148,7 @@ private:
   void on_start(epoch_id epoch, size_t place, uint32_t local_rank,
                 started_process result);
   void add_worker(epoch_id epoch, uint32_t local_rank, started_process process);
-  void give_up_starts(epoch_id epoch, batch& group);
+  void give_up_starts(epoch_id epoch, batch& group, int late_signal);
   void conclude_starts(const batch& group);
   void finish_if_done(epoch_id epoch);
   void await_empty(epoch_id epoch, core::time_point deadline);
