@@ -287,7 +287,8 @@ void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
 
 void posix_process_host::give_up_starts(epoch_id epoch, batch& group,
                                         int late_signal) {
-  group.late_signal = late_signal;
+  if (group.late_signal != SIGKILL)
+    group.late_signal = late_signal;
   for (const auto& x : std::exchange(group.held, {}))
     report(
       epoch,

@@ -73,7 +73,7 @@ public:
              listener on_event) override;
 
   /// Starts in progress are abandoned: ECANCELED. A program that is being
-  /// executed is killed as soon as it runs.
+  /// executed gets the last such signal as soon as it runs.
   void signal(epoch_id epoch, int signal,
               std::vector<uint32_t> spared = {}) override;
   void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override;

@@ -38,6 +38,7 @@ TEST_CASE(
   CHECK(*a == "ab");
   a = text{};
   CHECK_FALSE(a);
-  CHECK(*std::exchange(b, {}) == "ab");
+  const auto c = std::move(b);
+  CHECK(*c == "ab");
   CHECK_FALSE(b);
 }

@@ -34,11 +34,12 @@ struct random_job : chronicle_fixture {
     for (auto i = 0; i < steps; ++i) {
       time += std::chrono::milliseconds{random() % 50};
       const auto first = records.size();
-      if (random() % 8 == 0)
-        keep(chronicle.note_gpus(
-          {any_agent()}, random() % 3 == 0 ? "" : "XID 79", moment_at(time)));
-      else
+      if (random() % 8 == 0) {
+        const auto* trouble = random() % 3 == 0 ? "" : "XID 79";
+        keep(chronicle.note_gpus({any_agent()}, trouble, moment_at(time)));
+      } else {
         note(time, event());
+      }
       auto known = snapshots.back();
       for (auto j = first; j < records.size(); ++j) {
         known.apply(records[j]);

@@ -311,7 +311,7 @@ TEST_CASE_METHOD(guarded_fixture,
 TEST_CASE_METHOD(guarded_fixture,
                  "guarded_link: its keep-alives may wait, its end does not",
                  "[runtime]") {
-  constexpr auto calm_time = std::chrono::milliseconds{150};
+  constexpr auto calm_time = std::chrono::milliseconds{400};
   auto heard = inbox<int64_t>{};
   auto pair = connected_sockets();
   const auto x = carry(loop, std::move(pair.server),

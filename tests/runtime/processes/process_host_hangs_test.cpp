@@ -73,7 +73,17 @@ TEST_CASE_METHOD(hangs_fixture,
                  "[runtime]") {
   start({worker(0, {program->path(), "1000"})});
   REQUIRE(begins_to_hang());
-  uut->release(epoch);
+  SECTION("alone") {
+    uut->release(epoch);
+  }
+  SECTION("that a signal came before") {
+    uut->signal(epoch, SIGTERM);
+    uut->release(epoch);
+  }
+  SECTION("that a signal comes after") {
+    uut->release(epoch);
+    uut->signal(epoch, SIGTERM);
+  }
   on_thread([] {});
   CHECK(events.empty());
   program->let_go();
