@@ -27,10 +27,14 @@ namespace {
 /// torchrun get their rank on their node as an argument.
 constexpr auto old_launcher = std::string_view{"torch.distributed.launch"};
 
+/// Containers have homes that are missing or not theirs: no job is told each time
+/// what nobody has asked for.
 std::string journal_of(const std::optional<std::string>& typed,
                        const host_facts& world) {
-  if (!typed)
-    return own_journal_folder(world.variable);
+  if (!typed) {
+    auto own = own_journal_folder(world.variable);
+    return world.may_write_in(own) ? own : "";
+  }
   return *typed == "none" ? "" : *typed;
 }
 
@@ -135,9 +139,9 @@ result<void> settle_virtual_ranks(const run_settings& settings,
   if (!settings.virtual_local_rank)
     return {};
   auto devices = out.agent.visible_devices;
-  if (devices.empty())
-    devices
-      = core::device_names(world.variable("CUDA_VISIBLE_DEVICES").value_or(""));
+  const auto inherited = world.variable("CUDA_VISIBLE_DEVICES");
+  if (devices.empty() && inherited)
+    devices = core::device_names(*inherited);
   const auto last = core::device_of(devices, settings.slot_count - 1);
   if (last)
     return {};

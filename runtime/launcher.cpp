@@ -9,6 +9,7 @@
 
 #include <caf/scoped_actor.hpp>
 
+#include <algorithm>
 #include <cassert>
 
 namespace actorrun {
@@ -57,6 +58,9 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
     return valid.error();
   if (!knows_wire_types(system))
     return not_configured();
+  if (std::ranges::any_of(hooks.observers, [](const auto& x) { return !x; }))
+    return failure{errc::bad_argument,
+                   "launcher_hooks::observers has a null handle"};
   if (job.rendezvous)
     network_of(system); // Now, not when the first node comes.
   auto x = std::make_unique<members>(system, job, std::move(hooks), true);

@@ -76,7 +76,9 @@ public:
   /// Starts and returns; the job goes on in the background. May resolve the
   /// endpoint's host name meanwhile.
   /// @param system Lives longer than the launcher; see `configure`.
-  /// @retval errc::bad_argument    as `validate`; `configure` was forgotten
+  /// @retval errc::bad_argument    as `validate`; `configure` was forgotten; an
+  ///                               observer or the timer server that
+  ///                               `hooks.timer_server` has made is null
   /// @retval errc::address_in_use  the endpoint must be hosted here and is taken
   /// @retval errc::cannot_listen   the endpoint cannot be bound
   /// @retval errc::unresolvable    the endpoint must be hosted here and has no
@@ -86,8 +88,7 @@ public:
   ///
   /// The first two and `cannot_listen` are also those of a port of `hooks.http`.
   /// `bad_argument` is also a socket of `hooks.service` that has no usable address,
-  /// and a timer FIFO that cannot be made where it was asked
-  /// for, `cannot_listen` a socket for watchdogs.
+  /// `cannot_listen` a socket for watchdogs.
   static result<std::unique_ptr<launcher>> start(caf::actor_system& system,
                                                  const job_options& job,
                                                  const agent_options& agent,

@@ -53,8 +53,8 @@ constexpr ledger_entry habits[] = {
    "is executed directly; in torchrun Python cannot read it"},
   {"one node without rendezvous options", different,
    "no TCP port for nodes; the workers' store is on loopback, at port 29500 if"
-   " no other program has it, else at any free one. In torchrun the second job"
-   " of a host fails"},
+   " no other program has it, else at any free one. In torchrun before 2.14 the"
+   " second job of a host fails; since then the port is any free one"},
   {"`--master-port` of one node, or the port of `static`, is in use", different,
    "a sentence and exit code 6 before anything starts; in torchrun a traceback"
    " and 1"},
@@ -63,6 +63,9 @@ constexpr ledger_entry habits[] = {
    different,
    "is let into the epoch's store, if rank 0 is on the node of the"
    " coordinator: always with `static`. Else a warning names both addresses."
+   " `init_process_group(init_method=\"tcp://…\")` of torch 2.14 wants to "
+   "serve a"
+   " store there, and fails on several nodes; `env://` works."
    " In a job with a secret, certificates or munge, only from the job's nodes"},
   {"`static`: a worker fails", better,
    "all nodes restart; in torchrun only the worker's own node, and the job"

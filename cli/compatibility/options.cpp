@@ -16,7 +16,9 @@ constexpr ledger_entry options[] = {
   {"--rdzv-backend", different,
    "the default is `static` if `--master-addr`, `--master-port` or a node's"
    " rank is given, otherwise `c10d`, which is actorrun's coordinator;"
-   " torchrun's default is always `static`. `etcd` and `etcd-v2` use etcd's API"
+   " torchrun 2.14 chooses `c10d` for one node without an endpoint and a port,"
+   " and `static` otherwise; before it was always `static`. `etcd` and "
+   "`etcd-v2` use etcd's API"
    " version 3. Python plug-ins are refused"},
   {"--rdzv-endpoint", different,
    "`static` has a default port, 29500. The path of a file is refused"},

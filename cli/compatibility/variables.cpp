@@ -13,8 +13,9 @@ constexpr ledger_entry read[] = {
    " are checked, an error names the variable, and a variable that no option"
    " reads gets a warning"},
   {"PYTHON_EXEC", same,
-   "the default is `python3`, then `python`, from `PATH`; torchrun uses the"
-   " Python that runs it"},
+   "the default is the Python of the environment (venv, conda) in whose `bin`"
+   " actorrun or a link to it was called, then `python3`, then `python`, from"
+   " `PATH`; torchrun uses the Python that runs it"},
   {"LOGLEVEL", different,
    "the default is INFO, which logs little on one node; an unknown level gets"
    " a warning, in torchrun a traceback"},
@@ -86,8 +87,8 @@ constexpr ledger_entry given[] = {
    "equal on all nodes, and never decreases"},
   {"TORCHELASTIC_MAX_RESTARTS", same, ""},
   {"TORCHELASTIC_RUN_ID", different,
-   "on one node without `--rdzv-id` a random UUID, as in torchrun with"
-   " `--standalone`; without that, torchrun has `none`"},
+   "on one node without `--rdzv-id` a random UUID, as in torchrun 2.14 or with"
+   " `--standalone`; torchrun before has `none`"},
   {"TORCHELASTIC_USE_AGENT_STORE", same,
    "`True`, or `False` with `--no-agent-store`"},
   {"TORCH_NCCL_ASYNC_ERROR_HANDLING", same,
@@ -100,8 +101,8 @@ constexpr ledger_entry given[] = {
   {"TORCHELASTIC_SIGNALS_TO_HANDLE", same, ""},
   {"OMP_NUM_THREADS", same, "1, unless it is set or there is one worker"},
   {"CUDA_VISIBLE_DEVICES", same,
-   "as inherited; one device with `--virtual-local-rank`; the list of"
-   " `gpu:LIST`"},
+   "as inherited; one device with `--virtual-local-rank`, none where the"
+   " inherited value hides all; the list of `gpu:LIST`"},
   {"ACTORRUN_CONTROL", added,
    "the socket of workers that live through changes (live_workers.md)"},
   {"ACTORRUN_EPOCH", added, "the number of the epoch, which only grows"},

@@ -15,9 +15,12 @@ manual_sections manual() {
     {"SLURM_STEP_ID", "and its neighbours: a step of Slurm that has started"
                       " it gives nodes, ranks, meeting point, job id and GPUs"
                       " that no option names"},
-    {"PYTHON_EXEC", "the interpreter of scripts and modules; if not set, "
-                    "python3 or else python"
-                    " from PATH."},
+    {"PYTHON_EXEC",
+     "the interpreter of scripts and modules; if not set, that of"
+     " the venv or conda environment whose bin actorrun was called"
+     " in, or "
+     "python3 or else python"
+     " from PATH."},
     {"PATH", "where programs are looked up."},
     {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT",
      "used if PET_SHUTDOWN_TIMEOUT is not set."},

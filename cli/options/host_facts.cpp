@@ -92,6 +92,16 @@ result<std::string> read_text(const std::string& path, size_t size_max) {
   return out;
 }
 
+bool may_write_in_folder(const std::string& path) {
+  for (auto at = path; !at.empty(); at.resize(at.rfind('/'))) {
+    if (::faccessat(AT_FDCWD, at.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
+      return true;
+    if (errno != ENOENT || at.find('/') == std::string::npos)
+      return false;
+  }
+  return ::faccessat(AT_FDCWD, "/", W_OK | X_OK, AT_EACCESS) == 0;
+}
+
 } // namespace
 
 host_facts this_process() {
@@ -107,7 +117,8 @@ host_facts this_process() {
     variables_of_process,
     [] { return read_secret_if_any(own_secret_path(variable_of_process)); },
     read_text,
-    own_host_name};
+    own_host_name,
+    may_write_in_folder};
 }
 
 result<std::string> secret_of(const std::string& path,

@@ -40,6 +40,9 @@ struct host_facts {
     file = {};
   /// The name of this host.
   std::function<std::string()> own_name = {};
+  /// Whether this process may write in the folder at a path, or make it.
+  std::function<bool(const std::string& path)> may_write_in
+    = [](const std::string&) { return true; };
 };
 
 /// The facts of this process and its host.

@@ -105,9 +105,25 @@ result<void> add(host_share x, std::vector<host_share>& out) {
   return {};
 }
 
+constexpr auto white = " \t\r\f\v";
+
+/// Open MPI reads `slots = 2`, too.
+std::string without_blanks_at_signs(std::string_view line) {
+  auto out = std::string{};
+  for (;;) {
+    const auto sign = line.find('=');
+    out += line.substr(0, sign);
+    if (sign == line.npos)
+      return out;
+    out.erase(out.find_last_not_of(white) + 1);
+    out += '=';
+    line.remove_prefix(sign + 1);
+    line.remove_prefix(std::min(line.find_first_not_of(white), line.size()));
+  }
+}
+
 std::vector<std::string_view> words_of(std::string_view line) {
   auto out = std::vector<std::string_view>{};
-  constexpr auto white = " \t\r\f\v";
   for (;;) {
     const auto begin = line.find_first_not_of(white);
     if (begin == line.npos)
@@ -190,12 +206,18 @@ result<std::vector<host_share>> parse_hosts(std::string_view text) {
 }
 
 result<std::vector<host_share>> parse_host_file(std::string_view text) {
+  // Editors of other systems mark a text so, and no editor shows the mark.
+  constexpr auto utf8_mark = std::string_view{"\xef\xbb\xbf"};
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return bad_argument("it is UTF-16 text; save it as UTF-8");
+  if (text.starts_with(utf8_mark))
+    text.remove_prefix(utf8_mark.size());
   auto out = std::vector<host_share>{};
   size_t number = 0;
-  for (auto line : split(text, '\n')) {
+  for (const auto line : split(text, '\n')) {
     ++number;
-    line = line.substr(0, line.find('#'));
-    const auto words = words_of(line);
+    const auto plain = without_blanks_at_signs(line.substr(0, line.find('#')));
+    const auto words = words_of(plain);
     if (words.empty())
       continue;
     auto host = parse_line(words);

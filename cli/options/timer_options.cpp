@@ -49,7 +49,9 @@ result<void> settle_timers(const run_settings& settings,
     return is_on.error();
   auto& timers = out.agent.timers;
   timers.enabled = *is_on && !settings.no_timer;
-  timers.path = world.variable("TORCHELASTIC_TIMER_FILE").value_or("");
+  // To a launcher that is itself a worker it names the FIFO of the one above.
+  if (!world.variable("ACTORRUN_JOB_ID"))
+    timers.path = world.variable("TORCHELASTIC_TIMER_FILE").value_or("");
   timers.watchdog = settings.watchdog;
   return {};
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +78,23 @@ result<std::string> find_program(const std::string& name,
                            has_slash(name) ? "" : " in PATH=" + search_path)};
 }
 
+/// Who types the path of a program in an environment of Python (venv, conda) means
+/// the Python there, whether the environment is activated or not.
+std::optional<std::string> interpreter_beside(const program_files& files) {
+  const auto slash = files.executed_as.rfind('/');
+  if (slash == std::string::npos)
+    return {};
+  const auto folder = files.executed_as.substr(0, slash);
+  const auto is_environment
+    = files.examine(folder + "/../pyvenv.cfg").exists
+      || files.examine(folder + "/../conda-meta").is_directory;
+  if (is_environment)
+    for (const auto* name : {"/python3", "/python"})
+      if (files.examine(folder + name).is_executable)
+        return folder + name;
+  return {};
+}
+
 result<std::string> interpreter_of(const worker_program& program,
                                    const program_files& files) {
   if (!program.interpreter.empty()) {
@@ -85,6 +103,8 @@ result<std::string> interpreter_of(const worker_program& program,
       return failure{found.error().code, "PYTHON_EXEC: " + found.error().text};
     return program.interpreter;
   }
+  if (auto found = interpreter_beside(files))
+    return *found;
   for (const auto* name : {"python3", "python"})
     if (find_program(name, files))
       return std::string{name};
@@ -159,7 +179,9 @@ file_facts examine_file(const std::string& path) {
 
 program_files files_of_this_machine() {
   const auto* path = std::getenv("PATH");
-  return {examine_file, path ? std::optional<std::string>{path} : std::nullopt};
+  const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  return {examine_file, path ? std::optional<std::string>{path} : std::nullopt,
+          name ? name : ""};
 }
 
 result<std::vector<std::string>> worker_command(const worker_program& program,

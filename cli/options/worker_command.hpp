@@ -18,7 +18,8 @@ struct worker_program {
   std::vector<std::string> arguments; ///< Verbatim.
   bool is_module = false;             ///< `name` is for `python -m`.
   bool no_python = false;             ///< `name` is executed itself.
-  /// `$PYTHON_EXEC`: path or name of the interpreter; empty: python3, or else
+  /// `$PYTHON_EXEC`: path or name of the interpreter; empty: that of the
+  /// environment of Python in which actorrun was called, or else python3, or else
   /// python.
   std::string interpreter;
   /// The interpreter runs `name` by `runpy.run_path`, as `__main__`.
@@ -42,6 +43,9 @@ struct program_files {
   std::function<file_facts(const std::string& path)> examine;
   /// `$PATH`; nothing if it is not set.
   std::optional<std::string> search_path;
+  /// The path by which this program was executed, which may be a link in an
+  /// environment of Python; empty: not known.
+  std::string executed_as{};
 };
 
 /// The files of this machine, and `$PATH` of this process.

@@ -20,8 +20,12 @@ node_timers::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
     return done.error();
   if (auto done = x->make_socket(*loop); !done)
     return done.error();
-  if (x->fifo_ || x->socket_ || x->config_.options.enabled)
-    x->spawn(std::move(loop));
+  if (!x->fifo_ && !x->socket_ && !x->config_.options.enabled)
+    return x;
+  x->spawn(std::move(loop));
+  if (!x->server_)
+    return failure{errc::bad_argument,
+                   "launcher_hooks::timer_server has made no timer server"};
   return x;
 }
 
@@ -31,8 +35,6 @@ result<void> node_timers::make_fifo(reactor& loop) {
     return {};
   if (!asked.path.empty()) {
     auto made = timer_fifo::open(loop, asked.path);
-    if (!made && made.error().code != errc::address_in_use)
-      return made.error();
     if (made)
       fifo_ = std::move(*made);
     else

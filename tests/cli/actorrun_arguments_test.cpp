@@ -22,6 +22,20 @@ TEST_CASE("arguments: a script alone runs one worker on this node", "[cli]") {
   CHECK(x.warnings.empty());
 }
 
+TEST_CASE("arguments: U11 no journal where the home is somebody else's",
+          "[cli]") {
+  auto world = world_with({{"HOME", "/"}});
+  const auto folder = [&](const words& line) {
+    const auto x = parse_run(line, world);
+    REQUIRE(x);
+    return std::get<run_arguments>(*x).job.journal_folder;
+  };
+  CHECK(folder({"a"}) == "//.local/state/actorrun/journal");
+  world.may_write_in = [](const std::string&) { return false; };
+  CHECK(folder({"a"}).empty());
+  CHECK(folder({"--journal=/j", "a"}) == "/j"); // Which is told where it fails.
+}
+
 TEST_CASE("arguments: all words after the script are its arguments", "[cli]") {
   const auto x = accepted({"--nproc-per-node", "2", "train.py", "--nnodes", "9",
                            "--help", "--nproc-per-node=7", "-x", "--", "--"});

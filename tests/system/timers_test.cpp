@@ -79,10 +79,21 @@ TEST_CASE_METHOD(timers_scene,
 TEST_CASE_METHOD(timers_scene, "timers: other kinds of files are left alone",
                  "[timers]") {
   const auto path = write("mine", "text");
-  const auto output
-    = output_of("exit 0", 2, {}, {{"TORCHELASTIC_TIMER_FILE", path}});
+  const auto output = output_of("test -p $TORCHELASTIC_TIMER_FILE", 0, {},
+                                {{"TORCHELASTIC_TIMER_FILE", path}});
   CHECK(count_of(output, path + " exists and is not a FIFO") == 1);
   CHECK(content_of(path) == "text");
+}
+
+TEST_CASE_METHOD(timers_scene,
+                 "timers: U9 a FIFO that cannot be where it was wanted is"
+                 " elsewhere",
+                 "[timers]") {
+  const auto path = folder() + "/gone/timers";
+  const auto output = output_of("test -p $TORCHELASTIC_TIMER_FILE", 0, {},
+                                {{"TORCHELASTIC_TIMER_FILE", path}});
+  CHECK(count_of(output, path + " cannot be made") == 1);
+  CHECK(count_of(output, "workers get another one") == 1);
 }
 
 TEST_CASE_METHOD(timers_scene,

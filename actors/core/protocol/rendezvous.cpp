@@ -925,9 +925,11 @@ result<std::string> rendezvous::exclude(const exclusion_requested& event,
     return x.second.offering.host == event.host;
   });
   return "host " + event.host + " is excluded"
-         + (count == 0 ? std::string{"; no node of it is here"}
-                       : "; " + counted(size_t(count), "node") + " of it "
-                           + (count == 1 ? "stands by" : "stand by"));
+         + (count == 0
+              ? std::string{"; no node of it is here: is it spelled as in"
+                            " actorctl status?"}
+              : "; " + counted(size_t(count), "node") + " of it "
+                  + (count == 1 ? "stands by" : "stand by"));
 }
 
 void rendezvous::add_exclusion(excluded_host x) {

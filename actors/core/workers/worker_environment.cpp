@@ -99,6 +99,8 @@ std::vector<std::string> device_names(std::string_view visible) {
     if (first != name.npos)
       out.emplace_back(name.substr(first, last - first + 1));
   }
+  if (out.empty())
+    out.emplace_back();
   return out;
 }
 
@@ -108,9 +110,10 @@ result<std::string> device_of(const std::vector<std::string>& devices,
     return std::to_string(local_rank);
   if (local_rank < devices.size())
     return devices[local_rank];
-  return bad_argument("there is no device for local rank "
-                      + std::to_string(local_rank) + ": the devices are "
-                      + joined(devices));
+  const auto names = joined(devices);
+  return bad_argument(
+    "there is no device for local rank " + std::to_string(local_rank) + ": "
+    + (names.empty() ? "all devices are hidden" : "the devices are " + names));
 }
 
 std::vector<std::string>

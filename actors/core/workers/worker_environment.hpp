@@ -39,11 +39,13 @@ struct job_environment {
 };
 
 /// The devices that a value of CUDA_VISIBLE_DEVICES names, one text each;
-/// without white space around them.
+/// without white space around them. A value that names none hides all: one
+/// empty text, as torch reads it.
 std::vector<std::string> device_names(std::string_view visible);
 
 /// The device that a worker of a node with virtual local ranks sees.
-/// @param devices Of the node; empty: they go by number.
+/// @param devices Of the node; empty: they go by number, because nothing names
+///                or hides them.
 /// @retval errc::bad_argument  there is no device for this local rank
 result<std::string> device_of(const std::vector<std::string>& devices,
                               uint32_t local_rank);

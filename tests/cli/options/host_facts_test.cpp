@@ -43,3 +43,11 @@ TEST_CASE("host facts: an ignored signal is recognised", "[cli]") {
   CHECK(world.is_ignored(SIGHUP));
   ::signal(SIGHUP, before);
 }
+
+TEST_CASE("host facts: U11 a folder is where this process may make it",
+          "[cli]") {
+  const auto world = this_process();
+  CHECK(world.may_write_in("/tmp"));
+  CHECK(world.may_write_in("/tmp/not-there/nor/this"));
+  CHECK_FALSE(world.may_write_in("/dev/null/home/.local/state"));
+}

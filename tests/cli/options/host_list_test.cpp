@@ -99,6 +99,20 @@ TEST_CASE("host_list: a file that repeats a host for each worker", "[cli]") {
   CHECK(lines("a\na\nb\nb\na\n") == shares{{"a", 0, 3}, {"b", 0, 2}});
 }
 
+TEST_CASE(
+  "host_list: U16 a file with blanks at signs or a mark of its encoding",
+  "[cli]") {
+  CHECK(lines("a slots = 2\nb slots= 3 max_slots\t=4\n")
+        == shares{{"a", 2, 0}, {"b", 3, 0}});
+  CHECK(lines("\xef\xbb\xbf"
+              "a:4\r\nb\r\n")
+        == shares{{"a", 4, 0}, {"b", 0, 1}});
+  CHECK(refused(parse_host_file(std::string{"\xff\xfe"
+                                            "a\0\n\0",
+                                            6}))
+        == "it is UTF-16 text; save it as UTF-8");
+}
+
 TEST_CASE("host_list: a line that is none is named", "[cli]") {
   CHECK(refused(parse_host_file("")) == "there is no host in it");
   CHECK(refused(parse_host_file("# a\n\n")) == "there is no host in it");

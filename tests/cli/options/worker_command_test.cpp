@@ -22,12 +22,13 @@ constexpr auto elf = file_facts{true, false, true, true, true};
 constexpr auto dull_elf = file_facts{true, false, true, false, true};
 
 program_files machine(std::map<std::string, file_facts> files,
-                      std::optional<std::string> path = "/a:/b") {
+                      std::optional<std::string> path = "/a:/b",
+                      std::string executed_as = {}) {
   return {[files](const std::string& name) {
             const auto i = files.find(name);
             return i == files.end() ? file_facts{} : i->second;
           },
-          std::move(path)};
+          std::move(path), std::move(executed_as)};
 }
 
 worker_program script(const std::string& name) {
@@ -68,6 +69,32 @@ TEST_CASE("worker command: python is used when there is no python3", "[cli]") {
   const auto files
     = machine({{"train.py", text_file}, {"/a/python", runnable}});
   CHECK(found(script("train.py"), files).front() == "python");
+}
+
+TEST_CASE(
+  "worker command: U7 a link in an environment of Python means the Python"
+  " there",
+  "[cli]") {
+  const auto called_as
+    = [](const std::string& path, std::map<std::string, file_facts> more) {
+        more.insert({{"train.py", text_file},
+                     {"/a/python3", runnable},
+                     {"/v/bin/python", runnable}});
+        return found(script("train.py"), machine(std::move(more), "/a", path))
+          .front();
+      };
+  CHECK(called_as("/v/bin/torchrun", {{"/v/bin/../pyvenv.cfg", text_file}})
+        == "/v/bin/python");
+  CHECK(called_as("/v/bin/torchrun", {{"/v/bin/../pyvenv.cfg", text_file},
+                                      {"/v/bin/python3", runnable}})
+        == "/v/bin/python3");
+  CHECK(called_as("/v/bin/actorrun", {{"/v/bin/../conda-meta", directory}})
+        == "/v/bin/python");
+  // Any other folder has a Python by chance, or none.
+  CHECK(called_as("/v/bin/torchrun", {}) == "python3");
+  CHECK(called_as("actorrun", {}) == "python3");
+  CHECK(called_as("/c/bin/torchrun", {{"/c/bin/../pyvenv.cfg", text_file}})
+        == "python3");
 }
 
 TEST_CASE("worker command: the interpreter may be named", "[cli]") {

@@ -51,6 +51,15 @@ TEST_CASE("arguments: virtual local ranks need a device each", "[cli]") {
     accepted({"--nproc-per-node=2", "a"}, with("3")).agent.virtual_local_rank);
 }
 
+TEST_CASE("arguments: T2 hidden devices are given to no worker", "[cli]") {
+  const auto hidden = variables{{"CUDA_VISIBLE_DEVICES", ""}};
+  const auto line = [](const std::string& count) {
+    return words{"--virtual-local-rank", "--nproc-per-node=" + count, "a"};
+  };
+  CHECK(accepted(line("1"), hidden).agent.visible_devices.empty());
+  CHECK(has(refused(line("2"), hidden), "all devices are hidden"));
+}
+
 TEST_CASE("arguments: torchrun's option against a shared store counts",
           "[cli]") {
   const auto name = std::string{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE"};

@@ -256,6 +256,10 @@ TEST_CASE("worker_environment: a worker with a virtual rank sees one device",
   CHECK(seen({name + "=4, GPU-8f2e ,6"}, 1) == name + "=GPU-8f2e");
   // None, rather than another worker's.
   CHECK(seen({name + "=4"}, 1) == name + "=");
+  // T2: what hides all devices names none.
+  CHECK(seen({name + "="}, 0) == name + "=");
+  CHECK(seen({name + "="}, 1) == name + "=");
+  CHECK(seen({name + "=-1"}, 0) == name + "=-1");
   job.visible_devices = {"7", "5"};
   CHECK(seen({name + "=4,6"}, 0) == name + "=7");
   CHECK(seen({name + "=4,6"}, 1) == name + "=5");
@@ -276,8 +280,8 @@ TEST_CASE("worker_environment: the workers of a node share its devices",
 }
 
 TEST_CASE("worker_environment: device names are cut at commas", "[core]") {
-  CHECK(device_names("").empty());
-  CHECK(device_names(" , ,").empty());
+  CHECK(device_names("") == lines{""});
+  CHECK(device_names(" , ,") == lines{""});
   CHECK(device_names("3") == lines{"3"});
   CHECK(device_names(" 0,\tGPU-1 ,MIG-2,") == lines{"0", "GPU-1", "MIG-2"});
 }

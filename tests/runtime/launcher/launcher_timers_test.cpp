@@ -134,3 +134,13 @@ TEST_CASE_METHOD(fixture,
   REQUIRE_FALSE(started);
   CHECK(started.error().code == errc::bad_argument);
 }
+
+TEST_CASE_METHOD(fixture, "launcher: P13 an observer that is none is refused",
+                 "[runtime]") {
+  agent.workers.command = {"/bin/true"};
+  agent.logs.folder = "/dev/null";
+  hooks.observers.emplace_back();
+  const auto started = launcher::start(system, job, agent, hooks);
+  REQUIRE_FALSE(started);
+  CHECK(started.error().code == errc::bad_argument);
+}

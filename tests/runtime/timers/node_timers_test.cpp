@@ -126,15 +126,14 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "node_timers: a path that was asked for but cannot be used is "
-                 "an error",
+                 "node_timers: U9 a path that was asked for but cannot be used "
+                 "is told, and there is a FIFO elsewhere",
                  "[runtime]") {
   const auto path = place / "file";
   std::ofstream{path} << "text";
-  const auto out = try_open({.path = path});
-  REQUIRE_FALSE(out);
-  CHECK(out.error().code == errc::bad_argument);
-  CHECK(out.error().text.find(path) != std::string::npos);
+  const auto told = environment_of(*open({.path = path})).timer_file;
+  CHECK(told != path);
+  CHECK(said().find(path) != std::string::npos);
 }
 
 TEST_CASE_METHOD(fixture,
@@ -171,4 +170,15 @@ TEST_CASE_METHOD(fixture, "node_timers: another server gets all requests",
   CHECK(fs::exists(path)); // As long as it is held.
   given = {};
   CHECK_FALSE(fs::exists(path));
+}
+
+TEST_CASE_METHOD(fixture, "node_timers: P13 a server that is none is refused",
+                 "[runtime]") {
+  auto config_with = node_timers_config{.options = {}, .lines = lines};
+  config_with.spawn = [](caf::actor_system&, timer_server_config) {
+    return timer_server_actor{};
+  };
+  const auto uut = node_timers::open(system, loop, config_with);
+  REQUIRE_FALSE(uut);
+  CHECK(uut.error().code == errc::bad_argument);
 }
