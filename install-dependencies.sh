@@ -11,7 +11,7 @@ build="g++ cmake ninja-build ccache git pkg-config
        libncurses-dev libjemalloc-dev"
 tests="catch2 patch python3 iproute2 nftables etcd-server openssl zsh fish tcsh
        tmux openssh-client openssh-server slurmctld slurmd slurm-client munge
-       lintian"
+       lintian patchelf"
 bench="mpich"
 torch="" # For the tests with the label `torch` and examples/pytorch_ddp.
 

@@ -1,6 +1,7 @@
 // Measures the launcher next to its peers and limits: `actorrun_bench [--quick]
-// [--soak=SECONDS] [PART…]`. Numbers behind the part `hollow` say how many agents. Exit code 1 if a measurement failed; a goal that
-// is missed is a figure, not an error.
+// [--soak=SECONDS] [PART…]`. Numbers behind the part `hollow` say how many agents, behind
+// `torchrun` how many workers. Exit code 1 if a measurement failed; a goal that is
+// missed is a figure, not an error.
 
 #include "tests/bench/parts/parts.hpp"
 
@@ -45,6 +46,9 @@ constexpr long soak_seconds_max = 86'400;
 /// Of hollow agents.
 constexpr long hollow_count_max = 100'000;
 
+/// Of workers beside torchrun, which takes seconds for that many.
+constexpr long torchrun_count_max = 1'000;
+
 constexpr std::string_view soak_option = "--soak=";
 
 /// The parsed command line.
@@ -52,7 +56,8 @@ struct request {
   bool quick = false;
   long soak_seconds = 0; ///< 0 means the default.
   std::vector<std::string> chosen;
-  std::vector<uint32_t> hollow_counts; ///< Empty means the default.
+  std::vector<uint32_t> hollow_counts;   ///< Empty means the default.
+  std::vector<uint32_t> torchrun_counts; ///< Likewise.
 };
 
 int run(const request& x) {
@@ -65,6 +70,8 @@ int run(const request& x) {
     s->set_soak_window(std::chrono::seconds{x.soak_seconds});
   if (!x.hollow_counts.empty())
     s->set_hollow_counts(x.hollow_counts);
+  if (!x.torchrun_counts.empty())
+    s->set_torchrun_counts(x.torchrun_counts);
   print_heading();
   if (!s->hydra())
     print_note("no Hydra", "mpiexec.hydra is not there; install mpich");
@@ -83,6 +90,19 @@ int run(const request& x) {
   return code;
 }
 
+/// Adds the number of a part's command line, from `min` to `max`.
+bool take_count(const std::string& word, const char* of, long min, long max,
+                std::vector<uint32_t>& to) {
+  const auto count = std::strtol(word.c_str(), nullptr, 10);
+  if (count < min || count > max) {
+    std::fprintf(stderr, "actorrun_bench: %s: not %ld..%ld %s\n", word.c_str(),
+                 min, max, of);
+    return false;
+  }
+  to.push_back(static_cast<uint32_t>(count));
+  return true;
+}
+
 // Returns the error in a word of the command line, if there is one.
 bool take(const std::string& word, request& to) {
   if (word == "--quick") {
@@ -93,16 +113,13 @@ bool take(const std::string& word, request& to) {
     to.chosen.push_back(word);
     return true;
   }
-  if (!to.chosen.empty() && to.chosen.back() == "hollow"
+  if (!to.chosen.empty()
       && word.find_first_not_of("0123456789") == std::string::npos) {
-    const auto count = std::strtol(word.c_str(), nullptr, 10);
-    if (count > 1 && count <= hollow_count_max) {
-      to.hollow_counts.push_back(static_cast<uint32_t>(count));
-      return true;
-    }
-    std::fprintf(stderr, "actorrun_bench: %s: not 2..%ld agents\n",
-                 word.c_str(), hollow_count_max);
-    return false;
+    if (to.chosen.back() == "hollow")
+      return take_count(word, "agents", 2, hollow_count_max, to.hollow_counts);
+    if (to.chosen.back() == "torchrun")
+      return take_count(word, "workers", 1, torchrun_count_max,
+                        to.torchrun_counts);
   }
   if (word.starts_with(soak_option)) {
     char* end = nullptr;

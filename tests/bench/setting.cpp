@@ -37,12 +37,11 @@ result<setting> setting::prepare(bool quick) {
   x.quick_ = quick;
   x.hollow_counts_ = quick ? std::vector{50U} : std::vector{200U, 1'000U};
   x.tools_ = fs::read_symlink("/proc/self/exe", error).parent_path() / "";
-  for (const auto* name : {"actorrun", "actorctl", "spawn_loop", "respawn_loop",
-                           "stamp", "line_writer", "copy_loop", "store_load",
-                           "timer_worker", "hollow_agents", "embedded_host"})
-    if (::access(x.tool(name).c_str(), X_OK) != 0)
-      return unmeasured("there is no program " + x.tool(name)
-                        + "; build all targets first");
+  for (const auto* name :
+       {"actorrun", "actorctl", "spawn_loop", "respawn_loop", "stamp",
+        "line_writer", "copy_loop", "store_load", "timer_worker"})
+    if (const auto there = x.need(name); !there)
+      return there.error();
   auto folder
     = (fs::temp_directory_path(error) / "actorrun-bench-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr)
@@ -56,6 +55,13 @@ setting::~setting() {
   auto error = std::error_code{};
   if (!folder_.empty())
     std::filesystem::remove_all(folder_, error);
+}
+
+result<void> setting::need(const std::string& name) const {
+  if (::access(tool(name).c_str(), X_OK) == 0)
+    return {};
+  return unmeasured("there is no program " + tool(name)
+                    + "; build all targets first");
 }
 
 std::vector<uint32_t> setting::launch_sizes() const {

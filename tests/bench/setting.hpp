@@ -56,8 +56,20 @@ public:
     hollow_counts_ = std::move(x);
   }
 
+  /// How many workers the launchers start that are compared with torchrun, one
+  /// number after the other; empty: 4, and what else is compared.
+  const std::vector<uint32_t>& torchrun_counts() const {
+    return torchrun_counts_;
+  }
+  void set_torchrun_counts(std::vector<uint32_t> x) {
+    torchrun_counts_ = std::move(x);
+  }
+
   /// A program of actorrun.
   std::string tool(const std::string& name) const { return tools_ + name; }
+
+  /// Whether that program is there; large ones are for one part only.
+  result<void> need(const std::string& name) const;
 
   /// Hydra's launcher, if there is one.
   const std::optional<std::string>& hydra() const { return hydra_; }
@@ -88,6 +100,7 @@ private:
   bool quick_ = false;
   std::optional<std::chrono::seconds> soak_window_;
   std::vector<uint32_t> hollow_counts_;
+  std::vector<uint32_t> torchrun_counts_;
   std::string tools_;
   std::string folder_;
   std::optional<std::string> hydra_;

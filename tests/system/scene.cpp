@@ -1,6 +1,7 @@
 #include "tests/system/scene.hpp"
 
 #include "tests/support/catch.hpp"
+#include "tests/system/carried.hpp"
 
 #include <algorithm>
 #include <csignal>

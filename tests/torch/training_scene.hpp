@@ -1,6 +1,7 @@
 // A scene whose workers train with PyTorch: `examples/pytorch_ddp`.
 #pragma once
 
+#include "tests/system/carried.hpp"
 #include "tests/system/scene.hpp"
 
 #include <map>

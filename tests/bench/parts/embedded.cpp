@@ -55,6 +55,8 @@ result<latency> measure_beside(setting& s) {
 } // namespace
 
 measured measure_embedded(setting& s) {
+  if (const auto there = s.need("embedded_host"); !there)
+    return there;
   auto p99
     = row{.what = "a host's actor, p99 while its job regroups (peer: another "
                   "program's job; limit: its job at rest)",

@@ -353,6 +353,8 @@ measured measure(setting& s, uint32_t count) {
 } // namespace
 
 measured measure_hollow(setting& s) {
+  if (const auto there = s.need("hollow_agents"); !there)
+    return there;
   for (const auto count : s.hollow_counts())
     if (const auto done = measure(s, count); !done)
       return done;

@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <csignal>
+#include <string>
 #include <utility>
 
 namespace actorrun::bench {
 
 namespace {
 
-constexpr uint32_t worker_count = 4;
+constexpr uint32_t usual_worker_count = 4;
 constexpr uint32_t workers_per_node = 2;
 
 /// torchrun waits 15 s before it considers a node lost, and 30 s for others
@@ -22,10 +23,18 @@ constexpr auto loss_timeout = std::chrono::seconds{90};
 /// The lines for one node. A start begins before the launcher's process is
 /// created and ends with the first instruction of a worker.
 struct node_lines {
-  row first{.what = "start of 4 workers: the first", .unit = "ms"};
-  row last{.what = "start of 4 workers: the last", .unit = "ms"};
+  explicit node_lines(uint32_t count) : worker_count(count) {}
+
+  uint32_t worker_count;
+  std::string workers = worker_count == 1
+                          ? "1 worker"
+                          : std::to_string(worker_count) + " workers";
+  row first{.what = "start of " + workers + ": the first", .unit = "ms"};
+  row last{.what = "start of " + workers + ": the last", .unit = "ms"};
   row import{.what = "  of that, Python imports torch", .unit = "ms"};
-  row restart{.what = "worker dies, 1 node × 4: last new start", .unit = "ms"};
+  row restart{.what = "worker dies, 1 node × " + std::to_string(worker_count)
+                      + ": last new start",
+              .unit = "ms"};
   row resident{.what = "launcher: resident, the largest process",
                .unit = "MiB"};
   row proportional{.what = "launcher: Pss of all its processes", .unit = "MiB"};
@@ -64,6 +73,7 @@ measured add_import(setting& s, row& to) {
 }
 
 measured add_node(setting& s, launcher_kind kind, node_lines& to) {
+  const auto worker_count = to.worker_count;
   auto job = launched_job::prepare(s, kind, {.worker_count = worker_count});
   if (!job)
     return job.error();
@@ -143,8 +153,8 @@ measured add_loss(setting& s, launcher_kind kind, row& to) {
 }
 
 // In turns, so that other load on the machine affects both equally.
-measured measure_node(setting& s) {
-  auto lines = node_lines{};
+measured measure_node(setting& s, uint32_t worker_count) {
+  auto lines = node_lines{worker_count};
   for (size_t i = 0; i < s.stream_repetitions(); ++i) {
     for (const auto kind : {launcher_kind::ours, launcher_kind::torchrun})
       if (const auto done = add_node(s, kind, lines); !done)
@@ -194,7 +204,14 @@ measured measure_torchrun(setting& s) {
     return {};
   }
   print_note("torchrun is that of torch", s.torch_version());
-  for (auto* measure : {measure_node, measure_joining, measure_loss})
+  for (const auto count : s.torchrun_counts())
+    if (const auto done = measure_node(s, count); !done)
+      return done;
+  if (!s.torchrun_counts().empty())
+    return {};
+  if (const auto done = measure_node(s, usual_worker_count); !done)
+    return done;
+  for (auto* measure : {measure_joining, measure_loss})
     if (const auto done = measure(s); !done)
       return done;
   return {};
