@@ -1,6 +1,10 @@
 #include "actors/log.hpp"
 
+#include "actors/core/logs/own_line.hpp"
+
 #include <spdlog/logger.h>
+
+#include <string>
 
 namespace actorrun {
 
@@ -8,8 +12,11 @@ namespace {
 
 void put(spdlog::logger* to, spdlog::level::level_enum level,
          std::string_view line) {
-  if (to != nullptr)
-    to->log(level, spdlog::string_view_t{line.data(), line.size()});
+  if (to == nullptr || !to->should_log(level))
+    return;
+  auto room = std::string{};
+  const auto safe = core::own_line(line, room);
+  to->log(level, spdlog::string_view_t{safe.data(), safe.size()});
 }
 
 } // namespace

@@ -35,6 +35,13 @@ constexpr auto explanations_size_max = size_t{512} * 1024;
 /// At most so many bytes about the trouble of a node.
 constexpr auto trouble_size_max = size_t{512};
 
+/// An agent can cause lines of log by what it says of itself, and by coming again under
+/// other names: so many at once, and for each node of the job, …
+constexpr auto agent_lines_max = uint32_t{256};
+constexpr auto agent_lines_per_node = uint32_t{4};
+/// … and then one in this time.
+constexpr auto agent_line_pause = std::chrono::milliseconds{100};
+
 /// What is wrong with a node's devices, in one line; empty: nothing.
 std::string trouble_of(const devices_status& x) {
   auto out = x.trouble;
@@ -111,11 +118,13 @@ struct rendezvous_coordinator_state::effect_runner {
       reply.set_keep_alive_interval_ns(
         duration{limits.keep_alive_interval}.count());
       reply.set_fence_ns(duration{limits.fence()}.count());
-      st.config_.lines.info(
-        formatted("coordinator accepts agent {}: {} {} at {}",
-                  to_string(x.agent), record.offering.slot_count,
-                  record.offering.slot_count == 1 ? "worker" : "workers",
-                  record.offering.address));
+      st.report_agent([&](const log& lines) {
+        lines.info(
+          formatted("coordinator accepts agent {}: {} {} at {}",
+                    to_string(x.agent), record.offering.slot_count,
+                    record.offering.slot_count == 1 ? "worker" : "workers",
+                    record.offering.address));
+      });
     }
     send(x.agent, std::move(reply));
   }
@@ -124,8 +133,10 @@ struct rendezvous_coordinator_state::effect_runner {
     auto reply = v1::JoinRejected{};
     reply.set_code(static_cast<uint32_t>(x.code));
     reply.set_text(x.text);
-    st.config_.lines.warn(
-      formatted("coordinator rejects agent {}: {}", x.agent.value, x.text));
+    st.report_agent([&](const log& lines) {
+      lines.warn(
+        formatted("coordinator rejects agent {}: {}", x.agent.value, x.text));
+    });
     send(x.agent, std::move(reply));
   }
 
@@ -282,6 +293,9 @@ rendezvous_coordinator_state::rendezvous_coordinator_state(
   rendezvous_coordinator_config config)
   : self_(self), config_(std::move(config)),
     rendezvous_(config_.settings, config_.limits, config_.exclude_after),
+    lines_of_agents_(
+      agent_lines_max + agent_lines_per_node * config_.settings.agent_count_max,
+      agent_line_pause),
     watches_(self) {
   if (!config_.leases)
     config_.leases = std::make_shared<shared_lease_desk>(config_.may_decide);
@@ -301,8 +315,10 @@ rendezvous_coordinator_state::make_behavior() {
     [this](const v1::JoinRequest& x) { join(x); },
     [this](const v1::KeepAlive& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
+        const auto now = self_->clock().now();
+        config_.leases->give_sign(now);
         if (!config_.leases->hear(agent, time_point{duration{x.sent_ns()}},
-                                  self_->clock().now()))
+                                  now))
           return;
         auto grant = v1::LeaseGranted{};
         grant.set_sent_ns(x.sent_ns());
@@ -350,6 +366,7 @@ rendezvous_coordinator_state::make_behavior() {
     },
     [this](const v1::StatusRequest& x) { return answer_status(x); },
     [this](const operator_question& x) {
+      config_.leases->give_sign(self_->clock().now());
       if (is_steering(x.what))
         steer(x);
       else
@@ -407,6 +424,7 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   if (is_closing_ || (config_.may_decide && !config_.may_decide()))
     return;
   const auto now = self_->clock().now();
+  config_.leases->give_sign(now);
   const auto effects = decide(event, now);
   if (config_.on_number && rendezvous_.highest_number() > highest_number_) {
     highest_number_ = rendezvous_.highest_number();
@@ -628,9 +646,23 @@ void rendezvous_coordinator_state::note_devices(const agent_id& agent,
   const auto record = agents.find(agent);
   if (!trouble.empty() && trouble != known && record != agents.end()
       && record->second.offering.leased)
-    config_.lines.warn(formatted("coordinator flags node {}: {}",
-                                 record->second.offering.host,
-                                 one_line(trouble, trouble_size_max)));
+    report_agent([&](const log& lines) {
+      lines.warn(formatted("coordinator flags node {}: {}",
+                           record->second.offering.host,
+                           one_line(trouble, trouble_size_max)));
+    });
+}
+
+/// Writes a line that an agent has caused, if there were not too many.
+template <class Write>
+void rendezvous_coordinator_state::report_agent(Write write) {
+  if (!lines_of_agents_.take(self_->clock().now()))
+    return;
+  if (const auto count = lines_of_agents_.take_left_out(); count > 0)
+    config_.lines.warn(formatted("coordinator has left out {} lines about "
+                                 "agents: there were too many",
+                                 count));
+  write(config_.lines);
 }
 
 // In a round; an agent that was asked is not asked again before all others were.

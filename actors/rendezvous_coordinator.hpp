@@ -7,6 +7,7 @@
 #include "actors/core/protocol/rendezvous.hpp"
 #include "actors/core/protocol/speakers.hpp"
 #include "actors/core/protocol/status_round.hpp"
+#include "actors/core/reports/line_budget.hpp"
 #include "actors/core/vitals/node_vitals.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
@@ -94,6 +95,8 @@ private:
   void steer(const operator_question& x);
   void keep(core::journal::chronicle::records x);
   bool has_ended() const { return rendezvous_.result().has_value(); }
+  template <class Write>
+  void report_agent(Write write);
   void tell_desk();
   void note(const agent_id& agent, contact& from, const v1::NodeStatus& x);
   void note_devices(const agent_id& agent, contact& from,
@@ -117,6 +120,7 @@ private:
   rendezvous_coordinator_actor::pointer self_;
   rendezvous_coordinator_config config_;
   core::rendezvous rendezvous_;
+  core::line_budget lines_of_agents_;
   core::journal::chronicle chronicle_;
   status_desk_actor desk_;                   ///< Is told what that records …
   core::journal::chronicle::records untold_; ///< … except for these.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/protocol/lease_desk.hpp"
+#include "actors/core/protocol/life_signs.hpp"
 
 #include <functional>
 #include <mutex>
@@ -30,8 +31,10 @@ public:
 
   /// @param may_answer If it returns false, no agent is answered any more. Called
   ///                   on any thread; null: always true.
-  explicit shared_lease_desk(std::function<bool()> may_answer = {})
-    : may_answer_(std::move(may_answer)) {}
+  /// @param patience   As in `core::life_signs`.
+  explicit shared_lease_desk(std::function<bool()> may_answer = {},
+                             core::duration patience = core::duration::max())
+    : may_answer_(std::move(may_answer)), signs_(patience) {}
 
   /// No keep-alive is heard until what it returns is gone.
   held hold() { return {guard_, desk_}; }
@@ -41,13 +44,27 @@ public:
   bool hear(const agent_id& agent, core::time_point sent,
             core::time_point now) {
     auto desk = hold(); // First: the right to answer may end while it waits.
-    return (!may_answer_ || may_answer_()) && desk->hear(agent, sent, now);
+    return (!may_answer_ || may_answer_()) && !signs_.are_missing(now)
+           && desk->hear(agent, sent, now);
+  }
+
+  /// Whoever decides has had its turn.
+  void give_sign(core::time_point now) {
+    const auto lock = std::lock_guard{guard_};
+    signs_.give(now);
+  }
+
+  /// Whether it is to be asked for a sign. @see core::life_signs::is_wanted
+  bool wants_sign(core::time_point now) {
+    const auto lock = std::lock_guard{guard_};
+    return signs_.is_wanted(now);
   }
 
 private:
   std::function<bool()> may_answer_;
   std::mutex guard_;
   core::lease_desk desk_;
+  core::life_signs signs_;
 };
 
 } // namespace actorrun

@@ -98,13 +98,13 @@ v1::GpuStatus to_wire(const core::gpu_status& x) {
 }
 
 core::gpu_status from_wire(const v1::GpuStatus& x) {
-  auto out
-    = core::gpu_status{.index = x.index(),
-                       .name = cut(x.name(), gpu_name_size_max),
-                       .uuid = cut(x.uuid(), gpu_name_size_max),
-                       .memory_used = x.memory_used(),
-                       .memory_total = x.memory_total(),
-                       .trouble = cut(x.trouble(), gpu_trouble_size_max)};
+  auto out = core::gpu_status{
+    .index = x.index(),
+    .name = core::one_line(x.name(), gpu_name_size_max),
+    .uuid = core::one_line(x.uuid(), gpu_name_size_max),
+    .memory_used = x.memory_used(),
+    .memory_total = x.memory_total(),
+    .trouble = core::one_line(x.trouble(), gpu_trouble_size_max)};
   if (x.has_utilisation())
     out.utilisation = x.utilisation();
   if (x.has_temperature())

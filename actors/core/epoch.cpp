@@ -27,7 +27,7 @@ bool are_ordered(const rank_runs& runs, uint32_t world_size) {
 std::string trouble_with(const epoch_plan& plan, const offer& own) {
   const auto& x = plan.own;
   if (x.agent != own.agent)
-    return "is for agent " + x.agent.value;
+    return "is for another agent";
   if (x.slot_count != own.slot_count)
     return "starts " + std::to_string(x.slot_count)
            + " workers where the node offers " + std::to_string(own.slot_count);

@@ -131,7 +131,7 @@ result<std::string> secret_of(const std::string& path,
     return secret;
   }
   if (auto secret = world.variable("ACTORRUN_SECRET")) {
-    if (secret->empty())
+    if (secret->find_first_not_of("\r\n") == secret->npos)
       return bad_argument("ACTORRUN_SECRET is set and empty");
     return *std::move(secret);
   }

@@ -122,6 +122,12 @@ result<std::string> read_secret(const std::string& path) {
     errno = EISDIR;
     return because_of_errno("read", path);
   }
+  // Its owner could change it at any time.
+  if (facts.st_uid != 0 && facts.st_uid != ::geteuid())
+    return bad_argument(formatted(
+      "{} belongs to another user (uid {}), who is neither this one nor "
+      "root; make a copy with: install -m 600",
+      in_quotes(path), facts.st_uid));
   if (is_open_to_others(facts))
     return bad_argument(
       formatted("{} can be read by other users; protect it with chmod 600",
@@ -133,7 +139,7 @@ result<std::string> read_secret(const std::string& path) {
     secret->pop_back();
   if (secret->ends_with('\r'))
     secret->pop_back();
-  if (secret->empty())
+  if (secret->find_first_not_of("\r\n") == secret->npos)
     return bad_argument(in_quotes(path) + " is empty");
   if (secret->size() > secret_length_max)
     return bad_argument(formatted("{} is longer than {} bytes", in_quotes(path),

@@ -2,6 +2,7 @@
 
 #include "actors/core/text.hpp"
 #include "actors/translate.hpp"
+#include "cli/report/clean_status.hpp"
 #include "cli/report/text_table.hpp"
 #include "cli/report/vitals_view.hpp"
 #include "messages/formatted.hpp"
@@ -195,7 +196,7 @@ std::string to_text(const std::vector<v1::JobStatus>& jobs, bool is_wide) {
     return "no jobs on this host\n";
   auto text = std::string{};
   for (const auto& job : jobs)
-    text += (text.empty() ? "" : "\n") + to_text(job, is_wide);
+    text += (text.empty() ? "" : "\n") + to_text(cleaned(job), is_wide);
   return text;
 }
 
@@ -203,7 +204,7 @@ std::string to_json(const std::vector<v1::JobStatus>& jobs,
                     const std::vector<ended_job>& ended) {
   auto list = json::array();
   for (const auto& job : jobs)
-    list.push_back(actorrun::to_json(job));
+    list.push_back(actorrun::to_json(cleaned(job)));
   return json{{"schema", status_schema},
               {"jobs", std::move(list)},
               {"ended", ended_to_json(ended)}}

@@ -9,6 +9,13 @@
 
 namespace actorrun::detail {
 
+namespace {
+
+/// Whoever has not taken an answer for so long makes room for others.
+constexpr auto unread_limit = std::chrono::seconds{1};
+
+} // namespace
+
 http_connection::http_connection(reactor& home, unique_fd client,
                                  const http_limits& limits, owner whose)
   : home_(home), fd_(std::move(client)),
@@ -17,6 +24,16 @@ http_connection::http_connection(reactor& home, unique_fd client,
 
 void http_connection::start() {
   enter(step::reading, limits_.request);
+}
+
+http_worth http_connection::worth(core::time_point now) const {
+  if (now_ == step::reading && input_.empty())
+    return http_worth::idle;
+  if (now_ == step::reading || now_ == step::ending)
+    return http_worth::unfinished;
+  if (now_ == step::writing && now - since_ > unread_limit)
+    return http_worth::unread;
+  return http_worth::served;
 }
 
 void http_connection::stop() {

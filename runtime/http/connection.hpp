@@ -19,7 +19,8 @@
 namespace actorrun::detail {
 
 struct http_limits {
-  /// At most so many clients are served; some more are told to come back.
+  /// At most so many clients are served; some more are told to come back, but for
+  /// those that ask for the health.
   size_t client_count = 128;
   size_t refused_count = 32;
   size_t stream_count = 64; ///< Of the clients; ≥ 1.
@@ -31,6 +32,14 @@ struct http_limits {
   core::duration write = std::chrono::seconds{20};
   /// Timeout for the client to hang up after the last answer.
   core::duration linger = std::chrono::seconds{1};
+};
+
+/// How soon a client has to make room for another one.
+enum class http_worth {
+  idle,       ///< It waits for a request of which nothing has come.
+  unfinished, ///< A request has not come in whole, or the last answer was taken.
+  unread,     ///< It has not taken an answer for a while.
+  served,     ///< It is not asked to.
 };
 
 using http_callback = std::function<void(http_reply)>;
@@ -58,8 +67,7 @@ public:
   /// Closes it without a word; `on_closed` is not called.
   void stop();
 
-  /// Whether it waits for a request of which nothing has come.
-  bool is_idle() const { return now_ == step::reading && input_.empty(); }
+  http_worth worth(core::time_point now) const;
 
   bool is_stream() const { return is_stream_; }
 

@@ -1,9 +1,11 @@
 #include "runtime/http/ports.hpp"
 
 #include "messages/formatted.hpp"
+#include "runtime/os/descriptor_room.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/socket_address.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -69,6 +71,20 @@ result<void> open_for(const wish& x, std::vector<opened_port>& out) {
   return {};
 }
 
+/// What clients cost is taken from nobody else: with few descriptors there are fewer
+/// of them.
+http_limits limits_for(size_t port_count) {
+  auto out = http_limits{};
+  const auto share
+    = std::max<size_t>(2, descriptor_shares_now().viewers / port_count);
+  if (share < out.client_count + out.refused_count) {
+    out.refused_count = std::max<size_t>(1, share / 4);
+    out.client_count = share - out.refused_count;
+    out.stream_count = std::min(out.stream_count, (out.client_count + 1) / 2);
+  }
+  return out;
+}
+
 } // namespace
 
 /// The part of the reactor's thread.
@@ -87,7 +103,8 @@ public:
           views_->answer(serves, request, std::move(done));
           if (serves.page && timer_ == 0)
             look();
-        }));
+        },
+        limits_for(ports.size())));
     }
   }
 

@@ -20,6 +20,10 @@ http_reply busy_reply() {
   return out;
 }
 
+bool is_about_health(const http_request& x) {
+  return x.path == "/healthz" || x.path == "/readyz";
+}
+
 std::string whole(const http_reply& x) {
   return head_of(x, false) + *x.body;
 }
@@ -64,7 +68,7 @@ size_t http_server::stream_count() const {
 
 void http_server::add(unique_fd client) {
   if (clients_.size() >= limits_.client_count)
-    make_room();
+    make_room(); // If not, there is room for some that are told to come back.
   if (clients_.size() >= limits_.client_count + limits_.refused_count) {
     send_whole(client.get(), whole(busy_reply()));
     return;
@@ -81,15 +85,18 @@ void http_server::add(unique_fd client) {
   connection->start();
 }
 
-// The one that has asked for nothing for the longest time.
+// The one that has said nothing for the longest time; then the one whose request, or
+// whose taking of an answer, lasts the longest: half requests keep no probe out.
 bool http_server::make_room() {
-  auto found = clients_.end();
-  for (auto i = clients_.begin(); i != clients_.end(); ++i)
-    if (i->second->is_idle()
-        && (found == clients_.end()
-            || i->second->since() < found->second->since()))
-      found = i;
-  if (found == clients_.end())
+  const auto now = core::time_point::clock::now();
+  const auto order = [now](const auto& x) {
+    return std::pair{x.second->worth(now), x.second->since()};
+  };
+  const auto found = std::min_element(
+    clients_.begin(), clients_.end(),
+    [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  if (found == clients_.end()
+      || found->second->worth(now) == http_worth::served)
     return false;
   found->second->stop();
   clients_.erase(found);
@@ -97,7 +104,8 @@ bool http_server::make_room() {
 }
 
 void http_server::answer(const http_request& x, http_callback done) {
-  if (clients_.size() > limits_.client_count)
+  // Who asks for the health ends what gives no answer.
+  if (clients_.size() > limits_.client_count && !is_about_health(x))
     return done(busy_reply());
   if (x.method != "GET" && x.method != "HEAD") {
     auto reply = text_reply(405, "only GET and HEAD are known here");

@@ -693,6 +693,29 @@ bool decode_fact(const std::string& what, const json& from, fact& out) {
   }
 }
 
+/// Whether reading a line takes no more memory than some times its size. Lists and
+/// objects are what is expensive: ours have few, and none deep in others.
+bool is_of_our_shape(std::string_view line) {
+  constexpr auto depth_max = 16;
+  constexpr size_t bytes_per_opening = 16;
+  auto depth = 0;
+  auto openings_left = 64 + line.size() / bytes_per_opening;
+  auto is_text = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const auto c = line[i];
+    if (is_text && c == '\\')
+      ++i;
+    else if (c == '"')
+      is_text = !is_text;
+    else if (!is_text && (c == '[' || c == '{')
+             && (++depth > depth_max || openings_left-- == 0))
+      return false;
+    else if (!is_text && (c == ']' || c == '}'))
+      --depth;
+  }
+  return true;
+}
+
 journal_line decode_line(const json& from) {
   auto version = 0;
   auto what = std::string{};
@@ -740,6 +763,8 @@ std::string to_line(const snapshot& x) {
 }
 
 result<journal_line> parse_journal_line(std::string_view text) {
+  if (!is_of_our_shape(text))
+    return failure{errc::bad_argument, "it is not a line of ours"};
   const auto from = json::parse(text, nullptr, false);
   if (from.is_discarded())
     return failure{errc::bad_argument, "it is not JSON"};

@@ -2,7 +2,9 @@
 
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/peer_user.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -17,12 +19,20 @@ namespace {
 
 constexpr size_t read_size = 64 * 1024; // bytes
 
-unique_fd open_for_reading(const std::string& path) {
+bool is_trusted_file(const struct stat& facts) {
+  return is_trusted(facts.st_uid) && (facts.st_mode & S_IWOTH) == 0;
+}
+
+unique_fd open_for_reading(const std::string& path, journal_owner whose) {
   auto fd = unique_fd{
     ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   struct stat facts {};
   if (fd && (::fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode))) {
     errno = EINVAL;
+    return {};
+  }
+  if (fd && whose == journal_owner::trusted && !is_trusted_file(facts)) {
+    errno = EPERM;
     return {};
   }
   return fd;
@@ -37,12 +47,13 @@ bool is_same_file(int fd, const std::string& path) {
 
 } // namespace
 
-result<journal_reader> journal_reader::open(const std::string& path) {
+result<journal_reader> journal_reader::open(const std::string& path,
+                                            journal_owner whose) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode))
     return failure{errc::bad_argument,
                    path + " is a folder; name a file in it"};
-  auto out = journal_reader{path};
+  auto out = journal_reader{path, whose};
   if (!out.open_older() && !out.open_newer())
     return failure{errc::bad_argument, formatted("cannot read {}: {}", path,
                                                  core::error_text(errno))};
@@ -50,13 +61,13 @@ result<journal_reader> journal_reader::open(const std::string& path) {
 }
 
 bool journal_reader::open_older() {
-  fd_ = open_for_reading(path_ + ".1");
+  fd_ = open_for_reading(path_ + ".1", whose_);
   is_older_ = bool(fd_);
   return is_older_;
 }
 
 bool journal_reader::open_newer() {
-  auto fd = open_for_reading(path_);
+  auto fd = open_for_reading(path_, whose_);
   if (!fd)
     return false;
   fd_ = std::move(fd);
@@ -66,8 +77,9 @@ bool journal_reader::open_newer() {
 
 std::optional<journal_line> journal_reader::next() {
   for (;;) {
-    const auto end = buffer_.find('\n', begin_);
+    const auto end = buffer_.find('\n', std::max(begin_, searched_));
     if (end == buffer_.npos) {
+      searched_ = buffer_.size();
       if (!fill())
         return {};
       continue;
@@ -79,6 +91,7 @@ std::optional<journal_line> journal_reader::next() {
           : parse_journal_line(line);
     const auto is_empty = line.empty();
     begin_ = end + 1;
+    searched_ = begin_;
     if (read)
       return std::move(*read);
     if (is_empty)
@@ -91,9 +104,11 @@ std::optional<journal_line> journal_reader::next() {
 /// @returns false if there is nothing more
 bool journal_reader::fill() {
   buffer_.erase(0, begin_);
+  searched_ -= std::min(searched_, begin_);
   begin_ = 0;
-  if (buffer_.size() > journal_line_max) {
+  if (is_skipping_ || buffer_.size() > journal_line_max) {
     buffer_.clear();
+    searched_ = 0;
     is_skipping_ = true;
   }
   auto chunk = std::array<char, read_size>{};
@@ -108,6 +123,7 @@ bool journal_reader::fill() {
       ++bad_line_count_;
       last_trouble_ = "it is cut off";
       buffer_.clear();
+      searched_ = 0;
     }
     return true;
   }
@@ -115,8 +131,9 @@ bool journal_reader::fill() {
 }
 
 result<core::journal::snapshot>
-read_snapshot(const std::string& path, std::optional<core::time_point> until) {
-  auto reader = journal_reader::open(path);
+read_snapshot(const std::string& path, std::optional<core::time_point> until,
+              journal_owner whose) {
+  auto reader = journal_reader::open(path, whose);
   if (!reader)
     return reader.error();
   auto out = core::journal::snapshot{};

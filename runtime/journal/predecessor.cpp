@@ -16,16 +16,16 @@ namespace {
 std::vector<core::excluded_host> find_exclusions(const std::string& folder,
                                                  const job_id& job,
                                                  const std::string& host) {
-  const auto all = find_journals(folder);
-  const auto last = std::ranges::find_if(all, [&](const auto& x) {
-    return x.name.job == job && x.name.host == host;
-  });
-  if (last == all.end())
-    return {};
-  auto known = read_snapshot(last->path);
-  if (!known || known->result)
-    return {};
-  return std::move(known->excluded);
+  for (const auto& x : find_journals(folder)) {
+    if (x.name.job != job || x.name.host != host)
+      continue;
+    auto known = read_snapshot(x.path, {}, journal_owner::trusted);
+    if (!known)
+      continue; // Another user's, perhaps: the folder may be shared.
+    return known->result ? std::vector<core::excluded_host>{}
+                         : std::move(known->excluded);
+  }
+  return {};
 }
 
 } // namespace

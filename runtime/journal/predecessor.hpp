@@ -17,7 +17,8 @@ namespace actorrun::detail {
 inline constexpr auto predecessor_timeout = std::chrono::milliseconds{1'000};
 
 /// The hosts that the last coordinator of the job on this host had excluded, if it
-/// has ended without an outcome; else none. Blocks for `predecessor_timeout` at
+/// has ended without an outcome; else none. What other users have written is not
+/// read. Blocks for `predecessor_timeout` at
 /// most.
 /// @param folder Of the journals.
 /// @param host   This one, as it is called in journals.

@@ -5,6 +5,7 @@
 #include "runtime/os/thread.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -31,6 +32,9 @@ registry& all() {
 bool is_loss(int error) {
   return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
 }
+
+/// For the file of a program that ends to take its last lines.
+constexpr auto file_flush_limit = std::chrono::seconds{1};
 
 std::string text_of_lost_notes(uint64_t count) {
   return formatted("\xE2\x80\xA6 {} lines of actorrun itself were lost: the "
@@ -73,7 +77,11 @@ std::shared_ptr<console_queue> console_queue::of(int fd) {
 void console_queue::stop() {
   auto thread = std::thread{};
   {
-    const auto lock = std::lock_guard{mutex_};
+    auto lock = guard{mutex_};
+    // Its own calls may be the last holder.
+    if (target_.mode() == write_mode::file && thread_.joinable()
+        && thread_.get_id() != std::this_thread::get_id())
+      flushed_.wait_for(lock, file_flush_limit, [&] { return pending_ == 0; });
     stopping_ = true;
     changed_.notify_all();
     if (wake_up_)
@@ -83,11 +91,15 @@ void console_queue::stop() {
   if (!thread.joinable())
     return;
   // It may hang in a write, and the last holder may be one of its own calls.
-  if (target_.mode() == write_mode::blocking
-      || thread.get_id() == std::this_thread::get_id())
+  if (may_wait() || thread.get_id() == std::this_thread::get_id())
     thread.detach();
   else
     thread.join();
+}
+
+bool console_queue::may_wait() const {
+  return target_.mode() == write_mode::blocking
+         || target_.mode() == write_mode::file;
 }
 
 // -- public functions ---------------------------------------------------------
@@ -98,7 +110,7 @@ bool console_queue::offer(std::string_view lines, size_t limit) {
     return true;
   if (pending_ >= limit)
     return false;
-  if (pending_ == 0 && target_.mode() != write_mode::blocking)
+  if (pending_ == 0 && !may_wait())
     lines.remove_prefix(write_through(lines));
   if (closed_ || lines.empty())
     return true;
@@ -188,6 +200,27 @@ bool console_queue::write_loss() {
   return true;
 }
 
+// The same in our own thread.
+bool console_queue::write_loss(guard& lock) {
+  const auto told = lost_bytes_;
+  const auto text = text_of_loss(told, loss_);
+  lock.unlock();
+  const auto done = target_.write(text);
+  lock.lock();
+  if (done.error != 0)
+    return false;
+  lost_bytes_ -= told;
+  return true;
+}
+
+void console_queue::lose(size_t bytes, int error) {
+  loss_ = error;
+  lost_bytes_ += bytes;
+  pending_ -= bytes;
+  if (pending_ == 0)
+    flushed_.notify_all();
+}
+
 void console_queue::close() {
   closed_ = true;
   backlog_.clear();
@@ -229,6 +262,10 @@ void console_queue::run() {
 // Others may append meanwhile, so the lock is open while we write.
 void console_queue::write_backlog(guard& lock) {
   writing_.swap(backlog_);
+  if (lost_bytes_ > 0 && may_wait() && !write_loss(lock)) {
+    lose(writing_.size(), loss_);
+    writing_.clear();
+  }
   for (size_t done = 0; done < writing_.size() && !stopping_;) {
     lock.unlock();
     const auto x = target_.write(std::string_view{writing_}.substr(done));
@@ -242,6 +279,9 @@ void console_queue::write_backlog(guard& lock) {
       lock.unlock();
       wait_for_room();
       lock.lock();
+    } else if (target_.mode() == write_mode::file && is_loss(x.error)) {
+      lose(writing_.size() - done, x.error);
+      break;
     } else if (x.error != 0) {
       close();
     }

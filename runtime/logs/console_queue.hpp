@@ -36,7 +36,8 @@ inline constexpr size_t console_ready_max = console_backlog_max / 4;
 ///
 /// The caller of `offer` writes itself as long as the stream takes it, without
 /// a thread and without a copy. Only the rest is left to a thread, which starts
-/// when it is first needed. All functions may be called from any thread.
+/// when it is first needed; and all of it where a write can wait. The lock is never
+/// held during such a write. All functions may be called from any thread.
 class console_queue {
 public:
   using task = std::function<void()>;
@@ -44,7 +45,7 @@ public:
   /// The queue for the file that `fd` leads to. There is one per file in this
   /// program, so that all holders share one order.
   /// @param fd May be closed from now on. When the last holder is gone, the
-  ///           backlog is lost.
+  ///           backlog is lost; that of a file, if it is not written in a second.
   static std::shared_ptr<console_queue> of(int fd);
 
   explicit console_queue(console_target target) : target_(std::move(target)) {}
@@ -86,8 +87,11 @@ private:
   using guard = std::unique_lock<std::mutex>;
 
   void stop();
+  bool may_wait() const;
   size_t write_through(std::string_view lines);
   bool write_loss();
+  bool write_loss(guard& lock);
+  void lose(size_t bytes, int error);
   void wake_thread();
   void run();
   void write_backlog(guard& lock);

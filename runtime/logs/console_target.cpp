@@ -83,8 +83,9 @@ console_target console_target::open(int fd) {
     else
       return result;
   } else {
-    result.mode_
-      = S_ISSOCK(info.st_mode) ? write_mode::socket : write_mode::direct;
+    result.mode_ = S_ISSOCK(info.st_mode)  ? write_mode::socket
+                   : S_ISREG(info.st_mode) ? write_mode::file
+                                           : write_mode::direct;
   }
   if (!result.fd_)
     result.fd_ = duplicate(fd);

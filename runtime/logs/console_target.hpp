@@ -13,8 +13,10 @@ namespace actorrun::detail {
 
 /// How much a stream makes its writers wait.
 enum class write_mode : uint8_t {
-  closed,      ///< Cannot be written to.
-  direct,      ///< A file, or a device such as `/dev/null`: takes everything.
+  closed, ///< Cannot be written to.
+  direct, ///< A device such as `/dev/null`: takes everything at once.
+  file, ///< Takes everything, but its disk or server may let a write wait: only
+        ///< a thread that may block writes.
   nonblocking, ///< A pipe or terminal, opened once more for ourselves.
   socket,
   blocking, ///< A pipe or terminal that may not be opened again, as after su:
@@ -44,7 +46,7 @@ public:
   bool is_same(const console_target& other) const;
 
   /// Writes until all is written or an error comes; EAGAIN: there is no room.
-  /// Waits only in mode `blocking`. Raises no SIGPIPE.
+  /// Waits only in modes `file` and `blocking`. Raises no SIGPIPE.
   outcome write(std::string_view bytes) const;
 
   /// Enlarges the buffer of a pipe, as far as the system permits.

@@ -50,6 +50,9 @@ void coordinator_link::drop() {
 void coordinator_link::on_connected(result<connected> x,
                                     const listener& on_result) {
   if (!x) {
+    // It may not have got as far as we did over the last link.
+    if (earlier_key_ && x.error().code == errc::connection_failed)
+      std::swap(last_key_, earlier_key_);
     lines_.debug("agent finds no coordinator: " + x.error().text);
     on_result(explain(x.error()));
     return;
@@ -79,8 +82,10 @@ void coordinator_link::attach_to(connected x, const listener& on_result) {
              .key = x.key,
              .trust = {to_.mine.identity, x.server_host},
              .limit = std::max<core::duration>(to_.limit, encryption_limit),
-             .on_encrypted
-             = [this](const resumption_key& last_key) { last_key_ = last_key; },
+             .on_encrypted =
+               [this](const resumption_key& key) {
+                 earlier_key_ = std::exchange(last_key_, key);
+               },
              .on_closed =
                [this, answer](const result<void>& how) {
                  if (how)
@@ -94,9 +99,14 @@ void coordinator_link::attach_to(connected x, const listener& on_result) {
   auto where = ports::location{
     {}, x.local_address, liveness_ ? liveness_->port() : uint16_t{0}};
   attach(system_, std::move(link.for_caf), to_.limit,
-         [where, answer](result<caf::strong_actor_ptr> actor) mutable {
+         [this, home = &home_, alive = alive_, where,
+          answer](result<caf::strong_actor_ptr> actor) mutable {
            if (!actor)
              return answer(actor.error());
+           home->post([this, alive] {
+             if (*alive)
+               earlier_key_.reset(); // The other side has the newer one.
+           });
            where.coordinator = *actor;
            answer(std::move(where));
          });

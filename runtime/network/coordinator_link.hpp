@@ -66,6 +66,9 @@ private:
   reactor_handle attempt_;
   reactor_handle link_;
   std::optional<resumption_key> last_key_; ///< Of the last link.
+  /// Of the one before, while it is not known whether the coordinator's side has
+  /// got as far with the last one.
+  std::optional<resumption_key> earlier_key_;
   std::optional<liveness_listener> liveness_;
   std::string statement_; ///< What is said there when the agent has ended.
   std::optional<nonce_bytes> served_by_; ///< The last coordinator.

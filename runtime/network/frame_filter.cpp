@@ -2,7 +2,10 @@
 
 #include "messages/formatted.hpp"
 
+#include "messages/job.pb.h"
+#include "messages/node.pb.h"
 #include "messages/rendezvous.pb.h"
+#include "messages/worker.pb.h"
 
 #include <algorithm>
 #include <array>
@@ -17,36 +20,71 @@ namespace {
 
 using std::string_view;
 
+/// One kind of message that a role sends.
+struct known_message {
+  string_view type; ///< `actorrun::v1::KeepAlive`.
+  /// Whether CAF can read it, and whether it is of this agent if it names one.
+  bool (*is_sound)(string_view bytes, const std::string& agent);
+};
+
+template <class T>
+bool is_sound(string_view bytes, const std::string& agent) {
+  auto x = T{};
+  if (!x.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return false;
+  if constexpr (requires { x.agent_id(); })
+    return x.agent_id() == agent;
+  else
+    return true;
+}
+
 // What each role sends, with answers (actors/interfaces.hpp).
+constexpr auto join_request = string_view{"actorrun::v1::JoinRequest"};
 constexpr auto keep_alive = string_view{"actorrun::v1::KeepAlive"};
 constexpr auto lease_granted = string_view{"actorrun::v1::LeaseGranted"};
-constexpr auto of_agent = std::array<string_view, 12>{
-  "actorrun::v1::JoinRequest",    keep_alive,
-  "actorrun::v1::WorkersStarted", "actorrun::v1::WorkerFailed",
-  "actorrun::v1::WorkersStopped", "actorrun::v1::WorkersSucceeded",
-  "actorrun::v1::LeaveNotice",    "actorrun::v1::NodeStatus",
-  "actorrun::v1::StatusRequest",  "actorrun::v1::LogChunk",
-  "actorrun::v1::StacksReport",   "actorrun::v1::SafePointReport",
+constexpr auto status_request = string_view{"actorrun::v1::StatusRequest"};
+constexpr auto job_status = string_view{"actorrun::v1::JobStatus"};
+constexpr auto of_agent = std::array{
+  known_message{join_request, is_sound<v1::JoinRequest>},
+  known_message{keep_alive, is_sound<v1::KeepAlive>},
+  known_message{"actorrun::v1::WorkersStarted", is_sound<v1::WorkersStarted>},
+  known_message{"actorrun::v1::WorkerFailed", is_sound<v1::WorkerFailed>},
+  known_message{"actorrun::v1::WorkersStopped", is_sound<v1::WorkersStopped>},
+  known_message{"actorrun::v1::WorkersSucceeded",
+                is_sound<v1::WorkersSucceeded>},
+  known_message{"actorrun::v1::LeaveNotice", is_sound<v1::LeaveNotice>},
+  known_message{"actorrun::v1::NodeStatus", is_sound<v1::NodeStatus>},
+  known_message{status_request, is_sound<v1::StatusRequest>},
+  known_message{"actorrun::v1::LogChunk", is_sound<v1::LogChunk>},
+  known_message{"actorrun::v1::StacksReport", is_sound<v1::StacksReport>},
+  known_message{"actorrun::v1::SafePointReport", is_sound<v1::SafePointReport>},
 };
-constexpr auto of_coordinator = std::array<string_view, 14>{
-  "actorrun::v1::JoinAccepted",
-  "actorrun::v1::JoinRejected",
-  lease_granted,
-  "actorrun::v1::EpochFormed",
-  "actorrun::v1::EpochRevoked",
-  "actorrun::v1::JobEnded",
-  "actorrun::v1::JobStatus",
-  "actorrun::v1::NodeStatusRequest",
-  "actorrun::v1::DrainNotice",
-  "actorrun::v1::LogLevelOrder",
-  "actorrun::v1::LogReading",
-  "actorrun::v1::LogCredit",
-  "actorrun::v1::StacksRequest",
-  "actorrun::v1::SafePointOrder",
+constexpr auto of_coordinator = std::array{
+  known_message{"actorrun::v1::JoinAccepted", is_sound<v1::JoinAccepted>},
+  known_message{"actorrun::v1::JoinRejected", is_sound<v1::JoinRejected>},
+  known_message{lease_granted, is_sound<v1::LeaseGranted>},
+  known_message{"actorrun::v1::EpochFormed", is_sound<v1::EpochFormed>},
+  known_message{"actorrun::v1::EpochRevoked", is_sound<v1::EpochRevoked>},
+  known_message{"actorrun::v1::JobEnded", is_sound<v1::JobEnded>},
+  known_message{job_status, is_sound<v1::JobStatus>},
+  known_message{"actorrun::v1::NodeStatusRequest",
+                is_sound<v1::NodeStatusRequest>},
+  known_message{"actorrun::v1::DrainNotice", is_sound<v1::DrainNotice>},
+  known_message{"actorrun::v1::LogLevelOrder", is_sound<v1::LogLevelOrder>},
+  known_message{"actorrun::v1::LogReading", is_sound<v1::LogReading>},
+  known_message{"actorrun::v1::LogCredit", is_sound<v1::LogCredit>},
+  known_message{"actorrun::v1::StacksRequest", is_sound<v1::StacksRequest>},
+  known_message{"actorrun::v1::SafePointOrder", is_sound<v1::SafePointOrder>},
 };
-std::span<const string_view> sent_by(link_side side) {
-  return side == link_side::client ? std::span<const string_view>{of_agent}
-                                   : of_coordinator;
+using role = std::span<const known_message>;
+
+role sent_by(link_side side) {
+  return side == link_side::client ? role{of_agent} : role{of_coordinator};
+}
+
+const known_message* find(role messages, string_view type) {
+  const auto i = std::ranges::find(messages, type, &known_message::type);
+  return i == messages.end() ? nullptr : &*i;
 }
 
 constexpr link_side opposite(link_side x) {
@@ -73,6 +111,9 @@ bool note(std::vector<uint64_t>& actors, uint64_t x) {
 /// An agent joins once on a link; after some refusals it makes a new one.
 constexpr size_t join_count_max = 64;
 
+/// An agent asks for one status at a time; after a timeout it asks again.
+constexpr size_t question_count_max = 8;
+
 /// A client repeats its greeting once.
 constexpr size_t greeting_count_max = 2;
 
@@ -88,21 +129,25 @@ bool is_normal(const caf_frame& x) {
   return (x.operation_data & kind_bits) == normal;
 }
 
-bool is_message_for(const caf_frame& x, std::span<const string_view> types) {
+/// Likewise: it answers another one.
+bool is_answer(const caf_frame& x) {
+  return (x.operation_data & 0x8000'0000'0000'0000) != 0;
+}
+
+/// A message in the form of ours; its type may be any.
+std::optional<frame_message> message_in(const caf_frame& x) {
   if (!is(x, frame_kind::direct_message) || x.flags != 0 || x.destination == 0
       || !is_normal(x))
-    return false;
-  const auto message = parse_message(x.content);
-  return message
-         && std::find(types.begin(), types.end(), message->type) != types.end();
+    return std::nullopt;
+  return parse_message(x.content);
 }
 
 } // namespace
 
 frame_filter::frame_filter(link_ends ends, host_check may_speak_for,
-                           lease_check has_lease)
+                           lease_check has_lease, member_check is_member)
   : ends_(std::move(ends)), may_speak_for_(std::move(may_speak_for)),
-    has_lease_(std::move(has_lease)) {
+    has_lease_(std::move(has_lease)), is_member_(std::move(is_member)) {
   assert(ends_.own_node.size() == node_name_size);
   if (ends_.served != 0)
     ours_.push_back(ends_.served);
@@ -119,11 +164,15 @@ result<void> frame_filter::arriving(string_view bytes, std::string& out) {
     const auto x = parse_frame(**frame);
     if (!is_allowed(x))
       return failure{errc::not_actorrun,
-                     formatted("sends what no member of a job sends (a frame "
-                               "of kind {} with {} bytes)",
-                               x.kind, x.content.size())};
-    if (!is_answered(x))
-      out += **frame;
+                     fault_.empty()
+                       ? formatted("sends what no member of a job sends (a "
+                                   "frame of kind {} with {} bytes)",
+                                   x.kind, x.content.size())
+                       : fault_};
+    if (is_answered(x) || is_of_stranger(x))
+      continue;
+    out += **frame;
+    ++passed_count_;
   }
 }
 
@@ -145,9 +194,20 @@ bool frame_filter::may_leave(const caf_frame& x) {
     return false;
   if (!is(x, frame_kind::direct_message))
     return true;
-  if (!is_message_for(x, sent_by(ends_.mine)))
+  note_answer(x);
+  const auto message = message_in(x);
+  if (!message || find(sent_by(ends_.mine), message->type) == nullptr)
     return false;
   return note(ours_, x.source);
+}
+
+// An error answers, too, although it does not leave.
+void frame_filter::note_answer(const caf_frame& x) {
+  if (question_count_ == 0)
+    return;
+  const auto message = message_in(x);
+  if (is_answer(x) || (message && message->type == job_status))
+    --question_count_;
 }
 
 bool frame_filter::is_allowed(const caf_frame& x) {
@@ -196,13 +256,48 @@ bool frame_filter::is_greeting(const caf_frame& x) {
 }
 
 bool frame_filter::is_allowed_message(const caf_frame& x) {
-  if (!contains(ours_, x.destination) || x.source == 0
-      || !is_message_for(x, sent_by(opposite(ends_.mine))))
+  fault_.clear();
+  if (!contains(ours_, x.destination) || x.source == 0)
     return false;
-  if (!note(theirs_, x.source))
+  const auto message = message_in(x);
+  const auto* known
+    = message ? find(sent_by(opposite(ends_.mine)), message->type) : nullptr;
+  if (known == nullptr || !note(theirs_, x.source))
     return false;
-  const auto message = parse_message(x.content);
-  return message->type != of_agent.front() || may_join(message->bytes);
+  if (!known->is_sound(message->bytes, ends_.client_id.get())) {
+    fault_ = formatted("sends a message of another agent, or one that cannot "
+                       "be read ({} with {} bytes)",
+                       message->type, message->bytes.size());
+    return false;
+  }
+  return ends_.mine == link_side::client || is_of_client(*message);
+}
+
+bool frame_filter::is_of_client(const frame_message& x) {
+  if (x.type == join_request)
+    return may_join(x.bytes);
+  if (join_count_ == 0)
+    fault_ = "speaks before it has asked to join";
+  return join_count_ > 0 && (x.type != status_request || may_ask());
+}
+
+// They cost the coordinator more than they cost their sender, and its mailbox has
+// no limit.
+bool frame_filter::may_ask() {
+  if (++question_count_ <= question_count_max)
+    return true;
+  fault_
+    = formatted("asks for the status again and again: {} questions have no "
+                "answer yet",
+                question_count_max);
+  return false;
+}
+
+// It gets no answer, so it is cut after a few.
+bool frame_filter::is_of_stranger(const caf_frame& x) const {
+  if (!is_member_ || !is(x, frame_kind::direct_message))
+    return false;
+  return parse_message(x.content)->type == status_request && !is_member_();
 }
 
 // Here and not by the coordinator, which then wakes up for decisions only.
@@ -214,10 +309,9 @@ bool frame_filter::is_answered(const caf_frame& x) {
   if (message->type != keep_alive)
     return false;
   auto request = v1::KeepAlive{};
-  if (!request.ParseFromArray(message->bytes.data(),
-                              static_cast<int>(message->bytes.size()))
-      || request.agent_id() != ends_.client_id.get()
-      || !has_lease_(request.sent_ns()))
+  request.ParseFromArray(message->bytes.data(),
+                         static_cast<int>(message->bytes.size()));
+  if (!has_lease_(request.sent_ns()))
     return true; // It gets no answer.
   auto grant = v1::LeaseGranted{};
   grant.set_sent_ns(request.sent_ns());

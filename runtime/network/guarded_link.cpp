@@ -11,6 +11,13 @@ namespace {
 /// read.
 constexpr size_t unread_max = size_t{128} << 10;
 
+/// At most about so many bytes, above a message, are given to CAF and not handled
+/// yet; whether they are is asked at half of that.
+constexpr size_t unhandled_max = size_t{128} << 10;
+
+/// What waits in a mailbox takes more than its bytes on the wire.
+constexpr size_t message_overhead = 512;
+
 } // namespace
 
 open_link carry(reactor& home, unique_fd connection, link_setup setup) {
@@ -32,8 +39,9 @@ guarded_link::guarded_link(reactor& home, unique_fd network, pipe_end caf,
         const auto& session = network_.session();
         return !session || session->may_speak_for(host);
       },
-      std::move(setup.has_lease)),
+      std::move(setup.has_lease), std::move(setup.is_member)),
     answer_pause_(setup.answer_pause), limit_(setup.limit),
+    call_when_handled_(std::move(setup.call_when_handled)),
     on_encrypted_(std::move(setup.on_encrypted)),
     on_closed_(std::move(setup.on_closed)) {}
 
@@ -103,16 +111,41 @@ result<guarded_link::progress> guarded_link::read_network() {
   }
   auto checked = std::string{};
   const auto ok = filter_.arriving(plain, checked);
-  caf_.write(dialect_.from_wire(checked)); // Frames before a bad one arrive.
+  const auto has_passed = !checked.empty();
+  pass_to_caf(std::move(checked)); // Frames before a bad one arrive.
   const auto answers = filter_.take_answers();
   if (!answers.empty() && !network_.send(answers))
     return progress::ended;
-  if (!answers.empty() && checked.empty())
+  if (!answers.empty() && !has_passed)
     home_.could_wait(answer_pause_);
   const auto is_written = network_.flush();
   if (!ok)
     return ok.error();
   return is_written ? *got : progress::ended;
+}
+
+void guarded_link::pass_to_caf(std::string checked) {
+  caf_.write(dialect_.from_wire(checked));
+  if (!call_when_handled_ || checked.empty())
+    return;
+  unhandled_ += checked.size() + message_overhead * filter_.take_passed_count();
+  if (unhandled_ >= unhandled_max / 2 && asked_ == 0)
+    ask_whether_handled();
+}
+
+void guarded_link::ask_whether_handled() {
+  asked_ = unhandled_;
+  call_when_handled_([&home = home_, weak = weak_from_this()] {
+    home.post([weak] {
+      const auto self = weak.lock();
+      if (!self || self->network_.is_closed())
+        return;
+      self->unhandled_ -= std::exchange(self->asked_, 0);
+      if (self->unhandled_ >= unhandled_max / 2)
+        self->ask_whether_handled();
+      self->watch_network();
+    });
+  });
 }
 
 guarded_link::progress guarded_link::read_caf() {
@@ -130,7 +163,7 @@ guarded_link::progress guarded_link::read_caf() {
 
 // An agent that waits for us in turn still reads: only its own CAF stops it.
 bool guarded_link::may_read_network() {
-  return caf_.has_room(unread_max)
+  return caf_.has_room(unread_max) && unhandled_ < unhandled_max
          && (!network_.is_open() || network_.unsent() < unread_max);
 }
 

@@ -32,6 +32,12 @@ struct link_setup {
   core::duration limit = encryption_limit;
   /// Answers keep-alives, on the reactor's thread. @see frame_filter
   frame_filter::lease_check has_lease{};
+  /// Whether the agent was accepted, on the reactor's thread. @see frame_filter
+  frame_filter::member_check is_member{};
+  /// Calls `fn` once, on any thread, when whoever gets the messages has handled
+  /// those that CAF has been given: until then some may wait, and no more. May be
+  /// empty: as many as come.
+  std::function<void(std::function<void()> fn)> call_when_handled{};
   /// Their answers may come so much later than at once. @see reactor::could_wait
   core::duration answer_pause{};
   /// Called once, when both sides have agreed on the encryption, on the reactor's
@@ -63,7 +69,8 @@ open_link carry(reactor& home, unique_fd connection, link_setup setup);
 /// One side is read only when the other has taken most of what there was, so a link
 /// holds little of what comes from the network; what CAF has written waits in the pipe.
 /// Keep-alives are answered here, if at all; whoever does not read the answers is read
-/// no more.
+/// no more. Nor is one whose messages come faster than they are handled, for so long:
+/// a mailbox has no limit.
 class guarded_link : public reactor_part,
                      public std::enable_shared_from_this<guarded_link> {
 public:
@@ -83,6 +90,8 @@ private:
   void on_caf();
   result<progress> read_network();
   progress read_caf();
+  void pass_to_caf(std::string checked);
+  void ask_whether_handled();
   bool may_read_network();
   void watch_network();
   void finish(const result<void>& how);
@@ -95,6 +104,9 @@ private:
   frame_dialect dialect_;
   core::duration answer_pause_;
   core::duration limit_; ///< For the encryption.
+  std::function<void(std::function<void()>)> call_when_handled_;
+  size_t unhandled_ = 0; ///< Bytes that CAF was given, and …
+  size_t asked_ = 0;     ///< … of these, those that an answer is awaited for.
   std::function<void(const resumption_key&)> on_encrypted_;
   std::function<void(const result<void>&)> on_closed_;
   reactor::timer timer_ = 0; ///< For the encryption.

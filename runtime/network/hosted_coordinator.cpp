@@ -49,7 +49,8 @@ hosted_coordinator::hosted_coordinator(caf::actor_system& system,
                                        std::shared_ptr<undertaker> dead)
   : system_(system), lines_(config.lines), dead_(std::move(dead)),
     config_(std::move(config)) {
-  config_.leases = std::make_shared<shared_lease_desk>(config_.may_decide);
+  config_.leases = std::make_shared<shared_lease_desk>(config_.may_decide,
+                                                       config_.limits.lease());
   links_
     = keep(std::make_unique<remote_agent_links>(
              system, *home, lines_, config_.leases,

@@ -36,7 +36,12 @@ question_sink questions_to(const Actor& whom) {
   return [whom](operator_question x) { tell_anonymously(whom, std::move(x)); };
 }
 
+/// At most so many sessions of one owner. Beyond that, the one that has nothing to
+/// do and has asked for nothing for the longest time goes.
+inline constexpr size_t operator_count_max = 64;
+
 struct operator_limits {
+  size_t session_count = operator_count_max; ///< Of one owner, ≥ 1.
   /// A session without a request for so long, and without a watch, ends.
   core::duration idle = std::chrono::seconds{60};
   /// Timeout of one answer; longer than the timeouts of what an actor may have to

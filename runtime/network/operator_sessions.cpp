@@ -29,7 +29,7 @@ void operator_sessions::add(unique_fd connection,
 }
 
 void operator_sessions::make_room() {
-  if (sessions_.size() < operator_count_max)
+  if (sessions_.size() < limits_.session_count)
     return;
   const auto worth = [](const auto& x) {
     return std::pair{!x.second.session->is_idle(),

@@ -12,10 +12,6 @@
 
 namespace actorrun::detail {
 
-/// At most so many sessions of one owner. Beyond that, the one that has nothing to
-/// do and has asked for nothing for the longest time goes.
-inline constexpr size_t operator_count_max = 64;
-
 /// Everything but the constructor, and the destructor of an empty one, runs on the
 /// reactor's thread.
 class operator_sessions {

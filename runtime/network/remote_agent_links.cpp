@@ -1,8 +1,10 @@
 #include "runtime/network/remote_agent_links.hpp"
 
+#include "actors/operator_questions.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/network/caf_links.hpp"
 #include "runtime/network/tombstone.hpp"
+#include "runtime/os/descriptor_room.hpp"
 #include "runtime/os/peer_user.hpp"
 
 #include <algorithm>
@@ -18,13 +20,13 @@ constexpr auto probe_pause = std::chrono::milliseconds{5};
 constexpr auto probe_attempt_max = uint32_t{6};
 
 // So many peers may be pending, or as many as the job may have agents, if those are
-// more; beyond that, the oldest goes.
+// more, and this process may have the descriptors; beyond that, the oldest goes.
 constexpr auto pending_min = size_t{64};
 
 // Minimum interval between reports of links that were cut.
 constexpr auto report_interval = std::chrono::seconds{10};
 
-// So many links, or more if they are all in use, are remembered.
+// So many links, or more if they are all in use or of members, are remembered.
 constexpr auto line_count_max = size_t{4'096};
 
 // At most so many probes at a time; other agents have to wait for their lease.
@@ -39,17 +41,23 @@ core::time_point now() {
 remote_agent_links::remote_agent_links(
   caf::actor_system& system, reactor& home, log lines,
   std::shared_ptr<shared_lease_desk> leases, size_t agent_count_max,
-  core::duration answer_pause)
+  core::duration answer_pause, core::duration accept_limit)
   : system_(system), own_node_(node_name(system)), home_(home),
     lines_(std::move(lines)), leases_(std::move(leases)),
     answer_pause_(answer_pause),
-    pending_max_(std::max(pending_min, agent_count_max)),
+    pending_max_(std::min(std::max(pending_min, agent_count_max),
+                          descriptor_shares_now().pending)),
     pending_time_max_(std::max<core::duration>(
       encryption_limit, core::entry_time * agent_count_max)),
+    accept_time_max_(std::max<core::duration>(
+      accept_limit, core::entry_time * agent_count_max)),
+    link_max_(agent_count_max + descriptor_shares_now().standby),
     operators_(home,
                [this](operator_question x) {
                  tell_anonymously(coordinator_, std::move(x));
-               }),
+               },
+               {.session_count = std::min(operator_count_max,
+                                          descriptor_shares_now().viewers)}),
     cut_links_(home, report_interval, [this](const rejection_report& x) {
       lines_.warn(formatted("coordinator cut {} {}; the last was of {}: it {}",
                             x.count, x.count == 1 ? "link" : "links",
@@ -72,6 +80,7 @@ remote_agent_links::~remote_agent_links() {
   listener_.reset();
   run_and_wait(home_, [this] {
     *alive_ = false;
+    home_.cancel(guest_timer_);
     cut_links_.stop();
     probes_.clear();
     visits_.clear();
@@ -106,11 +115,8 @@ result<std::string> remote_agent_links::listen(
                      x.last_address, x.last_reason));
        },
      .on_listening = begin,
-     .resumption_of =
-       [this](const std::string& agent) {
-         const auto i = links_.find(agent);
-         return i == links_.end() ? std::nullopt : i->second.last_key;
-       },
+     .resumption_of
+     = [this](const std::string& agent) { return last_key_of(agent); },
      .on_store_client =
        [this](unique_fd client, const std::string& address,
               const std::string& host) {
@@ -162,8 +168,27 @@ bool remote_agent_links::is_of_job(const unique_fd& client,
   });
 }
 
+std::optional<resumption_key>
+remote_agent_links::last_key_of(const std::string& agent) const {
+  const auto i = links_.find(agent);
+  return i == links_.end() ? std::nullopt : i->second.last_key;
+}
+
+// Agents that stand by are welcome as long as they do not take what the job needs.
+bool remote_agent_links::has_room_for(const peer& who) const {
+  const auto i = links_.find(who.id);
+  return link_count_ < link_max_ || (i != links_.end() && i->second.link);
+}
+
 // Only a link that is encrypted takes the place of another, and CAF sees no other.
 void remote_agent_links::encrypt(unique_fd connection, peer who) {
+  if (!has_room_for(who))
+    return report_cut(
+      who.id, who.address,
+      {errc::connection_failed,
+       formatted("is one too many: {} agents are linked already, "
+                 "and each takes a descriptor of this process",
+                 link_count_)});
   const auto number = ++last_link_;
   if (visits_.size() >= pending_max_)
     visits_.erase(visits_.begin());
@@ -175,6 +200,9 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
      .trust = {mine_.identity},
      .limit = pending_time_max_,
      .has_lease = lease_check_of(who.id),
+     .is_member = [this, id = who.id] { return is_member(id); },
+     .call_when_handled
+     = [this](std::function<void()> fn) { call_when_handled(std::move(fn)); },
      .answer_pause = answer_pause_,
      .on_encrypted =
        [this, number](const resumption_key& key) {
@@ -190,23 +218,54 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
            report_cut(id, address, how.error());
          on_closed(id, number);
        }});
-  visits_[number] = {std::move(who), std::move(link), number};
+  const auto shown = last_key_of(who.id);
+  visits_[number] = {std::move(who), std::move(link), number, shown};
 }
 
 frame_filter::lease_check
-remote_agent_links::lease_check_of(const shared_text& agent) const {
+remote_agent_links::lease_check_of(const shared_text& agent) {
   if (!leases_)
     return {};
-  return [leases = leases_, agent = agent_id{agent}](int64_t sent_ns) {
-    return leases->hear(agent, core::time_point{core::duration{sent_ns}},
-                        now());
+  return [this, agent = agent_id{agent}](int64_t sent_ns) {
+    const auto at = now();
+    const auto is_heard
+      = leases_->hear(agent, core::time_point{core::duration{sent_ns}}, at);
+    if (leases_->wants_sign(at))
+      poke();
+    return is_heard;
   };
 }
 
+/// Where nobody keeps leases, whoever has a link.
+bool remote_agent_links::is_member(const shared_text& agent) const {
+  return !leases_ || leases_->hold()->heard({agent});
+}
+
+// The coordinator's reply says no more than that it decides.
+void remote_agent_links::poke() {
+  call_when_handled([] {});
+}
+
+void remote_agent_links::call_when_handled(std::function<void()> fn) const {
+  auto question = operator_question{};
+  question.what = own_node_request();
+  question.reply = [fn = std::move(fn)](const v1::OperatorReply&) { fn(); };
+  tell_anonymously(coordinator_, std::move(question));
+}
+
+// The id may have got an owner since the handshake.
 void remote_agent_links::admit(visit x) {
   const auto agent = x.who.id;
+  if (const auto last = last_key_of(agent); last && last != x.shown) {
+    report_cut(agent, x.who.address,
+               {errc::connection_failed,
+                "claims the id of an agent that was there before"});
+    // Its link has called us.
+    return home_.post([gone = std::make_shared<visit>(std::move(x))] {});
+  }
   forget_old_lines();
   auto& known = links_[agent];
+  known.last_key = x.key;
   if (!known.is_served)
     return open(std::move(x));
   // The agent gave up its last link before we noticed. CAF would take the new
@@ -227,11 +286,55 @@ void remote_agent_links::admit(visit x) {
 void remote_agent_links::open(visit x) {
   auto& known = links_[x.who.id];
   known.host = x.who.host;
+  known.address = x.who.address;
   known.is_served = true;
+  cut(known);
   known.link = std::move(x.link.link);
   known.number = x.number;
-  known.last_key = x.key;
+  ++link_count_;
+  expect(x.who.id, x.number);
   hand_to_caf(std::move(x.link.for_caf));
+}
+
+// -- until an agent is accepted -------------------------------------------------
+
+void remote_agent_links::expect(const shared_text& agent, link_number number) {
+  if (!leases_)
+    return;
+  if (guests_.size() >= pending_max_)
+    std::erase_if(guests_, [this](const guest& x) { return !is_guest(x); });
+  if (guests_.size() >= pending_max_) {
+    cut_guest(guests_.front());
+    guests_.pop_front();
+  }
+  guests_.push_back({agent, number, now() + accept_time_max_});
+  if (guest_timer_ == 0)
+    guest_timer_ = home_.after(accept_time_max_, [this] { settle_guests(); });
+}
+
+// All have the same time, so the first is due first.
+void remote_agent_links::settle_guests() {
+  guest_timer_ = 0;
+  for (; !guests_.empty() && guests_.front().until <= now();
+       guests_.pop_front())
+    if (is_guest(guests_.front()))
+      cut_guest(guests_.front());
+  if (!guests_.empty())
+    guest_timer_
+      = home_.after(guests_.front().until - now(), [this] { settle_guests(); });
+}
+
+bool remote_agent_links::is_guest(const guest& x) const {
+  const auto i = links_.find(x.agent);
+  return i != links_.end() && i->second.link && i->second.number == x.number
+         && !is_member(x.agent);
+}
+
+void remote_agent_links::cut_guest(const guest& x) {
+  auto& known = links_.at(x.agent);
+  report_cut(x.agent, known.address,
+             {errc::connection_timed_out, "has not joined in time"});
+  cut(known);
 }
 
 void remote_agent_links::hand_to_caf(pipe_end for_caf) {
@@ -259,8 +362,9 @@ void remote_agent_links::report_cut(const shared_text& id,
 }
 
 void remote_agent_links::cut(line& x) {
+  if (x.link)
+    --link_count_;
   x.link.reset();
-  x.last_key.reset();
 }
 
 void remote_agent_links::let_go(const shared_text& agent) {
@@ -315,8 +419,9 @@ void remote_agent_links::probe(const agent_id& agent, uint16_t port,
 // A node that is started over and over comes with a new id each time.
 void remote_agent_links::forget_old_lines() {
   if (links_.size() > line_count_max)
-    std::erase_if(
-      links_, [](const auto& x) { return !x.second.link && !x.second.next; });
+    std::erase_if(links_, [this](const auto& x) {
+      return !x.second.link && !x.second.next && !is_member(x.first);
+    });
 }
 
 void remote_agent_links::ask(suspect x) {

@@ -15,6 +15,7 @@
 #include "runtime/os/reactor.hpp"
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +33,10 @@ inline constexpr auto probe_limit = std::chrono::seconds{1};
 /// next link is served all the same.
 inline constexpr auto release_limit = std::chrono::milliseconds{300};
 
+/// Timeout for an agent whose link is encrypted to be accepted by the coordinator;
+/// longer in large jobs.
+inline constexpr auto join_limit = std::chrono::seconds{5};
+
 /// A coordinator with much to do may notice the cut later than that. What it says
 /// until then is about the link before.
 inline constexpr auto late_release_max = std::chrono::seconds{5};
@@ -41,11 +46,13 @@ public:
   /// @param leases Where keep-alives are answered; null: by the coordinator.
   /// @param agent_count_max Of the job: so many may come at the same moment.
   /// @param answer_pause How late an answer to a keep-alive may be.
+  /// @param accept_limit Timeout for an agent to be accepted.
   /// @pre `system` and `home` outlive this
   remote_agent_links(caf::actor_system& system, reactor& home, log lines,
                      std::shared_ptr<shared_lease_desk> leases = nullptr,
                      size_t agent_count_max = 1,
-                     core::duration answer_pause = {});
+                     core::duration answer_pause = {},
+                     core::duration accept_limit = join_limit);
   ~remote_agent_links() override;
 
   remote_agent_links(const remote_agent_links&) = delete;
@@ -85,17 +92,24 @@ private:
     peer who;
     open_link link;
     link_number number = 0;
+    /// That its handshake was checked with: of the link before, if there was one.
+    std::optional<resumption_key> shown{};
     resumption_key key{}; ///< Once it is encrypted.
   };
 
   /// An agent's link, and where the last one came from.
+  ///
+  /// Its id belongs to whoever had the first link with it, as long as this is
+  /// remembered: workers may run there, and what ends them is said under that id.
   struct line {
-    std::string host; ///< Numeric.
+    std::string host;    ///< Numeric.
+    std::string address; ///< With the port.
     bool is_served
       = false;           ///< CAF has it, or has not said that it has closed it.
     reactor_handle link; ///< Empty: it has ended.
     link_number number = 0;
-    std::optional<resumption_key> last_key; ///< Of `link`.
+    /// Of the newest link that was encrypted, also if it has ended.
+    std::optional<resumption_key> last_key;
     std::unique_ptr<visit>
       next; ///< Waits until CAF has closed the one before …
     reactor::timer release_timer = 0; ///< … or until this expires.
@@ -103,19 +117,35 @@ private:
     core::time_point late_until{};
   };
 
+  /// A link that CAF has, and whose agent the coordinator has not accepted yet.
+  struct guest {
+    shared_text agent;
+    link_number number = 0;
+    core::time_point until;
+  };
+
   void receive(unique_fd connection, const peer& who);
   std::string take_store_client(unique_fd client, const std::string& address,
                                 const std::string& host);
   bool is_of_job(const unique_fd& client, const std::string& host) const;
   void encrypt(unique_fd connection, peer who);
-  frame_filter::lease_check lease_check_of(const shared_text& agent) const;
+  frame_filter::lease_check lease_check_of(const shared_text& agent);
+  bool is_member(const shared_text& agent) const;
+  void poke();
+  void call_when_handled(std::function<void()> fn) const;
+  std::optional<resumption_key> last_key_of(const std::string& agent) const;
+  bool has_room_for(const peer& who) const;
+  void expect(const shared_text& agent, link_number number);
+  void settle_guests();
+  void cut_guest(const guest& x);
+  bool is_guest(const guest& x) const;
   void admit(visit x);
   void open(visit x);
   void on_closed(const shared_text& agent, link_number number);
   void report_cut(const shared_text& id, const std::string& address,
                   const failure& why);
   void hand_to_caf(pipe_end for_caf);
-  static void cut(line& x);
+  void cut(line& x);
   void let_go(const shared_text& agent);
   /// One agent that may have ended, and where its machine says so.
   struct suspect {
@@ -134,8 +164,12 @@ private:
   log lines_;
   std::shared_ptr<shared_lease_desk> leases_;
   core::duration answer_pause_;
-  size_t pending_max_; ///< Peers without a link that is encrypted, and …
-  core::duration pending_time_max_; ///< … how long they may remain so.
+  /// At most so many peers are in each stage on their way: in the handshake, in the
+  /// agreement on the encryption, and until they are accepted.
+  size_t pending_max_;
+  core::duration pending_time_max_; ///< For each of the first two, …
+  core::duration accept_time_max_;  ///< … and for the third.
+  size_t link_max_;                 ///< Agents, those included that stand by.
   credentials mine_;                ///< Do not change after `listen`.
   std::function<void(unique_fd, const std::string&)> pass_store_client_;
   std::optional<listener> listener_;
@@ -143,6 +177,9 @@ private:
   rendezvous_coordinator_actor coordinator_;
   std::map<link_number, visit> visits_;
   std::map<shared_text, line> links_;
+  size_t link_count_ = 0;    ///< Of these, those with a link.
+  std::deque<guest> guests_; ///< Those that have waited longest in front.
+  reactor::timer guest_timer_ = 0;
   operator_sessions operators_;
   link_number last_link_ = 0;
   rejected_peers cut_links_;

@@ -35,6 +35,26 @@ void restore_descriptor_limit() noexcept {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Half for the store: workers cannot do without. The rest of what is not reserved goes
+// in eighths: two to the pending ones, one to those that stand by, one to viewers.
+descriptor_shares shares_of(uint64_t limit) {
+  const auto pool
+    = limit > 2 * descriptor_reserve ? limit - descriptor_reserve : limit / 2;
+  const auto part = [&](uint64_t divisor) {
+    return static_cast<size_t>(std::max<uint64_t>(1, pool / divisor));
+  };
+  return {.pending = part(12),
+          .standby = part(8),
+          .viewers = part(16),
+          .store = part(2)};
+}
+
+descriptor_shares descriptor_shares_now() {
+  auto limit = rlimit{};
+  return shares_of(::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur
+                                                           : rlim_t{1'024});
+}
+
 // The table never shrinks: a descriptor with the highest number is enough.
 void make_descriptor_room(int open, size_t count) {
   auto limit = rlimit{};

@@ -16,8 +16,10 @@ namespace actorrun::detail {
 
 namespace {
 
-// At most so many connections wait to be accepted.
-constexpr int backlog = 512;
+// At most so many connections wait to be accepted, and no more than the system's
+// somaxconn: when a coordinator is started again, all agents come at the same moment,
+// and one that finds no place asks again after a second, when its fence has fallen.
+constexpr int backlog = 4'096;
 
 constexpr int keep_alive_idle_s = 10;
 constexpr int keep_alive_interval_s = 5;

@@ -21,7 +21,6 @@
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 namespace actorrun::detail {
@@ -44,13 +43,6 @@ constexpr auto eager_time = std::chrono::microseconds{50};
 /// Of a store that was smaller than this, the memory stays for the next.
 constexpr size_t returned_min = size_t{1} << 20;
 
-size_t descriptor_share() {
-  auto limit = rlimit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
-    return store_clients_max;
-  return std::max<size_t>(1, limit.rlim_cur / 2);
-}
-
 void set_option(int fd, int level, int name, int value = 1) {
   // Best effort: without it the connection still works.
   ::setsockopt(fd, level, name, &value, sizeof value);
@@ -64,7 +56,7 @@ store_server::store_server(reactor& home, unique_fd socket,
     store_(std::make_unique<core::store>(config_.limits)),
     last_(client{listener_token}) {
   config_.client_count_max
-    = std::min(config_.client_count_max, descriptor_share());
+    = std::min(config_.client_count_max, descriptor_shares_now().store);
 }
 
 result<std::unique_ptr<store_server>>
@@ -136,7 +128,8 @@ void store_server::adopt(unique_fd socket) {
   set_option(socket.get(), SOL_SOCKET, SO_KEEPALIVE);
   {
     const auto guard = std::lock_guard{adopted_mutex_};
-    if (adopted_.size() == store_adopted_max)
+    if (adopted_.size()
+        >= std::min(store_adopted_max, config_.client_count_max))
       return;
     adopted_.push_back(std::move(socket));
   }

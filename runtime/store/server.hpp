@@ -6,6 +6,7 @@
 #include "actors/core/time.hpp"
 #include "actors/log.hpp"
 #include "messages/result.hpp"
+#include "runtime/os/peer_user.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/store/link.hpp"
@@ -17,6 +18,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,12 +47,14 @@ inline constexpr auto store_decision_delay = std::chrono::milliseconds{250};
 struct store_server_config {
   core::store_limits limits{};
   /// Further connections are accepted and closed at once. Below, half of the
-  /// descriptors that this process may have.
+  /// descriptors that this process may have beyond a reserve (`descriptor_shares`).
   size_t client_count_max = store_clients_max;
   /// So many are expected; room for them is made before.
   size_t client_count_expected = store_clients_expected;
   std::string name{}; ///< Of the store, for the log: `store of epoch 2`.
   log lines{};
+  /// Finds the user behind a client of this host.
+  std::optional<uid_t> (*user_of)(int fd) = user_of_peer;
 };
 
 class store_server {
@@ -109,6 +113,7 @@ private:
   void admit_adopted();
   bool has_adopted();
   bool has_place_for(const unique_fd& socket);
+  bool is_of_job(const unique_fd& socket);
   void pause_accepting();
   void watch_listener(bool is_accepting);
   void on_event(client who, uint32_t events);

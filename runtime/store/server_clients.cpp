@@ -62,7 +62,7 @@ void store_server::admit_adopted() {
 }
 
 void store_server::admit(unique_fd socket) {
-  if (!has_place_for(socket))
+  if (!has_place_for(socket) || !is_of_job(socket))
     return;
   auto charge = store_->new_charge();
   if (!charge.grow(link_cost) || !store_->connect({last_.value + 1})) {
@@ -89,9 +89,26 @@ bool store_server::has_place_for(const unique_fd& socket) {
   tell(formatted("refuses {}: {} are connected{}",
                  from ? to_string(*from) : "a client", links_.size(),
                  links_.size() < store_clients_max
-                   ? ", which is half of the descriptors that this process"
-                     " may have; raise `ulimit -n`"
+                   ? ", and the other descriptors that this process may have"
+                     " are for other things; raise `ulimit -n`"
                    : ", and no more can be"));
+  return false;
+}
+
+// On this host the system names the owner of the other end. Elsewhere, in another
+// network namespace, or where the system does not say, whoever gets here is let in.
+bool store_server::is_of_job(const unique_fd& socket) {
+  const auto user = config_.user_of(socket.get());
+  if (!user || is_trusted(*user))
+    return true;
+  if (*user == no_user)
+    return false; // It has gone already.
+  const auto from = remote_address_of(socket.get());
+  tell(
+    formatted("refuses {}: it is a process of another user (uid {}), who is "
+              "neither this job's nor root; for a worker that changes its user,"
+              " use --no-agent-store",
+              from ? to_string(*from) : "a client", *user));
   return false;
 }
 

@@ -18,8 +18,10 @@ namespace actorrun::test {
 
 /// Two agents and one restart, unless said otherwise.
 struct coordinator_fixture : actor_fixture {
-  explicit coordinator_fixture(core::job_settings asked = {2, 2, 1})
-    : settings{asked} {
+  explicit coordinator_fixture(core::job_settings asked = {2, 2, 1},
+                               std::shared_ptr<shared_lease_desk> desk
+                               = std::make_shared<shared_lease_desk>())
+    : settings{asked}, leases{std::move(desk)} {
     auto config = rendezvous_coordinator_config{};
     config.job = {"job-1"};
     config.settings = settings;
@@ -217,8 +219,7 @@ struct coordinator_fixture : actor_fixture {
   std::shared_ptr<fake_links> links = std::make_shared<fake_links>();
   std::shared_ptr<std::vector<core::outcome>> closed
     = std::make_shared<std::vector<core::outcome>>();
-  std::shared_ptr<shared_lease_desk> leases
-    = std::make_shared<shared_lease_desk>();
+  std::shared_ptr<shared_lease_desk> leases;
   log_lines lines;
   rendezvous_coordinator_actor uut;
   agent_recorder a;

@@ -1,5 +1,6 @@
 // The coordinator and agents of other processes: links, probes and leases.
 
+#include "actors/operator_questions.hpp"
 #include "tests/actors/coordinator_fixture.hpp"
 
 using namespace actorrun;
@@ -185,4 +186,41 @@ TEST_CASE_METHOD(
   CHECK(a.told().starts_with("rejected: settings_mismatch"));
   end(a.handle);
   CHECK(links->told().empty());
+}
+
+namespace {
+
+/// Whose coordinator is missed after 0.4 s.
+struct impatient_fixture : coordinator_fixture {
+  impatient_fixture()
+    : coordinator_fixture({2, 2, 1},
+                          std::make_shared<shared_lease_desk>(nullptr, 400ms)) {
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(impatient_fixture,
+                 "coordinator: N5 whatever it decides or answers is a sign of "
+                 "life",
+                 "[actors]") {
+  run_two_leased();
+  const auto is_missed
+    = [this] { return leases->wants_sign(system.clock().now()); };
+  CHECK_FALSE(is_missed());
+  advance(250ms);
+  CHECK(is_missed());
+  started(a, "1", 1);
+  CHECK_FALSE(is_missed());
+  advance(250ms);
+  CHECK(is_missed());
+  auto answer_count = 0;
+  tell_anonymously(uut,
+                   operator_question{.what = own_node_request(),
+                                     .reply = [&](const v1::OperatorReply&) {
+                                       ++answer_count;
+                                     }});
+  run();
+  CHECK(answer_count == 1);
+  CHECK_FALSE(is_missed());
 }

@@ -19,6 +19,9 @@ constexpr auto retry_delay_min = milliseconds{20};
 constexpr auto retry_delay_max_running = milliseconds{200};
 /// … and while no workers run.
 constexpr auto retry_delay_max_idle = milliseconds{1'000};
+/// The first attempts of all nodes are spread over so much for each of them: a
+/// coordinator that is started again cannot take thousands in one instant.
+constexpr auto spread_per_node = std::chrono::microseconds{100};
 /// How often a keep-alive that was sent in time is repeated at least, if it stays
 /// unanswered and the fence is two intervals or more.
 constexpr auto repetitions_before_fence = 4;
@@ -28,6 +31,15 @@ bool is_final(errc code) {
          || code == errc::secret_mismatch || code == errc::user_mismatch
          || code == errc::certificate_mismatch
          || code == errc::settings_mismatch || code == errc::etcd_denied;
+}
+
+/// Of one agent among the nodes of the job; whole milliseconds.
+/// @param own Differs from agent to agent.
+duration first_delay(const std::optional<epoch_plan>& plan, size_t own) {
+  constexpr auto parts = int64_t{1'024};
+  const auto node_count = plan ? plan->node_count : 0;
+  return std::chrono::floor<milliseconds>(spread_per_node * int64_t{node_count}
+                                          * int64_t(own % parts) / parts);
 }
 
 duration since(time_point aged_at, time_point now) {
@@ -136,10 +148,12 @@ duration membership::retry_delay() {
     = share_.may_run() ? retry_delay_max_running : retry_delay_max_idle;
   const auto delay = std::min<duration>(
     most, retry_delay_min * (1u << std::min(attempts_, 10u)));
-  ++attempts_;
   // Agents that lost the same coordinator must not come back in one instant.
-  const auto spread = std::hash<std::string>{}(offer_.agent.value) % 256;
-  return delay - delay * int64_t(spread) / 1024;
+  const auto own = std::hash<std::string>{}(offer_.agent.value);
+  const auto spread = own % 256;
+  const auto first
+    = attempts_++ == 0 ? first_delay(share_.plan(), own / 256) : duration{0};
+  return first + delay - delay * int64_t(spread) / 1024;
 }
 
 void membership::give_up(time_point now, effects& out) {

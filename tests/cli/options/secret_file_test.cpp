@@ -103,6 +103,7 @@ TEST_CASE("secret file: the size of a secret is bounded", "[cli]") {
   CHECK_FALSE(read_secret(folder.write(longest + longest, 0600)));
   CHECK_FALSE(read_secret(folder.write("", 0600)));
   CHECK_FALSE(read_secret(folder.write("\n", 0600)));
+  CHECK_FALSE(read_secret(folder.write("\n\r\n\n", 0600)));
 }
 
 TEST_CASE(
@@ -186,4 +187,16 @@ TEST_CASE("secret file: a folder that cannot be made is an error", "[cli]") {
   REQUIRE_FALSE(made);
   CHECK(made.error().text.find(file) != std::string::npos);
   CHECK_FALSE(create_secret("/proc/none/secret", false));
+}
+
+TEST_CASE("secret file: what another user could change is refused", "[cli]") {
+  if (::geteuid() != 0)
+    return test::skip("root", "only root can give a file to another user");
+  const auto folder = scratch_folder{};
+  const auto file = folder.write("hush", 0600);
+  REQUIRE(read_secret(file));
+  REQUIRE(::chown(file.c_str(), 10'001, 0) == 0);
+  const auto x = read_secret(file);
+  REQUIRE_FALSE(x);
+  CHECK(x.error().text.find("another user (uid 10001)") != std::string::npos);
 }

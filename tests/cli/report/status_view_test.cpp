@@ -315,3 +315,22 @@ TEST_CASE("status page: it lists every member of the JSON with its types",
   const auto text = to_json(std::vector<v1::JobStatus>{});
   CHECK(json::parse(text)["schema"] == status_schema);
 }
+
+TEST_CASE(
+  "status view: S13 texts of a status are harmless, whoever has sent it",
+  "[cli]") {
+  auto job = job_with_gpus();
+  auto& agent = *job.mutable_agents(0);
+  agent.set_agent_id("a\x1b[2J\nforged");
+  agent.mutable_gpus(0)->set_name("one\ntwo\xc2\x9b"
+                                  "31m\xe2\x80\xae");
+  auto& failure = *job.mutable_last_failure();
+  failure.set_host("node\x1b]0;t\x07-a");
+  failure.mutable_details()->set_message("first\nsecond\x1b[31m");
+  for (const auto& text : {to_text({job}, true), to_json({job})}) {
+    for (const auto* bad :
+         {"\x1b", "\nforged", "\ntwo", "\xc2\x9b", "\xe2\x80\xae"})
+      CHECK_FALSE(has(text, bad));
+    CHECK(has(text, "one two"));
+  }
+}

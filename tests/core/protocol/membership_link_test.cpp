@@ -570,3 +570,38 @@ TEST_CASE_METHOD(fixture,
   at(0s, stopped(1));
   CHECK(at(0s, epoch_revoked{{1}}) == "");
 }
+
+TEST_CASE(
+  "membership: N4 the nodes of a large job come back one after the other",
+  "[core]") {
+  const auto first_attempt = [](const std::string& name, uint32_t node_count) {
+    auto x = membership_fixture::offering();
+    x.agent = {name};
+    auto uut = membership{x, {}};
+    auto plan = membership_fixture::plan(1);
+    plan.own.agent = {name};
+    plan.node_count = node_count;
+    plan.world_size = 2 * node_count;
+    uut.step(agent_started{}, {});
+    uut.step(coordinator_found{true}, {});
+    uut.step(membership_fixture::accepted(), {});
+    uut.step(epoch_formed{plan}, {});
+    uut.step(membership_fixture::started(1), {});
+    auto due = duration{0};
+    for (const auto& effect : uut.step(coordinator_disconnected{}, {}))
+      if (const auto* timer = std::get_if<arm_timer>(&effect))
+        due = timer->due.time_since_epoch(); // The last is for the attempt.
+    return due;
+  };
+  auto in_window = std::map<int64_t, int>{};
+  for (auto i = 0; i < 2'000; ++i) {
+    const auto name = "node-" + std::to_string(i);
+    CHECK(first_attempt(name, 2) <= 20ms);
+    const auto due = first_attempt(name, 2'000);
+    CHECK(due >= 15ms);
+    CHECK(due < 220ms);
+    ++in_window[due / 20ms];
+  }
+  for (const auto& [window, count] : in_window)
+    CHECK(count < 300); // 200 would be even.
+}

@@ -291,3 +291,41 @@ TEST_CASE_METHOD(small_server,
   CHECK(uut.read_reply().ends_with(" /a\n"));
   CHECK(client_count() <= 4);
 }
+
+TEST_CASE_METHOD(small_server,
+                 "http server: S9 half requests keep no probe out",
+                 "[runtime]") {
+  auto half = std::vector<std::unique_ptr<http_client>>{};
+  for (auto i = 0; i < 30; ++i) {
+    half.push_back(std::make_unique<http_client>(port));
+    half.back()->send("GET /a HT");
+    auto probe = http_client{port};
+    probe.get("/healthz");
+    CHECK(probe.read_reply().starts_with("HTTP/1.1 200 "));
+  }
+  CHECK(client_count() <= 6);
+}
+
+TEST_CASE_METHOD(
+  small_server,
+  "http server: S9 the health is told even if all places are taken",
+  "[runtime]") {
+  auto busy = std::vector<std::unique_ptr<http_client>>{};
+  for (auto i = 0; i < 4; ++i) {
+    busy.push_back(std::make_unique<http_client>(port));
+    busy.back()->get("/late");
+  }
+  REQUIRE(soon([this] {
+    auto count = size_t{0};
+    run_and_wait(home, [&] { count = late.size(); });
+    return count == 4;
+  }));
+  for (const auto* path : {"/healthz", "/readyz"}) {
+    auto probe = http_client{port};
+    probe.get(path);
+    CHECK(probe.read_reply().starts_with("HTTP/1.1 200 "));
+  }
+  auto other = http_client{port};
+  other.get("/a");
+  CHECK(other.read_reply().starts_with("HTTP/1.1 503 "));
+}

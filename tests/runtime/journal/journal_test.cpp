@@ -4,8 +4,10 @@
 #include "runtime/journal/journal_lines.hpp"
 #include "runtime/journal/journal_reader.hpp"
 #include "runtime/journal/journal_writer.hpp"
+#include "runtime/journal/predecessor.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/support/chronicle_fixture.hpp"
+#include "tests/support/skip.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -541,4 +543,76 @@ TEST_CASE("journal: its name tells of which job and coordinator it is",
   CHECK(find_journals(folder.path()).size() == 5);
   remove_old_journals(folder.path(), 2);
   CHECK(find_journals(folder.path()).size() == 2);
+}
+
+namespace {
+
+/// The peak of this process's memory, in bytes.
+size_t memory_peak() {
+  auto file = std::ifstream{"/proc/self/status"};
+  for (auto word = std::string{}; file >> word;)
+    if (auto kib = size_t{}; word == "VmHWM:" && file >> kib)
+      return kib * 1024;
+  return 0;
+}
+
+} // namespace
+
+TEST_CASE("journal: S13 a line costs no more than some times its size",
+          "[runtime]") {
+  const auto is_refused = [](std::string line) {
+    const auto x = parse_journal_line(line);
+    return !x && x.error().text == "it is not a line of ours";
+  };
+  const auto before = memory_peak();
+  CHECK(is_refused(std::string(30'000'000, '[')));
+  auto flat = std::string{R"({"v": 1, "x": [)"};
+  while (flat.size() < 3'000'000)
+    flat += "[],";
+  CHECK(is_refused(flat));
+  CHECK(memory_peak() - before < size_t{200} << 20);
+  CHECK_FALSE(
+    is_refused(R"({"v": 1, "x": ")" + std::string(1'000, '[') + "\"}"));
+  CHECK_FALSE(is_refused(R"({"v": 1, "x": "\"[[[[[[[[[[[[[[[[[[[[[[["})"));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "journal: S13 a file without line ends is read through in a "
+                 "moment",
+                 "[runtime]") {
+  const auto large = folder / "zeros.jsonl";
+  write_file(large, "");
+  REQUIRE(::truncate(large.c_str(), off_t{1} << 29) == 0);
+  const auto before = memory_peak();
+  const auto begun = std::chrono::steady_clock::now();
+  auto reading = journal_reading::open(large);
+  REQUIRE(reading);
+  CHECK_FALSE(reading->next());
+  CHECK(std::chrono::steady_clock::now() - begun < 10s);
+  CHECK(memory_peak() - before < size_t{200} << 20);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "journal: S12 what another user has written is not obeyed",
+                 "[runtime]") {
+  auto job = chronicle_fixture{{1, 3, 5}};
+  job.run_noted();
+  job.note(1s, exclusion_requested{"node-c", "alice", "bad disk"});
+  const auto name = journal_name{{"job1"}, "vm", 1'785'500'000'123, 4711};
+  path = folder / file_name_of(name);
+  write(job.records);
+  const auto excluded = [&] {
+    const auto found = exclusions_of_predecessor(folder.path(), {"job1"}, "vm");
+    REQUIRE(found);
+    return found->size();
+  };
+  CHECK(excluded() == 1);
+  REQUIRE(::chmod(path.c_str(), 0666) == 0);
+  CHECK(excluded() == 0); // Anybody may have written that.
+  REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  if (::geteuid() != 0)
+    return skip("root", "only root can give a file to another user");
+  REQUIRE(::chown(path.c_str(), 10'001, 0) == 0);
+  CHECK(excluded() == 0);
+  CHECK(read_snapshot(path)); // Whoever asks for it by name may see it.
 }

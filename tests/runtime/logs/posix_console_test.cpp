@@ -1,6 +1,8 @@
 #include "runtime/logs/posix_console.hpp"
+#include "tests/runtime/folders.hpp"
 #include "tests/runtime/logs/console_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <atomic>
 #include <fstream>
@@ -244,8 +246,10 @@ TEST_CASE("console: a file shares its offset with others", "[runtime]") {
   REQUIRE(file);
   auto uut = posix_console{file.get(), file.get()};
   CHECK(uut.offer(out, "one\n"));
+  REQUIRE(uut.flush());
   CHECK(::write(file.get(), "two\n", 4) == 4);
   CHECK(uut.offer(err, "three\n"));
+  REQUIRE(uut.flush());
   auto in = std::ifstream{name};
   CHECK(std::string{std::istreambuf_iterator<char>{in}, {}}
         == "one\ntwo\nthree\n");
@@ -324,4 +328,105 @@ TEST_CASE(
               + "\xE2\x80\xA6 2 lines of actorrun itself were lost: the console"
                 " did not take them\n";
   CHECK(read_text(pipe.reading.get(), expected.size()) == expected);
+}
+
+namespace {
+
+/// A file system that can be frozen: writes to it wait, as on a server that is gone.
+class frozen_disk {
+public:
+  frozen_disk() {
+    const auto image = folder_ / "image";
+    std::ofstream{image};
+    is_there_ = ::truncate(image.c_str(), 8 << 20) == 0
+                && run("mkfs.ext4 -q " + image)
+                && ::mkdir((folder_ / "disk").c_str(), 0700) == 0
+                && run("mount -o loop " + image + " " + path());
+    if (!is_there_)
+      test::skip("loop devices", "no disk can be made that can be frozen");
+  }
+
+  ~frozen_disk() {
+    if (!is_there_)
+      return;
+    thaw();
+    run("umount -l " + path());
+  }
+
+  explicit operator bool() const { return is_there_; }
+
+  std::string path() const { return folder_ / "disk"; }
+  void freeze() { REQUIRE(run("fsfreeze -f " + path())); }
+  void thaw() { run("fsfreeze -u " + path()); }
+
+private:
+  static bool run(const std::string& command) {
+    return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
+  }
+
+  test_folders::folder folder_;
+  bool is_there_ = false;
+};
+
+} // namespace
+
+TEST_CASE("console: N5 a file whose disk does not answer holds up no writer",
+          "[runtime]") {
+  auto disk = frozen_disk{};
+  if (!disk)
+    return;
+  const auto name = disk.path() + "/log";
+  const auto file = unique_fd{
+    ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
+  REQUIRE(file);
+  auto uut = posix_console{file.get(), file.get()};
+  CHECK(uut.offer(out, "one\n"));
+  REQUIRE(uut.flush());
+  disk.freeze();
+  const auto begun = std::chrono::steady_clock::now();
+  for (auto i = 0; i < 100; ++i) {
+    CHECK(uut.offer(out, "more\n"));
+    uut.note("note\n");
+  }
+  CHECK_FALSE(uut.is_closed(err));
+  CHECK(std::chrono::steady_clock::now() - begun < 1s);
+  CHECK_FALSE(uut.is_flushed());
+  disk.thaw();
+  CHECK(uut.flush());
+  CHECK(test_folders::content_of(name).size() == 4 + 100 * (5 + 5));
+}
+
+TEST_CASE("console: the file of a program that ends gets its last lines",
+          "[runtime]") {
+  const auto folder = test_folders::folder{};
+  const auto name = folder / "log";
+  const auto file = unique_fd{
+    ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
+  for (auto i = 0; i < 100; ++i)
+    posix_console{file.get(), file.get()}.note("last words\n");
+  CHECK(test_folders::content_of(name).size() == 100 * 11);
+}
+
+TEST_CASE("console: a file on a full disk loses only the lines, and says so",
+          "[runtime]") {
+  auto disk = test_folders::small_disk{"64k"};
+  if (!disk)
+    return;
+  const auto filler = disk / "filler";
+  const auto name = disk / "log";
+  const auto file = unique_fd{
+    ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
+  REQUIRE(file);
+  std::ofstream{filler} << std::string(size_t{64} << 10, 'x') << std::flush;
+  auto uut = posix_console{file.get(), file.get()};
+  CHECK(uut.offer(out, line_of(0, 10'000)));
+  REQUIRE(uut.flush());
+  CHECK_FALSE(uut.is_closed(out));
+  ::unlink(filler.c_str());
+  CHECK(uut.offer(out, "more\n"));
+  REQUIRE(uut.flush());
+  const auto text = test_folders::content_of(name);
+  CHECK(text.find("bytes of the console's output were lost: No space left")
+        != std::string::npos);
+  CHECK(text.ends_with("\nmore\n"));
 }

@@ -32,11 +32,21 @@ std::string join_as(const std::string& id) {
   return content_of("actorrun::v1::JoinRequest", x.SerializeAsString());
 }
 
+/// Protobuf's bytes of a message whose first field is the id of its agent.
+std::string about(const std::string& id) {
+  auto x = v1::LeaveNotice{};
+  x.set_agent_id(id);
+  return x.SerializeAsString();
+}
+
+/// Of an agent to its coordinator, in which it names itself; or the other way round.
 std::string message(const std::string& type, uint64_t source = agent,
                     uint64_t destination = coordinator) {
   return write_frame({.source = source,
                       .destination = destination,
-                      .content = content_of("actorrun::v1::" + type)});
+                      .content = content_of(
+                        "actorrun::v1::" + type,
+                        source == coordinator ? "" : about("n1-7-0badcafe"))});
 }
 
 std::string join_of(const std::string& id) {
@@ -64,9 +74,12 @@ std::string grant_of(int64_t sent_ns) {
                                             x.SerializeAsString())});
 }
 
-/// A filter whose other side has greeted, and to which CAF has written.
+/// A filter whose other side has greeted and asked to join.
 struct fixture {
-  fixture() { CHECK(arrives(client_greeting('c'))); }
+  fixture() {
+    CHECK(arrives(client_greeting('c')));
+    CHECK(arrives(join_of(at_server().client_id)));
+  }
 
   /// Whether the frame passes as it is.
   bool arrives(const std::string& frame) {
@@ -101,7 +114,8 @@ TEST_CASE("frame_filter: an announced size is believed up to a megabyte",
 
 TEST_CASE("frame_filter: frames are cut out of a stream at any boundary",
           "[runtime]") {
-  const auto stream = client_greeting('c') + message("KeepAlive")
+  const auto stream = client_greeting('c') + join_of(at_server().client_id)
+                      + message("KeepAlive")
                       + client_greeting('c', select_connection_flag)
                       + message("LeaveNotice");
   for (size_t step = 1; step <= stream.size(); ++step) {
@@ -183,7 +197,9 @@ TEST_CASE("frame_filter: each role sends its own messages only", "[runtime]") {
   REQUIRE(uut.arriving(
     is_server ? client_greeting('c') : server_greeting('s', 7), out));
   // At a client only the actors that have written can be reached.
-  if (!is_server)
+  if (is_server)
+    REQUIRE(uut.arriving(join_of(at_server().client_id), out));
+  else
     REQUIRE(uut.leaving(message("KeepAlive", agent, coordinator), out));
   out.clear();
   const auto frame = is_server ? message(type, agent, coordinator)
@@ -210,7 +226,7 @@ TEST_CASE_METHOD(fixture, "frame_filter: nothing joins over and over",
   const auto frame = write_frame({.source = agent,
                                   .destination = coordinator,
                                   .content = join_as("n1-7-0badcafe")});
-  for (auto i = 0; i < 64; ++i)
+  for (auto i = 1; i < 64; ++i)
     REQUIRE(arrives(frame));
   CHECK_FALSE(arrives(frame));
 }
@@ -219,10 +235,10 @@ TEST_CASE_METHOD(fixture,
                  "frame_filter: a message is for an actor that the other "
                  "side can know, in one of the forms of ours",
                  "[runtime]") {
-  const auto good
-    = frame_fields{.source = agent,
-                   .destination = coordinator,
-                   .content = content_of("actorrun::v1::KeepAlive")};
+  const auto good = frame_fields{
+    .source = agent,
+    .destination = coordinator,
+    .content = content_of("actorrun::v1::KeepAlive", about("n1-7-0badcafe"))};
   const auto with = [&](auto change) {
     auto out = good;
     change(out);
@@ -292,10 +308,11 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "frame_filter: one link has few actors at its ends",
                  "[runtime]") {
-  for (uint64_t i = 1; i <= 64; ++i)
+  // One has asked to join.
+  for (uint64_t i = 101; i < 164; ++i)
     REQUIRE(arrives(message("KeepAlive", i)));
-  CHECK(arrives(message("KeepAlive", 1)));
-  CHECK_FALSE(arrives(message("KeepAlive", 65)));
+  CHECK(arrives(message("KeepAlive", 101)));
+  CHECK_FALSE(arrives(message("KeepAlive", 164)));
 }
 
 TEST_CASE_METHOD(fixture,
@@ -363,7 +380,7 @@ TEST_CASE("frame_filter: keep-alives are answered in the coordinator's place",
   auto out = std::string{};
   const auto other = message("LeaveNotice");
   const auto id = at_server().client_id;
-  const auto begin = client_greeting('c') + keep_alive_of(id, 7) + join_of(id);
+  const auto begin = client_greeting('c') + join_of(id);
   REQUIRE(uut.arriving(begin + keep_alive_of(id, 1) + other
                          + keep_alive_of(id, 2) + keep_alive_of(id, 3),
                        out));
@@ -374,23 +391,113 @@ TEST_CASE("frame_filter: keep-alives are answered in the coordinator's place",
 }
 
 TEST_CASE("frame_filter: no agent renews another one's lease", "[runtime]") {
+  const auto bad = GENERATE(
+    keep_alive_of("n2-8-0badcafe", 1),
+    write_frame({.source = agent,
+                 .destination = coordinator,
+                 .content = content_of("actorrun::v1::KeepAlive", "\xff")}),
+    // What would not pass without an answer does not with one.
+    keep_alive_of(at_server().client_id, 1, 99));
   auto asked = 0;
   auto uut = frame_filter{at_server(), {}, [&](int64_t) { return ++asked; }};
   auto out = std::string{};
   REQUIRE(
     uut.arriving(client_greeting('c') + join_of(at_server().client_id), out));
   out.clear();
-  REQUIRE(uut.arriving(keep_alive_of("n2-8-0badcafe", 1), out));
-  CHECK(uut.arriving(
-    write_frame({.source = agent,
-                 .destination = coordinator,
-                 .content = content_of("actorrun::v1::KeepAlive", "\xff")}),
-    out));
+  CHECK_FALSE(uut.arriving(bad, out));
   CHECK(out.empty());
   CHECK(uut.take_answers().empty());
   CHECK(asked == 0);
-  // What would not pass without an answer does not with one.
-  CHECK_FALSE(uut.arriving(keep_alive_of(at_server().client_id, 1, 99), out));
+}
+
+TEST_CASE("frame_filter: S2 nothing is said in the name of another agent",
+          "[runtime]") {
+  const auto type = GENERATE(values<std::string>(
+    {"KeepAlive", "WorkersStarted", "WorkerFailed", "WorkersStopped",
+     "WorkersSucceeded", "LeaveNotice", "NodeStatus", "LogChunk",
+     "StacksReport", "SafePointReport"}));
+  CAPTURE(type);
+  const auto of = [&](const std::string& id) {
+    return write_frame(
+      {.source = agent,
+       .destination = coordinator,
+       .content = content_of("actorrun::v1::" + type, about(id))});
+  };
+  auto uut = fixture{};
+  CHECK(uut.arrives(of("n1-7-0badcafe")));
+  auto out = std::string{};
+  const auto cut = uut.uut.arriving(of("n2-8-0badcafe"), out);
+  REQUIRE_FALSE(cut);
+  CHECK(cut.error().text.starts_with("sends a message of another agent"));
+  CHECK(out.empty());
+}
+
+TEST_CASE("frame_filter: S4 nothing is said before a request to join",
+          "[runtime]") {
+  const auto type = GENERATE(
+    values<std::string>({"StatusRequest", "LeaveNotice", "KeepAlive"}));
+  auto uut = frame_filter{at_server()};
+  auto out = std::string{};
+  REQUIRE(uut.arriving(client_greeting('c'), out));
+  const auto cut = uut.arriving(message(type), out);
+  REQUIRE_FALSE(cut);
+  CHECK(cut.error().text == "speaks before it has asked to join");
+  CHECK(out == client_greeting('c'));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "frame_filter: S4 only a few requests for the status wait for "
+                 "their answers",
+                 "[runtime]") {
+  const auto request = message("StatusRequest");
+  const auto answer = [](const std::string& type, uint64_t data) {
+    return write_frame({.operation_data = data,
+                        .source = coordinator,
+                        .destination = agent,
+                        .content = content_of("actorrun::v1::" + type)});
+  };
+  for (auto i = 0; i < 8; ++i)
+    REQUIRE(arrives(request));
+  CHECK(leaves(answer("JobStatus", 0x9000'0000'0000'0001)));
+  CHECK(arrives(request));
+  // An error is an answer, too, and never leaves.
+  CHECK_FALSE(leaves(write_frame({.operation_data = 0x9000'0000'0000'0002,
+                                  .source = coordinator,
+                                  .destination = agent,
+                                  .content = content_of("@error")})));
+  CHECK(arrives(request));
+  // Other messages are none.
+  CHECK(leaves(answer("EpochFormed", normal_message)));
+  auto out = std::string{};
+  const auto cut = uut.arriving(request, out);
+  REQUIRE_FALSE(cut);
+  CHECK(cut.error().text.starts_with("asks for the status again and again"));
+}
+
+TEST_CASE("frame_filter: S4 the status is not for those that were not accepted",
+          "[runtime]") {
+  auto is_member = false;
+  auto uut = frame_filter{at_server(), {}, {}, [&] { return is_member; }};
+  auto out = std::string{};
+  REQUIRE(
+    uut.arriving(client_greeting('c') + join_of(at_server().client_id), out));
+  out.clear();
+  for (auto i = 0; i < 7; ++i)
+    REQUIRE(uut.arriving(message("StatusRequest"), out));
+  CHECK(out.empty());
+  is_member = true;
+  CHECK(uut.arriving(message("StatusRequest"), out));
+  CHECK(out == message("StatusRequest"));
+  CHECK_FALSE(uut.arriving(message("StatusRequest"), out));
+}
+
+TEST_CASE_METHOD(fixture, "frame_filter: what CAF could not read cuts the link",
+                 "[runtime]") {
+  CHECK_FALSE(arrives(
+    write_frame({.source = agent,
+                 .destination = coordinator,
+                 .content = content_of("actorrun::v1::WorkersStopped",
+                                       about("n1-7-0badcafe") + "\x1a\x7f")})));
 }
 
 TEST_CASE("frame_filter: an answer is what the other side's filter lets in",

@@ -38,8 +38,12 @@ struct fuzz_fixture : caf_links_fixture {
     actorrun::test::for_each_wire_type([this](const auto& x) {
       auto fresh = frame_filter{ends()};
       auto passed = std::string{};
-      const auto greeted = fresh.arriving(client_greeting_of_ours(), passed);
-      auto frame = frame_of(x);
+      const auto greeted
+        = fresh.arriving(client_greeting_of_ours() + join_frame(), passed);
+      auto own = x;
+      if constexpr (requires { own.set_agent_id("a"); })
+        own.set_agent_id("a");
+      auto frame = frame_of(own);
       if (greeted && fresh.arriving(frame, passed))
         samples.push_back(std::move(frame));
     });
@@ -70,6 +74,7 @@ struct fuzz_fixture : caf_links_fixture {
     filter.emplace(ends());
     dialect.emplace();
     send(client_greeting_of_ours());
+    send(join_frame());
   }
 
   /// Returns when the coordinator's system has forgotten the link.
@@ -122,19 +127,22 @@ struct fuzz_fixture : caf_links_fixture {
     return name;
   }
 
+  std::string join_frame() {
+    auto x = v1::JoinRequest{};
+    x.mutable_offer()->set_agent_id("a");
+    x.mutable_offer()->set_address("10.0.0.1");
+    x.mutable_offer()->set_slot_count(1 + random() % 3);
+    x.mutable_settings()->set_agent_count_min(1);
+    x.mutable_settings()->set_agent_count_max(1);
+    if (random() % 2 == 0)
+      x.mutable_claim()->mutable_plan()->set_epoch(random() % 5);
+    return frame_of(x);
+  }
+
   std::string good_frame() {
     switch (random() % 10) {
-      case 0: {
-        auto x = v1::JoinRequest{};
-        x.mutable_offer()->set_agent_id("a");
-        x.mutable_offer()->set_address("10.0.0.1");
-        x.mutable_offer()->set_slot_count(1 + random() % 3);
-        x.mutable_settings()->set_agent_count_min(1);
-        x.mutable_settings()->set_agent_count_max(1);
-        if (random() % 2 == 0)
-          x.mutable_claim()->mutable_plan()->set_epoch(random() % 5);
-        return frame_of(x);
-      }
+      case 0:
+        return join_frame();
       case 1: {
         auto x = v1::KeepAlive{};
         x.set_agent_id("a");

@@ -259,13 +259,22 @@ TEST_CASE_METHOD(guarded_fixture,
   auto pair = connected_sockets();
   auto x = carry(loop, std::move(pair.server),
                  {.ends = {link_side::server, "a", node('s'), 7}});
+  auto join = v1::JoinRequest{};
+  join.mutable_offer()->set_agent_id("a");
   const auto greeting
-    = write_frame({.kind = frame_kind::client_handshake, .content = node('c')});
+    = client_greeting('c')
+      + write_frame({.source = 9,
+                     .destination = 7,
+                     .content = content_of("actorrun::v1::JoinRequest",
+                                           join.SerializeAsString())});
   REQUIRE(send_whole(pair.client.get(), greeting));
+  auto notice = v1::LeaveNotice{};
+  notice.set_agent_id("a");
   const auto frame
     = write_frame({.source = 9,
                    .destination = 7,
-                   .content = content_of("actorrun::v1::LeaveNotice")});
+                   .content = content_of("actorrun::v1::LeaveNotice",
+                                         notice.SerializeAsString())});
   auto sent = frame_dialect{}.from_wire(greeting).size();
   const auto is_writable = [&] {
     return is_ready(pair.client.get(), POLLOUT, std::chrono::milliseconds{200});
@@ -353,4 +362,68 @@ TEST_CASE_METHOD(guarded_fixture,
   pair.client.reset();
   CHECK(troubles.take() == "");
   CHECK(heard.take() == 2);
+}
+
+namespace {
+
+/// Writes as much as the other side takes within a moment. @returns how much that was
+size_t flood(int fd, std::string_view bytes) {
+  auto done = size_t{0};
+  while (done < bytes.size() && is_ready(fd, POLLOUT, 200ms)) {
+    const auto sent = ::send(fd, bytes.data() + done, bytes.size() - done,
+                             MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent <= 0)
+      break;
+    done += static_cast<size_t>(sent);
+  }
+  return done;
+}
+
+} // namespace
+
+TEST_CASE(
+  "guarded_link: S4 messages that nobody handles are not read without end",
+  "[runtime]") {
+  constexpr auto coordinator = uint64_t{7};
+  constexpr auto agent = uint64_t{9};
+  const auto message = [](const std::string& type, const std::string& bytes) {
+    return write_frame({.source = agent,
+                        .destination = coordinator,
+                        .content = content_of("actorrun::v1::" + type, bytes)});
+  };
+  auto join = v1::JoinRequest{};
+  join.mutable_offer()->set_agent_id("a");
+  auto notice = v1::WorkersStarted{};
+  notice.set_agent_id("a");
+  auto all
+    = client_greeting('c') + message("JoinRequest", join.SerializeAsString());
+  while (all.size() < size_t{8} << 20)
+    all += message("WorkersStarted", notice.SerializeAsString());
+  auto asked = inbox<std::function<void()>>{};
+  auto pair = connected_sockets();
+  auto loop = reactor{};
+  auto uut = carry(
+    loop, std::move(pair.server),
+    {.ends = {link_side::server, "a", node('s'), coordinator},
+     .call_when_handled = [&](std::function<void()> fn) { asked.put(fn); }});
+  auto passed = size_t{0};
+  uut.for_caf.on_change([] {});
+  auto sent = size_t{0};
+  // CAF takes all that comes, and its actor handles nothing.
+  for (auto more = true; more; passed += uut.for_caf.take().size()) {
+    const auto got
+      = flood(pair.client.get(), std::string_view{all}.substr(sent));
+    sent += got;
+    more = got > 0;
+  }
+  CHECK(passed < size_t{256} << 10);
+  CHECK(sent < all.size());
+  const auto answer = asked.take();
+  REQUIRE(answer);
+  (*answer)();
+  const auto before = passed;
+  CHECK(test_deadline::soon([&] {
+    passed += uut.for_caf.take().size();
+    return passed > before;
+  }));
 }

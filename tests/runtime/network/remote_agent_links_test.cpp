@@ -17,7 +17,10 @@ namespace {
 
 /// A coordinator that listens, and an agent that goes no further than encryption.
 struct fixture {
-  fixture() {
+  explicit fixture(std::shared_ptr<shared_lease_desk> leases = nullptr,
+                   core::duration accept_limit = join_limit)
+    : desk(std::move(leases)),
+      uut(system, home, {}, desk, 1, {}, accept_limit) {
     system.await_actors_before_shutdown(false);
     auto setup = rendezvous_coordinator_config{};
     setup.settings = {1, 1, 0};
@@ -84,7 +87,8 @@ struct fixture {
   system_config config;
   caf::actor_system system{config};
   reactor home;
-  remote_agent_links uut{system, home, {}};
+  std::shared_ptr<shared_lease_desk> desk;
+  remote_agent_links uut;
   rendezvous_coordinator_actor coordinator;
   uint16_t port = 0;
 };
@@ -175,17 +179,111 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "remote_agent_links: an agent whose link has ended is let in "
-                 "without its key",
+                 "remote_agent_links: S2 the id of an agent whose link has "
+                 "ended is still its own",
                  "[runtime]") {
   auto first = link();
   CHECK(is_served(first));
+  const auto own = last_key;
   first.link.reset();
+  uut.released({an_agent().id});
+  pass(1ms);
   last_key.reset();
-  auto second = try_to_connect();
-  while (!second) // Until the coordinator has noticed.
-    second = try_to_connect();
-  CHECK(second);
+  const auto thief = try_to_connect();
+  REQUIRE_FALSE(thief);
+  CHECK(thief.error().text.find("another agent") != std::string::npos);
+  last_key = own;
+  auto second = link();
+  CHECK(is_served(second));
+  // Also when the coordinator has forgotten it.
+  uut.sever({an_agent().id});
+  uut.released({an_agent().id});
+  CHECK(is_closed(second.for_caf));
+  const auto newer = last_key;
+  last_key = own;
+  CHECK_FALSE(try_to_connect());
+  last_key = newer;
+  CHECK(try_to_connect());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "remote_agent_links: S2 an id that has got an owner is not "
+                 "taken by a handshake from before",
+                 "[runtime]") {
+  auto early = try_to_connect();
+  REQUIRE(early);
+  auto owner = link();
+  CHECK(is_served(owner));
+  auto another = node_name(system);
+  another.back() ^= 2;
+  auto thief
+    = carry(home, std::move(early->connection),
+            {.ends = {link_side::client, an_agent().id, another, 0},
+             .key = early->key,
+             .on_encrypted = [this](const resumption_key& x) { keys.put(x); }});
+  REQUIRE(keys.take());
+  CHECK(is_closed(thief.for_caf));
+  CHECK_FALSE(owner.for_caf.is_over());
+}
+
+namespace {
+
+struct strict_fixture : fixture {
+  explicit strict_fixture(core::duration accept_limit = 50ms)
+    : fixture(std::make_shared<shared_lease_desk>(), accept_limit) {}
+};
+
+/// Cuts nobody who waits.
+struct patient_fixture : strict_fixture {
+  patient_fixture() : strict_fixture(1h) {}
+};
+
+} // namespace
+
+TEST_CASE_METHOD(strict_fixture,
+                 "remote_agent_links: S5 a link that never joins is cut",
+                 "[runtime]") {
+  auto guest = link();
+  CHECK(is_served(guest));
+  CHECK(is_closed(guest.for_caf));
+}
+
+TEST_CASE_METHOD(
+  patient_fixture,
+  "remote_agent_links: S4 who floods the coordinator with requests "
+  "for the status is cut",
+  "[runtime]") {
+  auto guest = link();
+  CHECK(is_served(guest));
+  auto another = node_name(system);
+  another.back() ^= 1;
+  const auto message = [&](const std::string& type, const std::string& bytes) {
+    return write_frame({.operation_data = 0x1000'0000'0000'0001,
+                        .source = 9,
+                        .destination = coordinator.id(),
+                        .content = content_of("actorrun::v1::" + type, bytes)});
+  };
+  auto join = v1::JoinRequest{};
+  join.mutable_offer()->set_agent_id(an_agent().id);
+  auto all
+    = write_frame({.kind = frame_kind::client_handshake, .content = another})
+      + message("JoinRequest", join.SerializeAsString());
+  for (auto i = 0; i < 9; ++i)
+    all += message("StatusRequest", {});
+  guest.for_caf.write(frame_dialect{}.from_wire(all));
+  CHECK(is_closed(guest.for_caf));
+}
+
+TEST_CASE_METHOD(
+  strict_fixture,
+  "remote_agent_links: S5 the link of an agent that was accepted "
+  "stays",
+  "[runtime]") {
+  desk->hold()->open({an_agent().id}, {});
+  auto member = link();
+  CHECK(is_served(member));
+  pass(200ms);
+  CHECK_FALSE(member.for_caf.is_over());
 }
 
 TEST_CASE_METHOD(fixture,

@@ -5,6 +5,7 @@
 #include "tests/support/log_lines.hpp"
 #include "tests/support/skip.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -13,9 +14,12 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -415,4 +419,86 @@ TEST_CASE_METHOD(fixture, "store_server: survives clients that send anything",
   }
   a.ask({.verb = ping, .number = 7});
   CHECK(a.number<uint32_t>() == 7);
+}
+
+namespace {
+
+/// Whose user the system gives.
+template <uid_t user>
+std::optional<uid_t> always(int) {
+  return user;
+}
+
+std::optional<uid_t> never(int) {
+  return {};
+}
+
+constexpr auto somebody_else = uid_t{10'001};
+
+/// Connects as another user, and sends what a client of the store sends first.
+/// @returns what came back before the end of the connection; -1: no such user
+ssize_t answer_for_another_user(const socket_address& where) {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const auto child = ::fork();
+  if (child == 0) {
+    auto got = ssize_t{-1};
+    if (::setresuid(somebody_else, somebody_else, somebody_else) == 0) {
+      const auto hello = store_hello(4711);
+      const auto fd = ::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+      char reply[64];
+      if (::connect(fd, where.get(), where.size) == 0)
+        ::send(fd, hello.data(), hello.size(), MSG_NOSIGNAL);
+      got = std::max<ssize_t>(::recv(fd, reply, sizeof reply, 0), 0);
+    }
+    ::_exit(::write(ends[1], &got, sizeof got) == sizeof got ? 0 : 1);
+  }
+  ::close(ends[1]);
+  auto out = ssize_t{-1};
+  CHECK(::read(ends[0], &out, sizeof out) == sizeof out);
+  ::close(ends[0]);
+  auto status = 0;
+  ::waitpid(child, &status, 0);
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("store_server: S7 another user of this host is not served",
+          "[runtime]") {
+  const auto lines = log_lines{};
+  auto mine = fixture{{.name = "store of epoch 2", .lines = lines.writer()}};
+  auto own = store_client{mine.where};
+  own.ask(set_of("/k", "the job's own"));
+  own.ask(get_of("/k"));
+  CHECK(own.value() == "the job's own");
+  CHECK(lines.told().empty());
+  if (::geteuid() != 0)
+    return test::skip("root", "only root can become another user");
+  CHECK(answer_for_another_user(mine.where) == 0);
+  CHECK(own.is_silent()); // The store's thread has written its line.
+  const auto told = lines.told();
+  CHECK(told.starts_with("warning store of epoch 2 refuses 127.0.0.1:"));
+  CHECK(told.find("another user (uid 10001)") != std::string::npos);
+  CHECK(told.find("--no-agent-store") != std::string::npos);
+}
+
+TEST_CASE(
+  "store_server: S7 who is served is root, our user, and whom the system "
+  "does not name",
+  "[runtime]") {
+  const auto is_served = [](std::optional<uid_t> (*user_of)(int)) {
+    auto x = fixture{{.user_of = user_of}};
+    auto fd = unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    REQUIRE(::connect(fd.get(), x.where.get(), x.where.size) == 0);
+    const auto hello = store_hello(4711);
+    ::send(fd.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
+    char reply[64];
+    return ::recv(fd.get(), reply, sizeof reply, 0) > 0;
+  };
+  CHECK(is_served(always<0>));
+  CHECK(is_served([](int) { return std::optional{::geteuid()}; }));
+  CHECK(is_served(never));
+  CHECK_FALSE(is_served(always<somebody_else>));
+  CHECK_FALSE(is_served(always<no_user>)); // It is gone, whoever it was.
 }
