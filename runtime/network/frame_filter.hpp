@@ -36,8 +36,10 @@ public:
   ///                      this stamp, is answered. CAF gets those that come
   ///                      before the agent has asked to join over this link,
   ///                      and all if this is empty.
+  /// @param peer_host     Where the link comes from: a request to join is marked if
+  ///                      it brings another address. Empty: none is marked.
   explicit frame_filter(link_ends ends, host_check may_speak_for = {},
-                        lease_check has_lease = {});
+                        lease_check has_lease = {}, std::string peer_host = {});
 
   /// Appends what may pass to `out`; keeps back an incomplete frame, and
   /// keep-alives, whose answers `take_answers` returns.
@@ -58,12 +60,14 @@ private:
   bool is_allowed_message(const caf_frame& x);
   bool is_from_peer(const caf_frame& x) const;
   bool may_join(std::string_view bytes);
+  std::string marked(const caf_frame& x) const;
   bool may_leave(const caf_frame& x);
   bool is_answered(const caf_frame& x);
 
   link_ends ends_;
   host_check may_speak_for_;
   lease_check has_lease_;
+  std::string peer_host_;
   std::string answers_;
   frame_splitter arriving_{caf_frame_layout};
   frame_splitter leaving_{caf_frame_layout};
