@@ -307,7 +307,7 @@ using node_agent_actor = interface<
   // A time limit will end the job.
   void(core::limit_near),
   // No link to the coordinator came up.
-  void(core::coordinator_not_found),
+  void(core::coordinator_not_found), void(core::second_way_found),
   // Sent by itself: a timer that it has armed.
   void(core::timer_fired),
   // Pass on a signal to the workers of this node.
@@ -468,6 +468,7 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::status_due)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::group_event)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::agent_lost)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::coordinator_not_found)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::second_way_found)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::leave_requested)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::limit_near)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::stop_requested)

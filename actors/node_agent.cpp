@@ -51,6 +51,17 @@ ports::device_monitor::listener forward_devices(node_agent_actor::pointer to) {
 /// What is missing where an agent answers in the coordinator's place.
 constexpr auto no_coordinator = "this agent has no link to the coordinator";
 
+/// Whatever else belongs to a stop: evidence, last lines, what workers have left.
+constexpr auto stop_reserve = std::chrono::seconds{30};
+
+/// From the order to stop workers to the report that they have; as good as never where
+/// a worker that cannot be killed is never given up.
+std::chrono::milliseconds stop_limit(const worker_settings& x) {
+  if (x.kill_timeout.count() == 0)
+    return std::chrono::hours{24};
+  return x.grace_period + x.kill_timeout + stop_reserve;
+}
+
 uint64_t to_ms(duration x) {
   using std::chrono::milliseconds;
   const auto ms = std::chrono::duration_cast<milliseconds>(x).count();
@@ -104,6 +115,16 @@ struct node_agent_state::effect_runner {
     st.config_.locator->drop();
   }
 
+  void operator()(const core::try_second_way&) {
+    st.config_.locator->seek_second_way([handle = node_agent_actor{st.self_}] {
+      tell_anonymously(handle, second_way_found{});
+    });
+  }
+
+  void operator()(const core::forget_second_way&) {
+    st.config_.locator->forget_second_way();
+  }
+
   // What the last link was for has no reader any more.
   void operator()(const send_join& x) {
     st.readings_.lose_coordinator();
@@ -111,6 +132,8 @@ struct node_agent_state::effect_runner {
     *request.mutable_offer() = to_wire(x.offering);
     request.mutable_offer()->set_liveness_port(st.liveness_port_);
     *request.mutable_settings() = to_wire(st.config_.settings);
+    request.set_stop_limit_ms(
+      static_cast<uint64_t>(stop_limit(st.config_.supervisor.workers).count()));
     if (x.held) {
       *request.mutable_claim() = to_wire(*x.held);
       request.mutable_claim()->mutable_pids()->Assign(st.pids_.begin(),
@@ -288,6 +311,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
       dispatch(x);
       say_missing(x.why);
     },
+    [this](const second_way_found& x) { dispatch(x); },
     [this](const timer_fired& x) { dispatch(x); },
     [this](const notify_group& x) { tell(self_, supervisor_, group_order{x}); },
     [this](const ports::location& x) { link_up(x); },

@@ -19,6 +19,7 @@
 namespace actorrun {
 
 using namespace core;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -31,6 +32,9 @@ constexpr auto untold_max = size_t{1'024};
 /// All epochs that are remembered, with their evidence, take less; less than an
 /// operator's reply can have.
 constexpr auto explanations_size_max = size_t{512} * 1024;
+
+/// More than any stop may take.
+constexpr auto stop_limit_max = std::chrono::milliseconds{24h};
 
 /// At most so many bytes about the trouble of a node.
 constexpr auto trouble_size_max = size_t{512};
@@ -119,11 +123,14 @@ struct rendezvous_coordinator_state::effect_runner {
         duration{limits.keep_alive_interval}.count());
       reply.set_fence_ns(duration{limits.fence()}.count());
       st.report_agent([&](const log& lines) {
-        lines.info(
-          formatted("coordinator accepts agent {}: {} {} at {}",
-                    to_string(x.agent), record.offering.slot_count,
-                    record.offering.slot_count == 1 ? "worker" : "workers",
-                    record.offering.address));
+        lines.info(formatted(
+          "coordinator accepts agent {}: {} {} at {}{}", to_string(x.agent),
+          record.offering.slot_count,
+          record.offering.slot_count == 1 ? "worker" : "workers",
+          record.offering.address,
+          record.is_address_unproved
+            ? ", which is not where its link comes from"
+            : ""));
       });
     }
     send(x.agent, std::move(reply));
@@ -156,6 +163,13 @@ struct rendezvous_coordinator_state::effect_runner {
 
   void operator()(const forget_agent& x) {
     st.forget(x.agent);
+    st.config_.links->sever(x.agent);
+  }
+
+  // Its lease was closed where it was decided.
+  void operator()(const give_up_agent& x) {
+    st.config_.lines.warn(formatted("coordinator gives up agent {}: it {}",
+                                    x.agent.value, x.reason));
     st.config_.links->sever(x.agent);
   }
 
@@ -240,6 +254,21 @@ struct rendezvous_coordinator_state::effect_runner {
       "coordinator excludes host {}: {}; to let it in again: actorctl "
       "include {}",
       x.host, x.reason, x.host));
+  }
+
+  void operator()(const report_stand_by& x) {
+    st.config_.lines.warn(formatted(
+      "coordinator lets node {} (agent {}) stand by: it has {}; it gets a "
+      "place "
+      "when it has been reachable for a while; to let it in at once: actorctl "
+      "include {}",
+      x.host, x.agent.value, x.reason, x.host));
+  }
+
+  void operator()(const report_return& x) {
+    st.config_.lines.info(
+      formatted("coordinator lets node {} (agent {}) take part again: {}",
+                x.host, x.agent.value, x.reason));
   }
 
   void operator()(const set_log_level& x) {
@@ -452,18 +481,23 @@ void rendezvous_coordinator_state::close() {
   });
 }
 
-// Only a timer ends leases. No agent is told to go on while it is decided whose
+// Only a timer ends leases; and who comes in a node's place needs to know whether that
+// one has been heard. No agent is told to go on while it is decided whose
 // lease has ended.
 std::vector<rendezvous_effect>
 rendezvous_coordinator_state::decide(const rendezvous_event& event,
                                      time_point now) {
-  if (!std::holds_alternative<timer_fired>(event))
+  const auto is_join = std::holds_alternative<agent_joined>(event)
+                       && rendezvous_.settings().ranked;
+  if (!std::holds_alternative<timer_fired>(event) && !is_join)
     return rendezvous_.step(event, now);
   auto leases = config_.leases->hold();
   auto out = rendezvous_.step(leases_renewed{leases->take()}, now);
   for (auto& effect : rendezvous_.step(event, now)) {
     if (const auto* gone = std::get_if<forget_agent>(&effect))
       leases->close(gone->agent);
+    if (const auto* x = std::get_if<give_up_agent>(&effect))
+      leases->close(x->agent);
     out.push_back(std::move(effect));
   }
   return out;
@@ -539,7 +573,10 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
                  [this, agent, link = *link] { link_down(agent, link); });
   dispatch(agent_joined{offering, from_wire(x.settings()), held,
                         config_.possible ? config_.possible() : epoch_max,
-                        std::move(pids)});
+                        std::move(pids),
+                        std::chrono::milliseconds{std::min<uint64_t>(
+                          x.stop_limit_ms(), stop_limit_max.count())},
+                        x.is_address_unproved()});
   const auto record = rendezvous_.agents().find(agent);
   if (record == rendezvous_.agents().end())
     return forget(agent); // It was rejected.

@@ -20,13 +20,24 @@ struct location {
 };
 
 /// Reaches the coordinator of one job, wherever it runs. At most one attempt
-/// and one link at a time.
+/// and one link at a time, and beside that link a second way.
 class coordinator_locator {
 public:
   /// Called once per attempt, on any thread; must not block.
   using listener = std::function<void(result<location>)>;
 
   virtual ~coordinator_locator() = default;
+
+  /// Connects to the coordinator of the link once more, beside it, again and again until
+  /// that succeeds: the link may be one that a network has forgotten, or whose lost
+  /// packets TCP repeats late. The next `seek` makes the link of what was found. Nothing
+  /// happens without a link, or if it is being tried already.
+  /// @param on_found Called at most once, when the coordinator has proved itself there;
+  ///                 on any thread, must not block.
+  virtual void seek_second_way(std::function<void()> on_found) = 0;
+
+  /// Ends that, and closes what was found.
+  virtual void forget_second_way() = 0;
 
   /// Tries once, within the time-out it was made with; returns at once.
   /// @param was_member  a coordinator of this job has accepted this agent before

@@ -25,6 +25,10 @@ public:
       here_(std::move(here)) {}
 
   void seek(bool was_member, listener on_result) override;
+  void seek_second_way(std::function<void()> on_found) override {
+    link_->seek_second_way(std::move(on_found));
+  }
+  void forget_second_way() override { link_->forget_second_way(); }
   void drop() override { link_->drop(); }
 
 private:

@@ -120,6 +120,7 @@ void members(X& x, auto f) {
   f("drained_at_ns", x.drained_at);
   f("excluded", x.excluded);
   f("waits_to_drain", x.waits_to_drain);
+  f("stands_by", x.stands_by);
 }
 
 template <is_a<excluded_host> X>

@@ -10,6 +10,16 @@
 
 namespace actorrun::detail {
 
+namespace {
+
+/// A packet that is lost while connecting is repeated after a second; so another attempt
+/// begins beside the last after this time, then twice this, …
+constexpr auto second_way_pause = std::chrono::milliseconds{100};
+/// … and at most so many are made at a time; the oldest goes.
+constexpr size_t second_way_count_max = 4;
+
+} // namespace
+
 coordinator_link::coordinator_link(caf::actor_system& system, reactor& home,
                                    target to, log lines)
   : system_(system), home_(home), to_(std::move(to)), lines_(std::move(lines)) {
@@ -19,6 +29,7 @@ coordinator_link::~coordinator_link() {
   run_and_wait(home_, [this] {
     *alive_ = false;
     attempt_.reset();
+    end_second_way();
     cut();
   });
 }
@@ -32,12 +43,72 @@ void coordinator_link::seek_at(const endpoint& where, listener on_result) {
     if (!*alive)
       return;
     cut();
-    attempt_ = connect(
-      home_, where, {to_.mine, purpose::join, to_.agent, served_by_, last_key_},
-      to_.limit, [this, on_result](result<connected> x) {
-        on_connected(std::move(x), on_result);
-      });
+    auto found = std::optional<connected>{};
+    if (second_ && sought_ == where)
+      found = std::exchange(second_->found, {});
+    end_second_way();
+    sought_ = where;
+    if (found)
+      return on_connected(std::move(*found), on_result);
+    attempt_ = connect(home_, where, self(), to_.limit,
+                       [this, on_result](result<connected> x) {
+                         on_connected(std::move(x), on_result);
+                       });
   });
+}
+
+visitor coordinator_link::self() const {
+  return {to_.mine, purpose::join, to_.agent, served_by_, last_key_};
+}
+
+// -- the second way -------------------------------------------------------------
+
+void coordinator_link::seek_second_way(std::function<void()> on_found) {
+  home_.post([this, alive = alive_, on_found = std::move(on_found)] {
+    if (!*alive || !link_ || second_)
+      return;
+    second_.emplace(second_way{on_found});
+    second_->pause = second_way_pause;
+    try_second_way();
+  });
+}
+
+void coordinator_link::forget_second_way() {
+  home_.post([this, alive = alive_] {
+    if (*alive)
+      end_second_way();
+  });
+}
+
+// What fails is not told: the end of the link is, or the fence falls.
+void coordinator_link::try_second_way() {
+  second_->timer = home_.after(second_->pause, [this] { try_second_way(); });
+  second_->pause *= 2;
+  auto& attempts = second_->attempts;
+  if (attempts.size() == second_way_count_max)
+    attempts.pop_front();
+  attempts.push_back(
+    connect(home_, reached_, self(), to_.limit, [this](result<connected> x) {
+      if (!second_ || !second_->on_found || !x)
+        return;
+      lines_.debug("agent has reached the coordinator a second time: its link"
+                   " does not answer");
+      second_->found = std::move(*x);
+      second_->found->server_host = server_host_;
+      home_.cancel(std::exchange(second_->timer, 0));
+      std::exchange(second_->on_found, nullptr)();
+      home_.post([this, alive = alive_] { // Not in one of them.
+        if (*alive && second_ && second_->found)
+          second_->attempts.clear();
+      });
+    }));
+}
+
+void coordinator_link::end_second_way() {
+  if (!second_)
+    return;
+  home_.cancel(second_->timer);
+  second_.reset();
 }
 
 void coordinator_link::drop() {
@@ -66,6 +137,9 @@ void coordinator_link::on_connected(result<connected> x,
     return;
   }
   served_by_ = x->incarnation;
+  server_host_ = x->server_host;
+  if (const auto where = remote_address_of(x->connection.get()))
+    reached_ = {host_of(*where), sought_.port};
   if (x->key_of_job != to_.mine.key) {
     to_.mine.key = x->key_of_job;
     to_.mine.demands_munge = true; // No later coordinator may do without.

@@ -12,6 +12,8 @@
 
 #include <caf/fwd.hpp>
 
+#include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,12 +46,26 @@ public:
   coordinator_link& operator=(const coordinator_link&) = delete;
 
   void seek(bool was_member, listener on_result) override;
+  void seek_second_way(std::function<void()> on_found) override;
+  void forget_second_way() override;
   void drop() override;
 
   /// As `seek`, at another endpoint.
   void seek_at(const endpoint& where, listener on_result);
 
 private:
+  /// Attempts to connect beside a link that does not answer.
+  struct second_way {
+    std::function<void()> on_found;       ///< Empty: it was found.
+    std::list<reactor_handle> attempts{}; ///< The oldest first.
+    core::duration pause{};               ///< Before the next one.
+    reactor::timer timer = 0;
+    std::optional<connected> found{};
+  };
+
+  visitor self() const;
+  void try_second_way();
+  void end_second_way();
   void on_connected(result<connected> x, const listener& on_result);
   void attach_to(connected x, const listener& on_result);
   result<void> show_presence();
@@ -65,6 +81,10 @@ private:
   // The rest belongs to the reactor's thread.
   reactor_handle attempt_;
   reactor_handle link_;
+  endpoint sought_;         ///< Where the last attempt went, …
+  endpoint reached_;        ///< … and its numeric address, if it came up.
+  std::string server_host_; ///< Likewise; as it was asked for.
+  std::optional<second_way> second_;
   std::optional<resumption_key> last_key_; ///< Of the last link.
   /// Of the one before, while it is not known whether the coordinator's side has
   /// got as far with the last one.
@@ -83,6 +103,8 @@ public:
     : where_{std::move(coordinator), std::move(address)} {}
 
   void seek(bool, listener on_result) override { on_result(where_); }
+  void seek_second_way(std::function<void()>) override {}
+  void forget_second_way() override {}
   void drop() override {}
 
 private:

@@ -142,12 +142,22 @@ std::optional<frame_message> message_in(const caf_frame& x) {
   return parse_message(x.content);
 }
 
+/// An IPv4 address as a socket of both families has it is the same one.
+string_view plain(string_view address) {
+  constexpr auto mapped = string_view{"::ffff:"};
+  const auto is_mapped
+    = address.starts_with(mapped) && address.find('.') != address.npos;
+  return is_mapped ? address.substr(mapped.size()) : address;
+}
+
 } // namespace
 
 frame_filter::frame_filter(link_ends ends, host_check may_speak_for,
-                           lease_check has_lease, member_check is_member)
+                           lease_check has_lease, member_check is_member,
+                           std::string peer_host)
   : ends_(std::move(ends)), may_speak_for_(std::move(may_speak_for)),
-    has_lease_(std::move(has_lease)), is_member_(std::move(is_member)) {
+    has_lease_(std::move(has_lease)), is_member_(std::move(is_member)),
+    peer_host_(std::move(peer_host)) {
   assert(ends_.own_node.size() == node_name_size);
   if (ends_.served != 0)
     ours_.push_back(ends_.served);
@@ -171,7 +181,8 @@ result<void> frame_filter::arriving(string_view bytes, std::string& out) {
                        : fault_};
     if (is_answered(x) || is_of_stranger(x))
       continue;
-    out += **frame;
+    const auto join = marked(x);
+    out += join.empty() ? string_view{**frame} : string_view{join};
     ++passed_count_;
   }
 }
@@ -326,6 +337,27 @@ bool frame_filter::may_join(string_view bytes) {
          && x.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))
          && x.offer().agent_id() == ends_.client_id.get()
          && (!may_speak_for_ || may_speak_for_(x.offer().address()));
+}
+
+// A request to join, with what is known of its address here. Empty: it is none.
+std::string frame_filter::marked(const caf_frame& x) const {
+  const auto message
+    = ends_.mine == link_side::server && is(x, frame_kind::direct_message)
+        ? parse_message(x.content)
+        : std::nullopt;
+  auto request = v1::JoinRequest{};
+  if (!message || message->type != join_request
+      || !request.ParseFromArray(message->bytes.data(),
+                                 static_cast<int>(message->bytes.size())))
+    return {};
+  request.set_is_address_unproved(!peer_host_.empty()
+                                  && plain(request.offer().address())
+                                       != plain(peer_host_));
+  const auto content
+    = message_content(message->type, request.SerializeAsString());
+  auto out = x;
+  out.content = content;
+  return encode_frame(out);
 }
 
 bool frame_filter::is_from_peer(const caf_frame& x) const {

@@ -39,9 +39,12 @@ public:
   ///                      and all if this is empty.
   /// @param is_member     Whether the other side's agent was accepted: the questions
   ///                      of others are not passed on. May be empty: always.
+  /// @param peer_host     Where the link comes from: a request to join is marked if
+  ///                      it brings another address. Empty: none is marked.
   explicit frame_filter(link_ends ends, host_check may_speak_for = {},
                         lease_check has_lease = {},
-                        member_check is_member = {});
+                        member_check is_member = {},
+                        std::string peer_host = {});
 
   /// Appends what may pass to `out`; keeps back an incomplete frame, and
   /// keep-alives, whose answers `take_answers` returns.
@@ -67,6 +70,7 @@ private:
   bool is_of_client(const frame_message& x);
   bool may_join(std::string_view bytes);
   bool may_ask();
+  std::string marked(const caf_frame& x) const;
   bool may_leave(const caf_frame& x);
   bool is_answered(const caf_frame& x);
   bool is_of_stranger(const caf_frame& x) const;
@@ -76,6 +80,7 @@ private:
   host_check may_speak_for_;
   lease_check has_lease_;
   member_check is_member_;
+  std::string peer_host_;
   std::string answers_;
   std::string fault_; ///< Of the last frame that was refused; empty: any.
   frame_splitter arriving_{caf_frame_layout};

@@ -39,7 +39,8 @@ guarded_link::guarded_link(reactor& home, unique_fd network, pipe_end caf,
         const auto& session = network_.session();
         return !session || session->may_speak_for(host);
       },
-      std::move(setup.has_lease), std::move(setup.is_member)),
+      std::move(setup.has_lease), std::move(setup.is_member),
+      setup.trust.identity ? std::string{} : std::move(setup.peer_host)),
     answer_pause_(setup.answer_pause), limit_(setup.limit),
     call_when_handled_(std::move(setup.call_when_handled)),
     on_encrypted_(std::move(setup.on_encrypted)),

@@ -28,6 +28,8 @@ struct link_setup {
   /// From the handshake. None: a Unix socket, which no other process can read.
   std::optional<link_key> key{};
   tls_trust trust{};
+  /// Where the connection comes from, numeric. @see frame_filter
+  std::string peer_host{};
   /// Timeout for both sides to agree on the encryption.
   core::duration limit = encryption_limit;
   /// Answers keep-alives, on the reactor's thread. @see frame_filter

@@ -198,6 +198,7 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
               caf::actor_cast<caf::strong_actor_ptr>(coordinator_)->id()},
      .key = who.key,
      .trust = {mine_.identity},
+     .peer_host = who.host,
      .limit = pending_time_max_,
      .has_lease = lease_check_of(who.id),
      .is_member = [this, id = who.id] { return is_member(id); },

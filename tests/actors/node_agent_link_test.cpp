@@ -66,6 +66,39 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(endings->front().why->code == errc::secret_mismatch);
 }
 
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: W1 a second way takes the place of a link that does "
+  "not answer",
+  "[actors]") {
+  run_workers();
+  locator->told();
+  auto told = std::string{};
+  for (auto i = 0; i < 20 && told.empty(); ++i) {
+    advance(40ms);
+    told = locator->told();
+  }
+  REQUIRE(told == "seek_second_way");
+  SECTION("when it is found") {
+    locator->find_second_way();
+    run();
+    CHECK(locator->told() == "drop");
+    end(coordinator.handle);
+    CHECK(locator->told() == "seek");
+    replace_coordinator();
+    link_up(coordinator);
+    CHECK(coordinator.told().find("join a with 1 running")
+          != std::string::npos);
+  }
+  SECTION("and not if the fence is first") {
+    advance(1s);
+    locator->told();
+    locator->find_second_way();
+    run();
+    CHECK(locator->told().empty());
+  }
+}
+
 TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: a broken link is sought again, with a claim",
                  "[actors]") {

@@ -445,8 +445,10 @@ void agent::perform(const core::seek_coordinator&) {
     all_.checks().report("link: " + id().value
                          + " seeks a coordinator and has one, or seeks it "
                            "already");
-  if (missed_ != core::time_point{} && all_.now() < missed_ + retry_delay_min)
+  if (missed_ != core::time_point{} && all_.now() < missed_ + retry_delay_min
+      && !has_second_way_)
     all_.checks().report("load: " + id().value + " tries again at once");
+  tries_second_way_ = has_second_way_ = false;
   is_seeking_ = true;
   all_.seek(*this, brain_.was_accepted());
 }
@@ -458,7 +460,27 @@ void agent::perform(const core::drop_link&) {
   if (!is_remote_ || finished())
     return std::exchange(link_, nullptr)->close(side::agent);
   dropped_ = std::exchange(link_, nullptr);
-  dropped_->hang_up(side::agent);
+  dropped_->hang_up(side::agent, all_.plan().harmless);
+}
+
+void agent::perform(const core::try_second_way&) {
+  if (!link_ || !is_remote_ || std::exchange(tries_second_way_, true))
+    all_.checks().report("link: " + id().value
+                         + " tries a second way without a reason");
+  all_.try_second_way(*this, served_by_);
+}
+
+void agent::perform(const core::forget_second_way&) {
+  if (!std::exchange(tries_second_way_, false))
+    all_.checks().report("link: " + id().value
+                         + " forgets a second way that it does not try");
+}
+
+void agent::on_second_way() {
+  if (finished() || !std::exchange(tries_second_way_, false))
+    return;
+  has_second_way_ = true;
+  handle(core::second_way_found{});
 }
 
 void agent::perform(const core::send_join& x) {

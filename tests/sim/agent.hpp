@@ -61,6 +61,9 @@ public:
     return link_ == over || dropped_ == over;
   }
   bool finished() const { return ending_.has_value(); }
+
+  bool tries_second_way() const { return tries_second_way_; }
+  void on_second_way();
   const std::optional<core::ending>& how_ended() const { return ending_; }
 
   /// It takes part, and has not been ordered to leave.
@@ -79,6 +82,8 @@ private:
   void perform(const core::arm_timer& x);
   void perform(const core::seek_coordinator& x);
   void perform(const core::drop_link& x);
+  void perform(const core::try_second_way& x);
+  void perform(const core::forget_second_way& x);
   void perform(const core::send_join& x);
   void perform(const core::check_control& x);
   void perform(const core::send_keep_alive& x);
@@ -170,7 +175,9 @@ private:
   uint64_t decided_ = 0;     ///< … before the group's start was ordered.
   core::time_point stalled_until_{}; ///< The supervisor gets no CPU.
   std::shared_ptr<link> link_;
-  std::shared_ptr<link> dropped_;   ///< And not known to be gone.
+  std::shared_ptr<link> dropped_; ///< And not known to be gone.
+  bool tries_second_way_ = false;
+  bool has_second_way_ = false;     ///< The next attempt need not wait.
   bool is_seeking_ = false;         ///< An attempt to connect has no answer.
   core::time_point missed_{};       ///< When the last attempt or link ended.
   core::time_point joined_until_{}; ///< When it was last a member.

@@ -112,7 +112,14 @@ public:
   void set_registry_away(bool is_away) { is_registry_away_ = is_away; }
   /// From now on a firewall resets all connections of this host.
   void reset(uint32_t host);
-  void speak(uint32_t host);
+  /// @param late As `link::wake`.
+  void speak(uint32_t host, core::duration late = {});
+
+  /// The network forgets the link of an agent.
+  void stall_link(agent& who);
+
+  /// Connects beside a link, until that is called off.
+  void try_second_way(agent& who, int number);
 
   /// Runs `what` after the delay, unless the faults have ended by then.
   void later(core::duration delay, action what);

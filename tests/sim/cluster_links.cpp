@@ -14,6 +14,7 @@ constexpr auto probe_delay_max = core::duration{3ms};
 constexpr auto look_interval = core::duration{1ms};
 /// … and who asks waits so long.
 constexpr auto probe_limit = core::duration{1s};
+constexpr auto second_way_pause = core::duration{20ms};
 /// The answer may be late, when the agent's place is long another's.
 constexpr auto late_proof_percent = 10;
 constexpr auto late_proof_max = core::duration{2s};
@@ -134,6 +135,19 @@ void cluster::miss(const std::shared_ptr<attempt>& x, errc code) {
   });
 }
 
+void cluster::try_second_way(agent& who, int number) {
+  if (!who.process().alive() || !who.tries_second_way())
+    return;
+  const auto& target = *find_coordinator(number);
+  if (route_between(who, target).works() && target.up()
+      && !target.process().paused() && world_.refusal == errc::none)
+    queue_.after(2 * way(), [&who] {
+      who.process().post([&who] { who.on_second_way(); });
+    });
+  queue_.after(second_way_pause,
+               [this, &who, number] { try_second_way(who, number); });
+}
+
 // -- messages -----------------------------------------------------------------
 
 void cluster::to_coordinator(const std::shared_ptr<link>& over,
@@ -219,12 +233,18 @@ void cluster::reset(uint32_t host) {
       x->cut();
 }
 
-void cluster::speak(uint32_t host) {
+void cluster::stall_link(agent& who) {
+  if (const auto& x = who.current_link();
+      x && &far_ends_.at(x.get())->process() != &who.process())
+    x->stall();
+}
+
+void cluster::speak(uint32_t host, core::duration late) {
   paths_[host]->silent = {};
   paths_[host]->resets = false;
   for (const auto& [at, x] : by_host_)
     if (at == host)
-      x->wake();
+      x->wake(late);
 }
 
 } // namespace actorrun::sim

@@ -102,7 +102,9 @@ void coordinator::handle(const core::rendezvous_event& event) {
 std::vector<core::rendezvous_effect>
 coordinator::decide(const core::rendezvous_event& event) {
   const auto now = all_.now() + clock_;
-  if (!std::holds_alternative<core::timer_fired>(event))
+  const auto is_join = std::holds_alternative<core::agent_joined>(event)
+                       && brain_.settings().ranked;
+  if (!std::holds_alternative<core::timer_fired>(event) && !is_join)
     return brain_.step(event, now);
   auto out = brain_.step(core::leases_renewed{leases_.take()}, now);
   const auto more = brain_.step(event, now);
@@ -259,6 +261,7 @@ void coordinator::check_journal(
           || i->second.now->connected != record.connected
           || i->second.now->leaving != record.leaving
           || i->second.now->excluded != record.excluded
+          || i->second.now->stands_by.empty() == record.stands_by
           || i->second.now->drained_at.has_value() != record.is_draining()
           || i->second.now->waits_to_drain.has_value()
                != record.waits_to_drain()

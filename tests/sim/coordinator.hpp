@@ -102,6 +102,9 @@ private:
   void perform(const core::notify_drain& x);
   void perform(const core::send_safe_point_order& x);
   void perform(const core::report_exclusion&) {}
+  void perform(const core::give_up_agent& x) { leases_.close(x.agent); }
+  void perform(const core::report_stand_by&) {}
+  void perform(const core::report_return&) {}
   void perform(const core::set_log_level&) {}
   void perform(const core::answer_operator&) {}
   void send(const agent_id& agent, core::membership_event event);

@@ -343,6 +343,31 @@ void one_way_partition(cluster& all) {
   silence_falls(all, up, !up, trouble(all));
 }
 
+// A bad cable: cut, and reachable again, over and over. TCP repeats what was lost ever
+// later.
+void host_flaps(cluster& all, uint32_t host, uint64_t times) {
+  const auto& limits = all.plan().limits;
+  const auto cut = all.roll().between(core::duration{limits.fence()} / 4,
+                                      core::duration{2 * limits.lease()});
+  const auto up
+    = all.roll().between(core::duration{5ms}, core::duration{limits.fence()});
+  all.note("node-" + std::to_string(host) + " is cut off");
+  all.silence(host, side::agent);
+  all.silence(host, side::coordinator);
+  all.later(cut, [&all, host, times, cut, up] {
+    all.note("node-" + std::to_string(host) + " can be reached again");
+    all.speak(host, cut);
+    if (times > 1)
+      all.later(up, [&all, host, times] { host_flaps(all, host, times - 1); });
+  });
+}
+
+void link_flaps(cluster& all) {
+  auto* x = any_agent(all);
+  if (x != nullptr && x->leased())
+    host_flaps(all, x->host(), all.roll().between(3, 8));
+}
+
 // What a firewall's reject rule does: it ends links, too.
 void firewall_resets(cluster& all) {
   auto* x = any_agent(all);
@@ -413,6 +438,15 @@ void short_silence(cluster& all) {
   // The last answered keep-alive is up to an interval old, and the next one
   // must still arrive.
   silence_falls(all, true, true, all.plan().limits.keep_alive_interval / 2);
+}
+
+// As a firewall does that was started again: only new connections pass.
+void flow_is_forgotten(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr)
+    return;
+  all.note("the network forgets the link of " + x->id().value);
+  all.stall_link(*x);
 }
 
 void coordinator_comes_back(cluster& all) {
@@ -577,6 +611,8 @@ constexpr auto harmful = std::array{
   fault_kind{8, partition},
   fault_kind{8, one_way_partition},
   fault_kind{8, firewall_resets},
+  fault_kind{4, link_flaps},
+  fault_kind{4, flow_is_forgotten},
   fault_kind{3, timers_come_late},
   fault_kind{8, messages_come_late},
   fault_kind{8, operator_drains},
@@ -591,7 +627,7 @@ constexpr auto harmful = std::array{
 constexpr auto harmless = std::array{
   fault_kind{4, link_breaks},      fault_kind{2, all_links_break},
   fault_kind{3, short_silence},    fault_kind{2, coordinator_comes_back},
-  fault_kind{2, coordinator_naps},
+  fault_kind{2, coordinator_naps}, fault_kind{2, flow_is_forgotten},
 };
 
 template <size_t N>
@@ -617,6 +653,9 @@ void plan_faults(cluster& all) {
     for (uint32_t i = 0; i < 3; ++i)
       all.later(roll.between(core::duration{0}, plan.fault_window),
                 [&all] { node_comes_and_goes(all); });
+  if (plan.flapping)
+    all.later(roll.between(core::duration{0}, plan.fault_window / 4),
+              [&all] { link_flaps(all); });
   static constexpr auto changes
     = std::array{fault_kind{6, operator_changes_their_mind},
                  fault_kind{2, time_limit_is_near},

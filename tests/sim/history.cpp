@@ -69,6 +69,9 @@ struct event_writer {
   string operator()(const core::coordinator_disconnected&) const {
     return "coordinator_disconnected";
   }
+  string operator()(const core::second_way_found&) const {
+    return "second_way_found";
+  }
   string operator()(const core::join_accepted&) const {
     return "join_accepted";
   }

@@ -162,7 +162,7 @@ void invariants::kept_ranks(const std::map<agent_id, uint32_t>& before,
 
 bool may_be_placed(const core::agent_record& x) {
   const auto is_draining = x.drain && x.drain->due;
-  return x.connected && !x.leaving && !x.shadowed && !x.excluded
+  return x.connected && !x.leaving && !x.shadowed && !x.excluded && !x.stands_by
          && !is_draining;
 }
 

@@ -46,13 +46,13 @@ void link::close(side by) {
     transmit(other(by), {{}, {}, true});
 }
 
-void link::hang_up(side by) {
+void link::hang_up(side by, bool is_quick) {
   auto& here = ends_[size_t(by)];
   if (!here.open)
     return;
   close(by);
   here.hung_up = true;
-  const auto is_slow = roll_.percent(slow_notice_percent);
+  const auto is_slow = !is_quick && roll_.percent(slow_notice_percent);
   queue_.after(
     roll_.between(delay_min, is_slow ? slow_notice_max : quick_notice_max),
     [this, by] { notice(by); });
@@ -74,9 +74,12 @@ void link::discard() {
     x.incoming.clear();
 }
 
-void link::wake() {
+void link::wake(core::duration late) {
+  if (late > core::duration{0})
+    resumes_ = queue_.now() + roll_.between(core::duration{0}, late);
+  const auto pause = std::max(resumes_ - queue_.now(), core::duration{0});
   for (auto to : {side::agent, side::coordinator})
-    queue_.after(roll_.between(delay_min, retransmission_max),
+    queue_.after(pause + roll_.between(delay_min, retransmission_max),
                  [this, to] { arrive(to); });
 }
 
@@ -92,6 +95,8 @@ void link::transmit(side to, message what) {
 
 void link::arrive(side to) {
   auto& here = ends_[size_t(to)];
+  if (is_stalled_ || queue_.now() < resumes_)
+    return;
   while (!route_.is_silent(other(to)) && !here.incoming.empty()
          && here.incoming.front().ready <= queue_.now()) {
     auto next = std::move(here.incoming.front());

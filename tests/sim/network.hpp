@@ -63,14 +63,20 @@ public:
 
   /// As `close`. What has arrived for `by` until then is still delivered, and
   /// then `by` learns that the link is gone.
-  void hang_up(side by);
+  /// @param is_quick `by` learns it at once.
+  void hang_up(side by, bool is_quick = false);
 
   /// Breaks it: pending messages are lost, both sides learn of it after a
   /// while.
   void cut();
 
   /// Delivers again after a silence.
-  void wake();
+  /// @param late TCP waits up to so long before it repeats what was lost.
+  void wake(core::duration late = {});
+
+  /// The network has forgotten this connection: nothing arrives any more, and neither
+  /// side learns of it.
+  void stall() { is_stalled_ = true; }
 
   /// Messages that have arrived there, where the process sleeps.
   uint32_t waiting(side at) const { return ends_[size_t(at)].waiting; }
@@ -104,6 +110,8 @@ private:
   core::duration delay_max_;
   bool duplicates_;
   bool broken_ = false;
+  bool is_stalled_ = false;
+  core::time_point resumes_{}; ///< Before that nothing arrives.
   std::array<state, 2> ends_;
 };
 

@@ -29,7 +29,6 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
   x.is_listening = x.stage == phase::gathering
                    && brain.waiting_for().starts_with("listening");
   x.agents.reserve(brain.agents().size());
-  x.staying.reserve(brain.agents().size());
   for (const auto& [agent, record] : brain.agents()) {
     const auto is_candidate = may_be_placed(record);
     const auto is_member
@@ -51,8 +50,6 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
     x.is_stepping |= is_member && record.steps_in == x.epoch;
     if (is_working)
       x.working.push_back(agent);
-    if (!record.leaving)
-      x.staying.push_back(agent);
   }
   return x;
 }
@@ -79,11 +76,13 @@ void punctuality::after(const core::rendezvous& brain,
                           && end->result.kind == core::outcome::verdict::unmet);
   check_listening(brain, now_is);
   check_last_call(now_is);
+  see_ends(effects);
   const auto* revoked = find<core::revoke_epoch>(effects);
   check_regroup(now_is, revoked != nullptr && was_.is_active()
                           && revoked->reason.text.ends_with("more joined"));
   if (revoked != nullptr && was_.is_active())
     is_for_newcomers_ = admits(revoked->reason.text);
+  check_stand_by(brain, now_is, event);
   see_epochs(now_is, now);
   check_close(now_is, find<core::close_job>(effects) != nullptr);
   check_hurry(brain, now_is);
@@ -217,20 +216,26 @@ void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
        "times: newcomers wait");
 }
 
+// What is said when an epoch ends is not the last word: when all have stopped it may
+// turn out that a node had gone first.
+void punctuality::see_ends(
+  const std::vector<core::rendezvous_effect>& effects) {
+  for (const auto& effect : effects) {
+    if (const auto* x = std::get_if<core::revoke_epoch>(&effect);
+        x && was_.is_active() && x->epoch == was_.epoch && !x->is_over) {
+      origin_ = x->reason.origin;
+      revoked_at_ = now_;
+    }
+    if (const auto* x = std::get_if<core::explain_failures>(&effect))
+      origin_ = x->exemption.origin;
+  }
+}
+
 // From the third short epoch in a row on, that a departure has ended, the next
 // one lasts for some time: twice as long with each.
 void punctuality::see_epochs(const view& now_is, core::time_point now) {
+  using kind = core::end_origin::kind;
   constexpr uint32_t free_count = 2;
-  if (was_.is_active() && has_epoch_ && !is_left_)
-    for (const auto& agent : was_.working) {
-      const auto is_gone
-        = !has(now_is.agents, agent)
-          || (has(was_.staying, agent) && !has(now_is.staying, agent));
-      if (is_gone && !is_left_) {
-        is_left_ = true;
-        streak_ = now - begun_ >= limits_.rejoin_backoff ? 0 : streak_ + 1;
-      }
-    }
   const auto begins
     = now_is.is_active() && (!was_.is_active() || now_is.epoch != was_.epoch);
   if (!begins)
@@ -238,18 +243,62 @@ void punctuality::see_epochs(const view& now_is, core::time_point now) {
   const auto is_in_vain = std::exchange(is_for_newcomers_, false)
                           && std::ranges::includes(members_, now_is.ready);
   members_ = now_is.working;
-  if (has_epoch_ && !is_left_ && now - begun_ >= limits_.rejoin_backoff)
+  const auto origin = std::exchange(origin_, std::nullopt);
+  const auto is_left = origin && origin->what != kind::operator_asked;
+  if (has_epoch_ && is_left)
+    streak_ = revoked_at_ - begun_ >= limits_.rejoin_backoff ? 0 : streak_ + 1;
+  if (has_epoch_ && !is_left && now - begun_ >= limits_.rejoin_backoff)
     streak_ = 0;
-  else if (has_epoch_ && !is_left_ && is_in_vain)
+  else if (has_epoch_ && !is_left && is_in_vain)
     ++streak_;
   has_epoch_ = true;
-  is_left_ = false;
   begun_ = now;
   const core::duration longest = limits_.rejoin_backoff;
   wait_ = std::min<core::duration>(limits_.join_settle, longest);
   for (auto i = free_count + 1; i < streak_ && wait_ < longest; ++i)
     wait_ *= 2;
   wait_ = streak_ <= free_count ? core::duration{0} : std::min(wait_, longest);
+}
+
+// A node that has cost three epochs within the window stands by where there are enough
+// others, and not for ever.
+void punctuality::check_stand_by(const core::rendezvous& brain,
+                                 const view& now_is,
+                                 const core::rendezvous_event& event) {
+  using kind = core::end_origin::kind;
+  constexpr size_t loss_count_max = 3;
+  if (std::holds_alternative<core::inclusion_requested>(event))
+    losses_.clear();
+  const auto& agents = brain.agents();
+  if (was_.stage == phase::stopping && now_is.stage != phase::stopping
+      && !brain.result() && origin_
+      && (origin_->what == kind::node_lost
+          || origin_->what == kind::node_cut_off)) {
+    auto& times = losses_[origin_->agent];
+    times.push_back(revoked_at_);
+    if (times.size() > loss_count_max)
+      times.pop_front();
+    const auto i = agents.find(origin_->agent);
+    if (times.size() == loss_count_max
+        && times.back() - times.front() < limits_.rejoin_backoff
+        && i != agents.end() && !i->second.stands_by
+        && now_is.candidates - may_be_placed(i->second) >= job_.agent_count_min)
+      checks_.report("stand-by: " + origin_->agent.value + " has cost "
+                     + std::to_string(loss_count_max)
+                     + " epochs, and does not stand by");
+  }
+  for (const auto& [agent, x] : agents) {
+    if (!x.stands_by || !x.connected || now_is.stage == phase::ended) {
+      spares_.erase(agent);
+      continue;
+    }
+    const auto begun = spares_.try_emplace(agent, now_).first->second;
+    late(begun + limits_.rejoin_backoff, "stand-by: a node stands by");
+    if (x.member_of == now_is.epoch && now_is.is_active())
+      checks_.report("stand-by: " + agent.value + " has a place");
+  }
+  std::erase_if(spares_,
+                [&](const auto& x) { return !agents.contains(x.first); });
 }
 
 // -- after the last -----------------------------------------------------------

@@ -4,6 +4,9 @@
 
 #include "tests/sim/invariants.hpp"
 
+#include <deque>
+#include <map>
+#include <optional>
 #include <vector>
 
 namespace actorrun::sim {
@@ -40,7 +43,6 @@ private:
     bool is_stepping = false;      ///< Workers have safe points.
     std::vector<agent_id> agents;  ///< Sorted, as are those below.
     std::vector<agent_id> working; ///< Members that have not succeeded …
-    std::vector<agent_id> staying; ///< … and those that have not said goodbye.
     std::vector<agent_id> ready;   ///< Candidates.
 
     bool is_active() const {
@@ -49,7 +51,10 @@ private:
   };
 
   static view look(const core::rendezvous& brain);
+  void see_ends(const std::vector<core::rendezvous_effect>& effects);
   void see_epochs(const view& now_is, core::time_point now);
+  void check_stand_by(const core::rendezvous& brain, const view& now_is,
+                      const core::rendezvous_event& event);
   void check_minimum(const view& now_is, bool is_unmet);
   void check_listening(const core::rendezvous& brain, const view& now_is);
   void check_last_call(const view& now_is);
@@ -84,7 +89,13 @@ private:
   core::duration wait_{}; ///< From `begun_`, that newcomers are kept waiting.
   uint32_t streak_ = 0;   ///< Short epochs in a row that a departure ended.
   bool has_epoch_ = false;
-  bool is_left_ = false;          ///< A member of the last epoch has departed.
+  /// Why the last epoch has ended, as far as it is known, and when.
+  std::optional<core::end_origin> origin_;
+  core::time_point revoked_at_{};
+  /// When nodes were lost or cut off, and that has ended an epoch.
+  std::map<agent_id, std::deque<core::time_point>> losses_;
+  /// Since when nodes stand by, and can be reached.
+  std::map<agent_id, core::time_point> spares_;
   bool is_for_newcomers_ = false; ///< The last epoch was ended for them.
   std::vector<agent_id> members_; ///< Of the last epoch; sorted.
 };

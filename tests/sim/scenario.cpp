@@ -103,6 +103,17 @@ scenario roll_scenario(uint64_t seed) {
     x.fault_window = 3s;
     x.work = std::max(x.work, core::duration{4s});
   }
+  // A link that flaps costs its node its place.
+  x.flapping = roll.percent(8) && x.agent_count > 2 && !x.job.ranked
+               && !x.restless && !x.wavering;
+  if (x.flapping) {
+    x.job.agent_count_min = 1;
+    x.job.agent_count_max = x.agent_count;
+    x.limits.rejoin_backoff = milliseconds{roll.between(3'000, 8'000)};
+    x.fault_count /= 4;
+    x.fault_window = 4s;
+    x.work = roll.between(core::duration{4s}, core::duration{8s});
+  }
   if (x.tick.count() > 0) {
     for (auto* limit :
          {&x.limits.quiet, &x.limits.last_call, &x.limits.join_settle,
@@ -121,6 +132,7 @@ scenario roll_harmless(uint64_t seed) {
   x.harmless = true;
   x.restless = false;
   x.wavering = false;
+  x.flapping = false;
   x.elected = false;
   x.stalled_start_percent = 0;
   x.no_warden_percent = 0;

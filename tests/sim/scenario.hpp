@@ -22,6 +22,7 @@ struct scenario {
   bool elected = false;    ///< etcd elects the node that hosts it.
   bool restless = false;   ///< Nodes come and go.
   bool wavering = false;   ///< Changes wait for safe points, again and again.
+  bool flapping = false;   ///< A node is cut off, again and again.
   bool duplicates = false; ///< Some messages arrive twice.
   bool harmless = false;   ///< Only faults that may not cost an epoch.
   core::duration registry_lease{}; ///< Of the elected leader.

@@ -5,6 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/recorder.hpp"
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -19,10 +20,22 @@ public:
     pending_ = std::move(on_result);
   }
 
+  void seek_second_way(std::function<void()> on_found) override {
+    calls_.write("seek_second_way");
+    on_second_way_ = std::move(on_found);
+  }
+  void forget_second_way() override { calls_.write("forget_second_way"); }
+
   void drop() override { calls_.write("drop"); }
 
   /// The calls since the last call of `told`.
   std::string told() const { return calls_.told(); }
+
+  /// The second way that was asked for is there.
+  void find_second_way() {
+    REQUIRE(on_second_way_);
+    std::exchange(on_second_way_, {})();
+  }
 
   /// Ends the current attempt.
   void answer(result<ports::location> x) {
@@ -33,6 +46,7 @@ public:
 private:
   recorder calls_;
   listener pending_;
+  std::function<void()> on_second_way_;
 };
 
 } // namespace actorrun::test

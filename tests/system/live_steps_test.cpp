@@ -23,8 +23,9 @@ struct position {
 
 struct fixture : scene {
   program& node() {
-    return agent(
-      {.nodes = "1:4", .more = more, .command = {STEPPING_WORKER, folder()}});
+    auto command = words{STEPPING_WORKER, folder()};
+    command.insert(command.end(), worker.begin(), worker.end());
+    return agent({.nodes = "1:4", .more = more, .command = command});
   }
 
   std::vector<position> positions() const {
@@ -69,6 +70,7 @@ struct fixture : scene {
   void order_last_step() { std::ofstream{folder() + "/end"}; }
 
   words more;
+  words worker; ///< More of its arguments.
 };
 
 size_t line_count(const std::string& text) {
@@ -116,6 +118,22 @@ TEST_CASE_METHOD(fixture, "live: a failure does not wait for a safe point",
         <= 2); // Who was between two steps has none.
   order_last_step();
   CHECK(a.wait() == 0);
+}
+
+TEST_CASE_METHOD(
+  fixture, "live: W2 one worker without safe points keeps no joiner waiting",
+  "[live]") {
+  worker = {"2000", "1"};
+  auto& a = node();
+  const auto alone = await_steps(2);
+  const auto since = now_ns();
+  auto& b = node();
+  await_steps(4, alone.epoch);
+  CHECK(now_ns() - since < 20'000'000'000); // --safe-point-timeout is 60 s.
+  CHECK(text_of("saved") == "");
+  order_last_step();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
 }
 
 TEST_CASE_METHOD(fixture, "live: there may be no time for a safe point",

@@ -120,6 +120,27 @@ void namespaces::cut_service(uint16_t port) {
          "iif != lo tcp dport " + std::to_string(port) + " drop");
 }
 
+program& namespaces::flap(std::chrono::milliseconds cut,
+                          std::chrono::milliseconds pause, int count) {
+  const auto rules
+    = tools_.write("flap", "add table ip cut\n"
+                           "add chain ip cut input { type filter hook input "
+                           "priority 0; policy drop; }\n"
+                           "add rule ip cut input iif lo accept\n");
+  const auto seconds = [](std::chrono::milliseconds x) {
+    return std::to_string(double(x.count()) / 1'000);
+  };
+  const auto script
+    = "for i in $(seq $1); do"
+      "  ip netns exec $2 nft -f $4; ip netns exec $3 nft -f $4; sleep $5;"
+      "  ip netns exec $2 nft flush ruleset; ip netns exec $3 nft flush "
+      "ruleset;"
+      "  sleep $6; "
+      "done";
+  return tools_.start({"sh", "-c", script, "flap", std::to_string(count), here_,
+                       there_, rules, seconds(cut), seconds(pause)});
+}
+
 void namespaces::heal() {
   for (auto host : {here(), there()}) {
     for (const auto* x : {"nft", "flush", "ruleset"})

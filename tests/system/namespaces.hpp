@@ -4,6 +4,7 @@
 
 #include "tests/system/scene.hpp"
 
+#include <chrono>
 #include <string>
 
 namespace actorrun::test {
@@ -49,6 +50,11 @@ public:
 
   /// `there` receives nothing from this port of `here` any more.
   void cut_service(uint16_t port);
+
+  /// A bad cable: cut and heal in turns, so many times.
+  /// @returns the program that does it, and ends after that
+  program& flap(std::chrono::milliseconds cut, std::chrono::milliseconds pause,
+                int count);
 
   /// Ends all cuts.
   void heal();

@@ -4,6 +4,7 @@
 #include "tests/support/skip.hpp"
 #include "tests/system/namespaces.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace actorrun::test {
@@ -159,7 +160,8 @@ TEST_CASE_METHOD(two_hosts,
                  "[netns]") {
   if (!ready())
     return;
-  auto running = start_job("1:2");
+  // Three losses within a minute would be one too many.
+  auto running = start_job("1:2", ",rejoin_backoff=1ms");
   for (const auto reset : {&namespaces::reset_inbound,
                            &namespaces::reset_outbound, &namespaces::reset}) {
     const auto since = now_ns();
@@ -196,6 +198,70 @@ TEST_CASE_METHOD(two_hosts,
   }
   actorrun::test::skip(
     "quiet", "this machine is too busy to cut the network for so short");
+}
+
+namespace {
+
+/// One node of six is on `there`, all others and the coordinator on `here`.
+struct six_nodes : two_hosts {
+  /// @returns what runs at first
+  worker_records start_six() {
+    auto options = agent_options{.nodes = "1:6", .slots = 1};
+    options.endpoint
+      = namespaces::here_address + (":" + std::to_string(port()));
+    for (auto i = 0; i < 6; ++i) {
+      options.prefix = i < 5 ? net->here() : net->there();
+      agent(options);
+    }
+    const auto out = await_world(6);
+    await_status([](const json& x) { return x["phase"] == "running"; });
+    return out;
+  }
+
+  /// How many epochs that costs.
+  uint64_t flap(std::chrono::milliseconds cut, std::chrono::milliseconds pause,
+                std::chrono::seconds time) {
+    const auto before = start_six()[0].epoch;
+    auto& cable = net->flap(cut, pause, int(time / (cut + pause)));
+    REQUIRE(cable.wait(2 * time) == 0);
+    const auto now
+      = await_status([](const json& x) { return x["phase"] == "running"; });
+    CHECK(now["restarts"] == 0);
+    status_ = now;
+    return now["epoch"].get<uint64_t>() - before;
+  }
+
+  json status_;
+};
+
+} // namespace
+
+// The second way: TCP alone repeats what was lost in a moment of the next cut.
+TEST_CASE_METHOD(
+  six_nodes,
+  "network: W1 cuts that are shorter than the fence cost next to "
+  "nothing, also one after the other",
+  "[netns]") {
+  if (!ready())
+    return;
+  CHECK(flap(250ms, 250ms, 30s) <= 3);
+}
+
+// Each of these is lost, and each return would cost the others their work, too.
+TEST_CASE_METHOD(
+  six_nodes,
+  "network: W1 one link of six that flaps costs its node its place, "
+  "and the others three epochs at most",
+  "[netns]") {
+  if (!ready())
+    return;
+  CHECK(flap(1'500ms, 2'500ms, 60s) <= 3);
+  const auto& agents = status_["agents"];
+  const auto stands_by = std::ranges::count_if(agents, [](const json& x) {
+    return x["reason"].get<std::string>().starts_with(
+      "stands by, because it has cost 3 epochs");
+  });
+  CHECK(stands_by == (agents.size() == 6 ? 1 : 0));
 }
 
 TEST_CASE_METHOD(two_hosts, "network: below the minimum both sides stop",

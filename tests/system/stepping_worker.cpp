@@ -1,7 +1,9 @@
 // A worker that takes steps together with its peers, as training does: no step ends
 // before all have done their part. It writes down what it loses.
 //
-//   stepping_worker FOLDER [STEP_TIME_US]
+//   stepping_worker FOLDER [STEP_TIME_US [RANK]]
+//
+// Who is started with RANK lives through changes, and has no safe points.
 //
 // FOLDER/lost    a line for each step that an end of the epoch has cut off
 // FOLDER/saved   a line for each safe point where all have come together
@@ -73,8 +75,9 @@ private:
 
 class training {
 public:
-  training(std::string folder, long step_us)
-    : folder_(std::move(folder)), step_us_(step_us) {}
+  training(std::string folder, long step_us, bool has_safe_points)
+    : folder_(std::move(folder)), step_us_(step_us),
+      has_safe_points_(has_safe_points) {}
 
   int run() {
     for (auto& epoch : actorrun::worker::epochs())
@@ -99,6 +102,8 @@ private:
       if (const auto x = shared.last_step().load(); x != 0)
         last = x - 1;
       tell(epoch);
+      if (!has_safe_points_)
+        continue;
       epoch.safe_point(step_, [&] {
         append(folder_ + "/saved", std::to_string(epoch.rank()) + " "
                                      + std::to_string(step_) + "\n");
@@ -151,6 +156,7 @@ private:
 
   std::string folder_;
   long step_us_;
+  bool has_safe_points_;
   uint64_t step_ = 0; ///< Those that are done: the state of the model.
 };
 
@@ -159,5 +165,9 @@ private:
 int main(int argc, char** argv) {
   if (argc < 2)
     return 2;
-  return training{argv[1], argc > 2 ? std::atol(argv[2]) : 2'000}.run();
+  const auto* rank = std::getenv("RANK");
+  const auto is_without
+    = argc > 3 && rank != nullptr && argv[3] == std::string{rank};
+  return training{argv[1], argc > 2 ? std::atol(argv[2]) : 2'000, !is_without}
+    .run();
 }

@@ -252,6 +252,7 @@ void chronicle::note_nodes(const rendezvous_event& event, step& at) {
                           || find<answer_operator>(at.effects) != nullptr
                           || find<notify_drain>(at.effects) != nullptr
                           || find<report_exclusion>(at.effects) != nullptr
+                          || find<report_return>(at.effects) != nullptr
                           || at.after.current_phase() != snapshot_.phase;
   if (is_for_all) {
     for (const auto& [agent, record] : all)
@@ -280,7 +281,8 @@ void chronicle::note_node(const agent_record& record, step& at) {
                    .share = record.share,
                    .connected = record.connected,
                    .leaving = record.leaving,
-                   .excluded = record.excluded};
+                   .excluded = record.excluded,
+                   .stands_by = at.after.why_it_stands_by(record)};
   if (record.drain)
     seen.drained_at = record.drain->due;
   if (record.waits_to_drain())

@@ -182,28 +182,39 @@ std::vector<agent_record*> agent_table::choose_members() {
 }
 
 // The two change places, but newcomers keep their order. The others keep their ranks.
-void agent_table::put_survivor_first(record_list& members,
-                                     epoch_id last) const {
-  const auto survivor
-    = std::find_if(members.begin(), members.end(),
-                   [&](const auto* x) { return has_survivors(*x, last); });
-  if (settings_.ranked || survivor == members.end()
-      || survivor == members.begin())
+template <class Predicate>
+void agent_table::put_first(record_list& members, Predicate is_it) const {
+  const auto found = std::find_if(members.begin(), members.end(), is_it);
+  if (found == members.end() || found == members.begin())
     return;
   const auto is_newcomer
     = [this](const agent_record* x) { return x->member_of != epoch(); };
-  auto* moved = std::exchange(members.front(), *survivor);
-  for (auto i = std::next(members.begin()); i != survivor; ++i)
+  auto* moved = std::exchange(members.front(), *found);
+  for (auto i = std::next(members.begin()); i != found; ++i)
     if (is_newcomer(moved) && is_newcomer(*i))
       std::swap(moved, *i);
-  *survivor = moved;
+  *found = moved;
+}
+
+// A survivor, and none that might lead all workers to an address of its choice.
+void agent_table::choose_first(record_list& members, epoch_id last) const {
+  if (settings_.ranked)
+    return;
+  const auto is_proved
+    = [](const agent_record* x) { return !x->is_address_unproved; };
+  const auto is_any_proved = std::ranges::any_of(members, is_proved);
+  if (is_any_proved && !is_proved(members.front()))
+    put_first(members, is_proved);
+  put_first(members, [&](const auto* x) {
+    return has_survivors(*x, last) && (is_proved(x) || !is_any_proved);
+  });
 }
 
 std::vector<epoch_plan> agent_table::form(epoch_id epoch,
                                           uint32_t restart_count) {
   auto members = choose_members();
   const auto survived = last_epoch_of(members);
-  put_survivor_first(members, survived);
+  choose_first(members, survived);
   auto offers = std::vector<offer>{};
   offers.reserve(members.size());
   for (const auto* x : members)
@@ -227,6 +238,8 @@ std::vector<epoch_plan> agent_table::form(epoch_id epoch,
       append_survivors(common_.survivors, x);
     x.parked = {};
     x.member_of = x.holds = epoch;
+    x.stop_due.reset();
+    x.parked_since.reset();
     x.share = share_state::starting;
   }
   recount();

@@ -32,14 +32,24 @@ struct agent_record {
   epoch_id member_of;   ///< That epoch; 0 if none.
   epoch_id holds;       ///< Workers of this epoch may run there; 0 if none.
   share_state share = share_state::idle;
-  parked_share parked{}; ///< While it holds no epoch.
-  epoch_id steps_in;     ///< The last in which its workers have safe points.
+  parked_share parked{};                    ///< While it holds no epoch …
+  std::optional<time_point> parked_since{}; ///< … and since when.
+  epoch_id steps_in; ///< The last in which its workers have safe points.
   bool connected = true;
   bool leaving = false;
+  /// Its address is only what it says.
+  bool is_address_unproved = false;
   /// Another agent has its node rank. It waits until that agent is lost or excluded.
   bool shadowed = false;
   /// An operator has excluded its host. It stands by.
   bool excluded = false;
+  /// It has cost too many epochs, and gets no place for a while (`epoch_costs`).
+  bool stands_by = false;
+  /// The longest that it takes to stop its workers.
+  duration stop_limit{0};
+  /// It has been ordered to stop those that it holds, and is given up then.
+  std::optional<time_point> stop_due{};
+  bool given_up = false; ///< Its lease is not renewed any more.
   rare_value<drain_order> drain{};
 
   /// Its workers have been given notice.
@@ -53,7 +63,8 @@ struct agent_record {
 
   /// It may get a place in the next epoch.
   bool is_candidate() const {
-    return connected && !leaving && !shadowed && !excluded && !is_draining();
+    return connected && !leaving && !shadowed && !excluded && !stands_by
+           && !is_draining();
   }
 };
 
@@ -62,6 +73,9 @@ struct agent_record {
 ///
 /// Workers that took part in the newest epoch of all that are parked survive. If
 /// there are any, one of them gets global rank 0, unless the nodes are ranked.
+///
+/// All workers connect to the address of node rank 0. So that is a node whose address is
+/// proved, if there is one and the nodes are not ranked.
 ///
 /// The agents of the current epoch are its members; an agent that may be placed
 /// in the next epoch is a candidate.
@@ -149,8 +163,9 @@ public:
 
 private:
   std::vector<agent_record*> choose_members();
-  void put_survivor_first(std::vector<agent_record*>& members,
-                          epoch_id last) const;
+  template <class Predicate>
+  void put_first(std::vector<agent_record*>& members, Predicate is_it) const;
+  void choose_first(std::vector<agent_record*>& members, epoch_id last) const;
   void hand_over_rank(const agent_record& gone);
   bool is_rank_taken(const offer& x) const;
   void count(const agent_record& x, int sign);

@@ -61,6 +61,12 @@ std::vector<agent_id> lease_table::expire(time_point now) {
   return expired;
 }
 
+std::optional<time_point> lease_table::heard(const agent_id& agent) const {
+  const auto i = leases_.find(agent);
+  return i == leases_.end() ? std::nullopt
+                            : std::optional{i->second->due - length_};
+}
+
 std::optional<time_point> lease_table::next_due() const {
   if (order_.empty())
     return std::nullopt;

@@ -38,6 +38,10 @@ public:
   /// When the next lease runs out; none if there is none.
   std::optional<time_point> next_due() const;
 
+  /// When the holder was last heard, or later if its lease was stretched; none: it has
+  /// no lease.
+  std::optional<time_point> heard(const agent_id& agent) const;
+
   bool contains(const agent_id& agent) const { return leases_.contains(agent); }
 
   size_t size() const { return leases_.size(); }

@@ -25,6 +25,8 @@ constexpr auto spread_per_node = std::chrono::microseconds{100};
 /// How often a keep-alive that was sent in time is repeated at least, if it stays
 /// unanswered and the fence is two intervals or more.
 constexpr auto repetitions_before_fence = 4;
+/// A join that has no answer for this part of the fence may have met the next cut.
+constexpr auto joins_per_fence = 4;
 
 bool is_final(errc code) {
   return code == errc::protocol_mismatch || code == errc::job_mismatch
@@ -76,6 +78,8 @@ void membership::on(const coordinator_found& event, time_point now,
   join_sent_ = now;
   alarms_.disarm(alarm::retry);
   arm(alarm::timeout, now + limits_.connect, out);
+  if (is_remote_ && fence_ > duration::zero() && share_.may_run())
+    arm(alarm::second_way, now + fence_ / joins_per_fence, out);
   // Past the fence the workers have been killed, even if no report says so yet.
   auto held = share_.held(now >= fence_due_, now);
   if (held) {
@@ -120,10 +124,40 @@ std::optional<membership::search> membership::current_search() const {
                : std::nullopt;
 }
 
+void membership::on(const second_way_found&, time_point now, effects& out) {
+  if (!has_second_way_ || !is_connected())
+    return;
+  drop(out);
+  seek(now, out);
+  alarms_.disarm(alarm::retry);
+  try_again(out);
+}
+
+// Half of the fence has passed without an answer, and the present keep-alive was
+// repeated.
+void membership::try_second_way_if_silent(time_point now, effects& out) {
+  if (is_remote_ && !has_second_way_ && share_.may_run() && unanswered_
+      && now >= fence_due_ - fence_ / 2
+      && now >= *unanswered_ + 2 * repeat_after())
+    begin_second_way(out);
+}
+
+void membership::begin_second_way(effects& out) {
+  has_second_way_ = true;
+  out.emplace_back(try_second_way{});
+}
+
+void membership::forget_second_way(effects& out) {
+  if (std::exchange(has_second_way_, false))
+    out.emplace_back(core::forget_second_way{});
+}
+
 void membership::seek(time_point now, effects& out) {
   if (link_ == link::joined)
     arm(alarm::seek, now + limits_.seek, out);
   link_ = link::seeking;
+  has_second_way_ = false; // Whoever seeks finds it, or has given it up.
+  alarms_.disarm(alarm::second_way);
   if (!share_.may_run())
     forget_next();
   alarms_.disarm(alarm::keep_alive);
@@ -179,6 +213,8 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
   was_accepted_ = true;
   accepted_at_ = now;
   attempts_ = 0;
+  alarms_.disarm(alarm::second_way);
+  forget_second_way(out);
   keep_alive_interval_ = event.keep_alive_interval;
   fence_ = event.fence;
   alarms_.disarm(alarm::timeout);
@@ -212,6 +248,7 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
 void membership::on(const join_rejected& event, time_point now, effects& out) {
   if (link_ != link::joining)
     return;
+  forget_second_way(out);
   drop(out);
   // Whoever has started a coordinator with other settings may correct that.
   if (was_accepted_ && event.why.code == errc::settings_mismatch && !ending_) {
@@ -267,6 +304,7 @@ void membership::on_keep_alive_due(time_point now, effects& out) {
     out.emplace_back(send_keep_alive{*unanswered_});
   else if (is_due && !control_asked_)
     check_control(now, out);
+  try_second_way_if_silent(now, out);
 }
 
 void membership::on(const lease_granted& event, time_point now, effects& out) {
@@ -280,6 +318,7 @@ void membership::on(const lease_granted& event, time_point now, effects& out) {
   if (unanswered_ != event.sent)
     return;
   unanswered_.reset();
+  forget_second_way(out);
   if (std::exchange(is_overdue_, false))
     check_control(now, out);
 }
@@ -386,6 +425,10 @@ void membership::on(const epoch_revoked& event, time_point now, effects& out) {
       share_.set_state(share_state::idle);
     if (link_ == link::seeking)
       return; // There is no link for the answer.
+    // Those that are parked have waited for too long: told when they have ended.
+    if (event.is_over && share_.epoch() == event.epoch
+        && !parked_.local_ranks.empty())
+      return stop(0, out);
     if (share_.holds(event.epoch))
       report_stopped(0, now, out);
     else
@@ -680,6 +723,7 @@ void membership::end(ending how, int signal, time_point now, effects& out) {
 // The coordinator acknowledges the notice by cutting the link. An agent that did
 // not wait for that might end before its last messages have been sent.
 void membership::part(time_point now, effects& out) {
+  forget_second_way(out);
   if (link_ == link::joined && keep_alive_interval_ > duration::zero()) {
     out.emplace_back(send_left{});
     link_ = link::parting;
@@ -719,6 +763,10 @@ void membership::on(const timer_fired& event, time_point now, effects& out) {
       return;
     case alarm::drain:
       return leave_drained(now, out);
+    case alarm::second_way:
+      if (link_ == link::joining && share_.may_run())
+        begin_second_way(out);
+      return;
   }
 }
 

@@ -31,6 +31,11 @@ namespace actorrun::core {
 ///
 /// The share of the newest epoch (`epoch_share`) does not depend on the link.
 ///
+/// A link that does not answer may be a network that is cut, or one that works again
+/// while TCP waits ever longer before it repeats what was lost, or forgets flows. So
+/// before the fence falls a second connection is tried. If the coordinator answers
+/// there, the link is given up for it.
+///
 /// A keep-alive is sent when supervisor and process host have answered, and not
 /// otherwise: the lease proves that the workers can be ended. One at a time is
 /// unanswered: where only the way to this node is cut, each further one would
@@ -106,9 +111,10 @@ private:
     fence,
     parting,
     drain,
+    second_way,
   };
 
-  static constexpr size_t alarm_count = size_t(alarm::drain) + 1;
+  static constexpr size_t alarm_count = size_t(alarm::second_way) + 1;
 
   // looking for the coordinator
   void on(const agent_started& event, time_point now, effects& out);
@@ -118,6 +124,10 @@ private:
   void seek(time_point now, effects& out);
   void try_again(effects& out);
   void drop(effects& out);
+  void on(const second_way_found& event, time_point now, effects& out);
+  void try_second_way_if_silent(time_point now, effects& out);
+  void begin_second_way(effects& out);
+  void forget_second_way(effects& out);
   void give_up(time_point now, effects& out);
   duration retry_delay();
 
@@ -191,7 +201,8 @@ private:
   bool is_remote_ = false; ///< The last coordinator's process is another.
   bool is_dropping_
     = false; ///< That link is dropped, and not known to be gone.
-  bool is_retry_due_ = false; ///< And the next attempt waits for that.
+  bool is_retry_due_ = false;   ///< And the next attempt waits for that.
+  bool has_second_way_ = false; ///< It is being tried.
   bool was_accepted_ = false;
   time_point join_sent_{};
   time_point accepted_at_{}; ///< When the coordinator last confirmed the lease.

@@ -12,6 +12,12 @@ struct effect_writer {
     return "seek_coordinator";
   }
   std::string operator()(const drop_link&) const { return "drop_link"; }
+  std::string operator()(const try_second_way&) const {
+    return "try_second_way";
+  }
+  std::string operator()(const forget_second_way&) const {
+    return "forget_second_way";
+  }
   std::string operator()(const send_join& x) const {
     return "send_join"
            + (x.held ? " " + to_string(x.held->plan.epoch) + " "

@@ -36,6 +36,10 @@ struct coordinator_not_found {
 /// The link broke, or is gone after it was dropped.
 struct coordinator_disconnected {};
 
+/// The coordinator has answered on a second connection: the next `seek_coordinator`
+/// finds it there.
+struct second_way_found {};
+
 struct join_accepted {
   duration keep_alive_interval{0}; ///< 0: no lease, it is in this process.
   duration fence{0};
@@ -142,12 +146,12 @@ struct limit_near {
 
 using membership_event
   = std::variant<agent_started, coordinator_found, coordinator_not_found,
-                 coordinator_disconnected, join_accepted, join_rejected,
-                 control_checked, lease_granted, fence_fired, epoch_formed,
-                 epoch_revoked, job_ended, group_started, group_failed,
-                 group_succeeded, group_stopped, group_parked, group_safe_point,
-                 safe_point_ordered, leave_requested, drain_ordered, limit_near,
-                 timer_fired>;
+                 coordinator_disconnected, second_way_found, join_accepted,
+                 join_rejected, control_checked, lease_granted, fence_fired,
+                 epoch_formed, epoch_revoked, job_ended, group_started,
+                 group_failed, group_succeeded, group_stopped, group_parked,
+                 group_safe_point, safe_point_ordered, leave_requested,
+                 drain_ordered, limit_near, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -156,6 +160,13 @@ struct seek_coordinator {};
 
 /// Cut the link, if there is one.
 struct drop_link {};
+
+/// Connect to the coordinator a second time, beside the link, which does not answer:
+/// until `second_way_found`, or until the link is sought anew or this is called off.
+struct try_second_way {};
+
+/// The link answers again.
+struct forget_second_way {};
 
 struct send_join {
   offer offering;
@@ -253,11 +264,12 @@ struct finish {
 };
 
 using membership_effect
-  = std::variant<arm_timer, seek_coordinator, drop_link, send_join,
-                 check_control, send_keep_alive, send_started, send_failed,
-                 send_succeeded, send_stopped, send_safe_point, send_leaving,
-                 send_left, start_group, stop_group, kill_group,
-                 order_safe_point, notify_workers, set_fence, finish>;
+  = std::variant<arm_timer, seek_coordinator, drop_link, try_second_way,
+                 forget_second_way, send_join, check_control, send_keep_alive,
+                 send_started, send_failed, send_succeeded, send_stopped,
+                 send_safe_point, send_leaving, send_left, start_group,
+                 stop_group, kill_group, order_safe_point, notify_workers,
+                 set_fence, finish>;
 
 /// One line per effect: `start_group 3`.
 std::string to_string(const membership_effect& x);

@@ -25,6 +25,14 @@ constexpr size_t listed_agents_max = 8;
 
 constexpr size_t gone_agents_max = 32;
 
+/// How long a stop of workers takes at the most: where an agent does not say so, …
+constexpr auto usual_stop_limit = std::chrono::minutes{2};
+/// … and whatever it says.
+constexpr auto longest_stop_limit = std::chrono::hours{1};
+
+/// Workers that live on a node without a place wait for one so long.
+constexpr auto idle_workers_max = std::chrono::minutes{1};
+
 /// `: bad disk`
 std::string because(const std::string& reason) {
   return reason.empty() ? "" : ": " + reason;
@@ -74,8 +82,8 @@ void attribute_unkillable(outcome& how) {
 rendezvous::rendezvous(job_settings settings, timeouts limits,
                        uint32_t exclude_after)
   : settings_(settings), limits_(limits), policy_(settings.restart_count_max),
-    leases_(limits.lease()), agents_(settings), exclusions_(exclude_after),
-    backoff_(limits.join_settle, limits.rejoin_backoff) {
+    leases_(limits.lease()), agents_(settings),
+    costs_(limits.join_settle, limits.rejoin_backoff, exclude_after) {
   assert(settings.agent_count_min >= 1);
   assert(settings.agent_count_min <= settings.agent_count_max);
   assert(settings.agent_count_max <= agents_per_epoch_max);
@@ -99,6 +107,9 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
   if (const auto due = leases_.next_due();
       due && !alarms_.is_armed(alarm::lease))
     arm(alarm::lease, *due, out);
+  if (const auto due = costs_.next_due();
+      due && phase_ != phase::ended && !alarms_.is_armed(alarm::stand_by))
+    arm(alarm::stand_by, *due, out);
   // An operator may have asked for fewer nodes.
   assert(member_count() <= settings_.agent_count_max || !is_active()
          || round_.is_active() || is_finishing());
@@ -136,8 +147,15 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
       x.connected = true;
     });
   }
+  record->stop_limit = std::min<duration>(
+    event.stop_limit > duration::zero() ? event.stop_limit : usual_stop_limit,
+    longest_stop_limit);
+  record->is_address_unproved = event.is_address_unproved;
   const auto is_excluded = exclusions_.find(event.offering.host) != nullptr;
   agents_.set_excluded(*record, is_excluded);
+  costs_.node_is_here(agent, event.offering.host, now);
+  agents_.change(*record,
+                 [&](auto& x) { x.stands_by = costs_.stands_by(agent); });
   if (event.offering.leased)
     leases_.renew(agent, now);
   out.emplace_back(accept_agent{agent});
@@ -174,6 +192,10 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
       return failure{errc::bad_plan,
                      claims + "their epoch is of a time to come"};
   }
+  if (agents().contains(x.agent) && agents().at(x.agent).given_up)
+    return failure{errc::worker_unkillable,
+                   "agent " + x.agent.value
+                     + " has not stopped its workers in time: its lease ends"};
   if (!settings_.ranked)
     return std::nullopt;
   const auto rank = x.node_rank.value_or(settings_.agent_count_max);
@@ -186,11 +208,17 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
     return std::nullopt;
   for (const auto& [id, other] : agents_.records())
     if (other.offering.node_rank == rank && other.connected && !other.leaving
-        && !other.excluded)
+        && !other.excluded && !is_silent(id))
       return failure{errc::duplicate_agent,
                      "node rank " + std::to_string(rank) + " is taken: agent "
                        + id.value + " on " + other.offering.host + " has it"};
   return std::nullopt;
+}
+
+// It may have been replaced: then the lease decides, and the other waits for it.
+bool rendezvous::is_silent(const agent_id& agent) const {
+  const auto heard = leases_.heard(agent);
+  return heard && now_ - *heard >= 2 * limits_.keep_alive_interval;
 }
 
 void rendezvous::on(const leases_renewed& event, time_point, effects&) {
@@ -199,26 +227,26 @@ void rendezvous::on(const leases_renewed& event, time_point, effects&) {
       leases_.renew(x.agent, x.heard);
 }
 
-void rendezvous::on(const agent_disconnected& event, time_point now,
-                    effects& out) {
+void rendezvous::on(const agent_disconnected& event, time_point, effects& out) {
   auto* record = agents_.find(event.agent);
   if (record == nullptr)
     return;
   if (!record->offering.leased) {
-    lose(event.agent, agent_has_ended(event.agent), now, out);
+    lose(event.agent, agent_has_ended(event.agent), out);
     return;
   }
   agents_.change(*record, [](auto& x) { x.connected = false; });
+  costs_.node_is_away(event.agent);
   out.emplace_back(probe_agent{event.agent});
 }
 
-void rendezvous::on(const agent_lost& event, time_point now, effects& out) {
+void rendezvous::on(const agent_lost& event, time_point, effects& out) {
   // A link that came back in the meantime proves the evidence wrong.
   if (auto* record = agents_.find(event.agent); record && !record->connected)
-    lose(event.agent, agent_is_lost(event.agent, event.evidence), now, out);
+    lose(event.agent, agent_is_lost(event.agent, event.evidence), out);
 }
 
-void rendezvous::on(const agent_leaving& event, time_point now, effects& out) {
+void rendezvous::on(const agent_leaving& event, time_point, effects& out) {
   auto* record = agents_.find(event.agent);
   if (record == nullptr)
     return;
@@ -229,17 +257,16 @@ void rendezvous::on(const agent_leaving& event, time_point now, effects& out) {
   if (!is_active() || record->member_of != epoch()
       || record->share == share_state::succeeded)
     return;
-  backoff_.member_departs(now);
   revoke(reason, std::nullopt, out);
 }
 
-void rendezvous::on(const agent_left& event, time_point now, effects& out) {
+void rendezvous::on(const agent_left& event, time_point, effects& out) {
   const auto by = asked_to_leave_by(agents_.find(event.agent));
-  lose(event.agent, agent_has_left(event.agent, by), now, out);
+  lose(event.agent, agent_has_left(event.agent, by), out);
 }
 
 void rendezvous::lose(const agent_id& agent, const end_reason& reason,
-                      time_point now, effects& out) {
+                      effects& out) {
   const auto* record = agents_.find(agent);
   if (record == nullptr)
     return;
@@ -254,11 +281,10 @@ void rendezvous::lose(const agent_id& agent, const end_reason& reason,
     gone_.pop_front();
   agents_.remove(agent);
   leases_.drop(agent);
+  costs_.node_is_gone(agent);
   out.emplace_back(forget_agent{agent, reason.text});
-  if (!is_missed)
-    return;
-  backoff_.member_departs(now);
-  revoke(reason, std::nullopt, out);
+  if (is_missed)
+    revoke(reason, std::nullopt, out);
 }
 
 // If the coordinator's own timer is late, the coordinator got no CPU time, and
@@ -267,12 +293,21 @@ void rendezvous::expire_leases(time_point due, time_point now, effects& out) {
   const auto late = now - due;
   if (late > limits_.keep_alive_interval)
     leases_.stretch(late + limits_.keep_alive_interval);
-  for (const auto& agent : leases_.expire(now))
+  const auto silent
+    = "silent for " + std::to_string(limits_.lease().count()) + " ms";
+  for (const auto& agent : leases_.expire(now)) {
+    const auto* x = agents_.find(agent);
     lose(agent,
-         agent_is_lost(agent, "silent for "
-                                + std::to_string(limits_.lease().count())
-                                + " ms"),
-         now, out);
+         agent_is_lost(agent, x != nullptr && x->given_up
+                                ? "has not stopped its workers within "
+                                    + duration_text(x->stop_limit)
+                                : silent),
+         out);
+  }
+  if (agents_.counts().holding > 0)
+    give_up_overdue(now, out);
+  if (is_active() && agents().size() > agents_.counts().members)
+    end_idle_workers(now, out);
 }
 
 // -- what agents claim to hold ------------------------------------------------
@@ -281,9 +316,8 @@ void rendezvous::reconcile(agent_record& record,
                            const std::optional<claim>& held, time_point now,
                            effects& out) {
   const auto& agent = record.offering.agent;
-  record.parked = held && !may_run(held->state)
-                    ? checked(held->parked, record.offering)
-                    : parked_share{};
+  set_parked(record,
+             held && !may_run(held->state) ? held->parked : parked_share{});
   if (held && held->drain_left
       && !record.drain) // Another coordinator knows why.
     agents_.change(record, [&](auto& x) {
@@ -314,9 +348,11 @@ void rendezvous::reconcile(agent_record& record,
   const auto runs = held && may_run(held->state);
   agents_.change(
     record, [&](auto& x) { x.holds = runs ? held->plan.epoch : epoch_id{}; });
-  if (runs)
-    out.emplace_back(revoke_epoch{
-      held->plan.epoch, {agent}, {"the epoch is over"}, std::nullopt, true});
+  if (!runs)
+    return;
+  expect_stop(record);
+  out.emplace_back(revoke_epoch{
+    held->plan.epoch, {agent}, {"the epoch is over"}, std::nullopt, true});
 }
 
 // A member of the running epoch is back after its link broke.
@@ -384,11 +420,14 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
     resize_reason_ = {"epoch " + to_string(epoch()) + " was found with "
                       + counted(count, "node")};
   }
-  for (const auto& x : found.stale)
+  for (const auto& x : found.stale) {
     out.emplace_back(
       revoke_epoch{x.epoch, {x.agent}, {"the epoch is over"}, {}, true});
+    if (auto* record = agents_.find(x.agent))
+      expect_stop(*record);
+  }
   phase_ = phase::starting; // Or running: `supervise` looks.
-  backoff_.epoch_begins(now);
+  costs_.epoch_begins(now);
   const auto is_incomplete = found.member_count < common_plan().node_count;
   const auto of_all = " of " + counted(common_plan().node_count, "agent")
                       + " of epoch " + to_string(epoch());
@@ -464,14 +503,14 @@ void rendezvous::on(const workers_stopped& event, time_point now,
     record->offering.master_port = event.master_port;
   if (record->holds != event.epoch) {
     if (record->holds.value == 0) // Fewer are left.
-      record->parked = checked(event.parked, record->offering);
+      set_parked(*record, event.parked);
     return;
   }
   agents_.change(*record, [](auto& x) {
     x.share = share_state::idle;
     x.holds = {};
   });
-  record->parked = checked(event.parked, record->offering);
+  set_parked(*record, event.parked);
   if (event.unkillable_count > 0)
     put_in_quarantine(*record, event.unkillable_count);
   if (agents_.find_member(event.agent, event.epoch) == nullptr)
@@ -481,6 +520,53 @@ void rendezvous::on(const workers_stopped& event, time_point now,
   add_failures(event.agent, event.others, now);
   if (is_active())
     revoke(agent_was_cut_off(event.agent, true), std::nullopt, out);
+}
+
+void rendezvous::set_parked(agent_record& record, parked_share x) const {
+  record.parked = checked(std::move(x), record.offering);
+  if (record.parked.local_ranks.empty())
+    record.parked_since.reset();
+  else if (!record.parked_since)
+    record.parked_since = now_;
+}
+
+// Others have gone on without them, so what they have in memory is old. Whenever leases
+// are looked at.
+void rendezvous::end_idle_workers(time_point now, effects& out) {
+  for (const auto& [id, x] : agents()) {
+    if (!x.parked_since || now - *x.parked_since < idle_workers_max
+        || !x.connected)
+      continue;
+    out.emplace_back(revoke_epoch{
+      x.parked.epoch,
+      {id},
+      {"this node has had no place for " + duration_text(idle_workers_max)},
+      std::nullopt,
+      true});
+    set_parked(*agents_.find(id), {});
+  }
+}
+
+// From the first order on.
+void rendezvous::expect_stop(agent_record& record) const {
+  record.stop_due = now_ + record.stop_limit;
+}
+
+// Whenever leases are looked at: of those that have none, this process ends all. They
+// may be late.
+void rendezvous::give_up_overdue(time_point now, effects& out) {
+  for (const auto& [id, x] : agents()) {
+    if (x.holds.value == 0 || !x.stop_due || *x.stop_due > now || x.given_up
+        || !x.offering.leased)
+      continue;
+    agents_.change(*agents_.find(id), [](auto& y) {
+      y.given_up = true;
+      y.connected = false;
+    });
+    costs_.node_is_away(id);
+    out.emplace_back(give_up_agent{id, "has not stopped its workers within "
+                                         + duration_text(x.stop_limit)});
+  }
 }
 
 void rendezvous::put_in_quarantine(agent_record& record,
@@ -544,6 +630,9 @@ void rendezvous::revoke_for(const end_reason& change, effects& out) {
     = counts.excluded == 0 && !has_surplus() && counts.draining == 0;
   revoke(change, std::nullopt, out);
   ended_for_newcomers_ = is_for_newcomers;
+  for (const auto& [id, x] : agents())
+    if (is_for_newcomers && x.is_candidate() && x.member_of != epoch())
+      let_in_.push_back(id);
 }
 
 bool rendezvous::have_safe_points() const {
@@ -947,19 +1036,26 @@ void rendezvous::on(const inclusion_requested& event, time_point,
     return;
   }
   const auto newcomers_before = agents_.counts().newcomers;
-  const auto was_excluded = exclusions_.remove(event.host);
-  for (const auto& [id, record] : agents())
-    if (record.excluded && record.offering.host == event.host)
-      agents_.set_excluded(*agents_.find(id), false);
+  auto is_changed = exclusions_.remove(event.host);
+  for (const auto& [id, record] : agents()) {
+    if (record.offering.host != event.host)
+      continue;
+    auto& known = *agents_.find(id);
+    agents_.set_excluded(known, false);
+    is_changed |= known.stands_by;
+    if (known.stands_by)
+      let_in(known, "asked for by " + event.by, out);
+  }
+  costs_.forgive(event.host);
   admit_standbys(
     asked_for("host " + event.host + " is included again by " + event.by,
               event.by),
     newcomers_before);
   out.emplace_back(to_answer(
     event.by, what,
-    was_excluded ? actorrun::result<std::string>{"host " + event.host
-                                                 + " may take part again"}
-                 : refused("host " + event.host + " is not excluded")));
+    is_changed ? actorrun::result<std::string>{"host " + event.host
+                                               + " may take part again"}
+               : refused("host " + event.host + " is not excluded")));
 }
 
 void rendezvous::on(const log_level_requested& event, time_point,
@@ -999,11 +1095,11 @@ result<std::string> rendezvous::set_level(const log_level_requested& event,
 // next failure.
 void rendezvous::count_failure(const worker_failure& x, time_point now,
                                effects& out) {
-  if (!exclusions_.add_failure(x.host) || exclusions_.find(x.host) != nullptr
+  if (!costs_.add_failure(x.host) || exclusions_.find(x.host) != nullptr
       || exclusions_.is_full() || !can_spare_host(x.host))
     return;
   const auto reason
-    = std::to_string(exclusions_.failure_count(x.host))
+    = std::to_string(costs_.failure_count(x.host))
       + " failures there have cost a restart, the last: " + to_string(x);
   add_exclusion({x.host, reason, "", now});
   out.emplace_back(report_exclusion{x.host, reason});
@@ -1164,6 +1260,8 @@ void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
       return;
     case alarm::recovery:
       return conclude_recovery(now, out);
+    case alarm::stand_by:
+      return let_in_those_due(now, out);
     case alarm::close:
       // Workers elsewhere may have longer to stop, as long as their agents hear
       // from us. Those that do not lose their lease.
@@ -1202,6 +1300,8 @@ duration rendezvous::quiet() const {
 
 void rendezvous::gather(time_point now, effects& out) {
   const auto& counts = agents_.counts();
+  if (!recovery_.is_listening() && counts.holding == 0)
+    let_in_for_minimum(out);
   if (counts.candidates >= settings_.agent_count_min)
     alarms_.disarm(alarm::join);
   // Workers of an older epoch must have ended everywhere. Their agents report
@@ -1244,7 +1344,7 @@ void rendezvous::form(time_point now, effects& out) {
   // Those for whom the last epoch was ended have gone again: that was for nothing.
   if (std::exchange(ended_for_newcomers_, false)
       && agents_.counts().newcomers == 0)
-    backoff_.member_departs(now);
+    costs_.member_departs(now);
   auto plans
     = agents_.form(recovery_.number_epoch(epoch()), policy_.restart_count());
   for (auto which : {alarm::quiet, alarm::last_call})
@@ -1252,7 +1352,7 @@ void rendezvous::form(time_point now, effects& out) {
   phase_ = phase::starting;
   has_quarantined_ = false;
   admission_reason_ = {};
-  backoff_.epoch_begins(now);
+  costs_.epoch_begins(now);
   out.emplace_back(announce_epoch{std::move(plans), reason_.text});
 }
 
@@ -1287,13 +1387,13 @@ void rendezvous::admit_newcomers(time_point now, effects& out) {
     admission_reason_ = {};
   if (!can_admit()) {
     alarms_.disarm(alarm::settle);
-  } else if (is_full && now >= backoff_.due()) {
+  } else if (is_full && now >= costs_.newcomers_due()) {
     make_change(now, out);
   } else if (!alarms_.is_armed(alarm::settle) || is_full != settles_full_) {
     first_newcomer_ = now;
     settles_full_ = is_full;
-    arm(alarm::settle, is_full ? backoff_.due() : now + limits_.join_settle,
-        out);
+    arm(alarm::settle,
+        is_full ? costs_.newcomers_due() : now + limits_.join_settle, out);
   }
 }
 
@@ -1323,7 +1423,7 @@ uint32_t rendezvous::room() const {
 void rendezvous::on_settled(time_point now, effects& out) {
   const auto due = std::max(std::min(last_arrival_ + limits_.join_settle,
                                      first_newcomer_ + limits_.last_call),
-                            backoff_.due());
+                            costs_.newcomers_due());
   if (due > now)
     arm(alarm::settle, due, out);
   else
@@ -1335,12 +1435,16 @@ void rendezvous::revoke(const end_reason& reason,
                         effects& out) {
   assert(is_active());
   auto order = revoke_epoch{epoch(), agents_.stop_members(), reason, failure};
+  for (const auto& agent : order.agents)
+    expect_stop(*agents_.find(agent));
   alarms_.disarm(alarm::settle);
   alarms_.disarm(alarm::safe_point);
   round_.end();
   hurry_ = true;
   ended_for_newcomers_ = false;
+  let_in_.clear();
   reason_ = reason;
+  revoked_at_ = now_;
   phase_ = phase::stopping;
   out.emplace_back(std::move(order));
 }
@@ -1397,6 +1501,80 @@ void rendezvous::conclude_epoch(time_point now, effects& out) {
   if (!failures_.empty())
     settle_failures(now, out);
   failures_.clear();
+  if (phase_ != phase::ended)
+    charge_epoch(out);
+}
+
+// Only now it is known whose doing it was: peers that miss a node may say so before
+// its loss is known. Who was asked to go has cost nothing.
+void rendezvous::charge_epoch(effects& out) {
+  using kind = end_origin::kind;
+  const auto origin = reason_.origin.value_or(end_origin{});
+  if (origin.what != kind::operator_asked)
+    costs_.member_departs(revoked_at_);
+  if (origin.what == kind::node_lost || origin.what == kind::node_cut_off)
+    charge(origin.agent, out);
+  for (const auto& agent : std::exchange(let_in_, {}))
+    costs_.add_return(agent, revoked_at_);
+}
+
+void rendezvous::charge(const agent_id& agent, effects& out) {
+  auto* record = agents_.find(agent);
+  const auto gone
+    = std::find_if(gone_.rbegin(), gone_.rend(),
+                   [&](const auto& x) { return x.agent == agent; });
+  if (record == nullptr && gone == gone_.rend())
+    return;
+  const auto host = record != nullptr ? record->offering.host : gone->host;
+  if (record == nullptr) {
+    // It may have been started again while the epoch was being stopped.
+    for (const auto& [id, x] : agents())
+      if (x.offering.host == host && x.member_of.value == 0
+          && (record == nullptr || x.arrival > record->arrival))
+        record = agents_.find(id);
+    costs_.node_is_gone(agent);
+    if (record != nullptr)
+      costs_.node_is_here(record->offering.agent, host, now_);
+  }
+  const auto who = record != nullptr ? record->offering.agent : agent;
+  costs_.add_loss(who, host, revoked_at_);
+  if (record == nullptr)
+    costs_.node_is_gone(who);
+  else if (!record->connected)
+    costs_.node_is_away(who);
+  const auto others = agents_.counts().candidates
+                      - (record != nullptr && record->is_candidate() ? 1 : 0);
+  if (!costs_.is_too_costly(who) || others < settings_.agent_count_min)
+    return;
+  costs_.stand_by(who);
+  if (record != nullptr)
+    agents_.change(*record, [](auto& x) { x.stands_by = true; });
+  out.emplace_back(report_stand_by{
+    who, host, costs_.text(who) + ", the last: " + reason_.text});
+}
+
+void rendezvous::let_in(agent_record& record, std::string reason,
+                        effects& out) {
+  const auto& x = record.offering;
+  costs_.let_in(x.agent);
+  agents_.change(record, [](auto& y) { y.stands_by = false; });
+  out.emplace_back(report_return{x.agent, x.host, std::move(reason)});
+}
+
+void rendezvous::let_in_those_due(time_point now, effects& out) {
+  for (const auto& [id, x] : agents())
+    if (const auto due = costs_.due(id); x.stands_by && due && *due <= now)
+      let_in(*agents_.find(id), "it has been reachable for long enough", out);
+}
+
+// A job that has too few others takes it as it is.
+void rendezvous::let_in_for_minimum(effects& out) {
+  const auto min = settings_.agent_count_min;
+  if (agents_.counts().candidates >= min || !costs_.next_due())
+    return; // All others are let in already.
+  for (const auto& [id, x] : agents())
+    if (x.stands_by && agents_.counts().candidates < min)
+      let_in(*agents_.find(id), "too few other nodes are here", out);
 }
 
 // All failures have been reported. In an epoch that had ended for another
@@ -1532,7 +1710,7 @@ std::string rendezvous::admission(const std::string& with,
            + way_to_safe_point();
   if (counts.unfinished < counts.members)
     return running + " and is about to end; " + otherwise;
-  if (const auto left = backoff_.due() - now_; left > duration::zero())
+  if (const auto left = costs_.newcomers_due() - now_; left > duration::zero())
     return running + "; nodes come and go, so the job starts again " + with
            + " in "
            + std::to_string(
@@ -1549,11 +1727,28 @@ std::string rendezvous::waiting_for(const agent_id& agent) const {
     if (const auto* why = exclusions_.find(host))
       return to_string(*why) + "; to let it in again: actorctl include " + host;
   }
+  if (agents().contains(agent) && agents().at(agent).stands_by)
+    return stand_by_text(agents().at(agent));
   if (!is_active())
     return waiting_for();
   if (is_placed)
     return {};
   return admission("with this one", "this one stands by");
+}
+
+std::string rendezvous::stand_by_text(const agent_record& x) const {
+  const auto& offer = x.offering;
+  const auto due = costs_.due(offer.agent);
+  const auto seconds = [&](time_point until) {
+    using std::chrono::seconds;
+    const auto left = std::max(until - now_, duration::zero());
+    return std::to_string(std::chrono::ceil<seconds>(left).count()) + " s";
+  };
+  return "stands by, because it has " + costs_.text(offer.agent)
+         + (due
+              ? "; may take part in " + seconds(*due) + " if it stays reachable"
+              : "; must be reachable for a while first")
+         + "; to let it in at once: actorctl include " + offer.host;
 }
 
 std::string to_string(rendezvous::phase x) {

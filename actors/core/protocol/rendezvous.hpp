@@ -4,12 +4,12 @@
 
 #include "actors/core/protocol/agent_table.hpp"
 #include "actors/core/protocol/alarm_set.hpp"
+#include "actors/core/protocol/epoch_costs.hpp"
 #include "actors/core/protocol/epoch_failures.hpp"
 #include "actors/core/protocol/epoch_recovery.hpp"
 #include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/lease_table.hpp"
 #include "actors/core/protocol/quarantine.hpp"
-#include "actors/core/protocol/rejoin_backoff.hpp"
 #include "actors/core/protocol/rendezvous_events.hpp"
 #include "actors/core/protocol/restart_policy.hpp"
 #include "actors/core/protocol/safe_point_round.hpp"
@@ -37,6 +37,9 @@ namespace actorrun::core {
 /// all workers have stopped (`epoch_failures`), because the first report need
 /// not be about the first death.
 ///
+/// Live workers that are parked on a node without a place end after a minute: they
+/// hold its devices.
+///
 /// Every phase can lead to `ended`: all workers of an epoch have succeeded, no
 /// restart is left, the minimum is not met in time, or the job is stopped on
 /// request. The job also ends if workers of a node cannot be killed and too few
@@ -44,6 +47,9 @@ namespace actorrun::core {
 ///
 /// A change that can wait, as a node that joins, waits until all workers have come
 /// to one step (`safe_point_round`), if they have safe points and do so in time.
+///
+/// An agent that has been ordered to stop its workers says when it has. If it does not
+/// within the time that it has said it may take, its lease is not renewed any more.
 ///
 /// What operators ask is answered in the same step. It never costs a restart, and
 /// is refused where it would leave a job that runs with too few nodes. A
@@ -112,6 +118,12 @@ public:
     return quarantine_.list();
   }
 
+  /// What the node has cost so that it gets no place for a while: `cost 3 epochs within
+  /// 41 s`; empty: it may have one.
+  std::string why_it_stands_by(const agent_record& x) const {
+    return x.stands_by ? costs_.text(x.offering.agent) : std::string{};
+  }
+
   /// Why no epoch runs, or why nodes that are here have no place in the one that
   /// runs, in one line for people. Empty if there is nothing to wait for.
   std::string waiting_for() const;
@@ -140,6 +152,7 @@ private:
     settle,
     safe_point,
     recovery,
+    stand_by,
     close,
   };
 
@@ -154,11 +167,11 @@ private:
   void on(const agent_leaving& event, time_point now, effects& out);
   void on(const agent_left& event, time_point now, effects& out);
   std::optional<failure> refusal(const agent_joined& event) const;
+  bool is_silent(const agent_id& agent) const;
   std::string way_to_safe_point() const;
   std::string admission(const std::string& with,
                         const std::string& otherwise) const;
-  void lose(const agent_id& agent, const end_reason& reason, time_point now,
-            effects& out);
+  void lose(const agent_id& agent, const end_reason& reason, effects& out);
   void expire_leases(time_point due, time_point now, effects& out);
 
   // what agents claim to hold
@@ -176,6 +189,10 @@ private:
   void on(const worker_failed& event, time_point now, effects& out);
   void on(const workers_succeeded& event, time_point now, effects& out);
   void on(const workers_stopped& event, time_point now, effects& out);
+  void expect_stop(agent_record& record) const;
+  void give_up_overdue(time_point now, effects& out);
+  void set_parked(agent_record& record, parked_share x) const;
+  void end_idle_workers(time_point now, effects& out);
   void put_in_quarantine(agent_record& record, uint32_t unkillable_count);
 
   // changes that can wait for a safe point
@@ -259,6 +276,12 @@ private:
   void update_cause();
   void add_drained();
   void conclude_epoch(time_point now, effects& out);
+  void charge_epoch(effects& out);
+  void charge(const agent_id& agent, effects& out);
+  void let_in(agent_record& record, std::string reason, effects& out);
+  void let_in_those_due(time_point now, effects& out);
+  void let_in_for_minimum(effects& out);
+  std::string stand_by_text(const agent_record& x) const;
   void settle_failures(time_point now, effects& out);
 
   // the end
@@ -297,8 +320,10 @@ private:
   /// are; empty: there is no such reason.
   end_reason admission_reason_;
   uint32_t admitted_count_ = 0;
-  rejoin_backoff backoff_;
-  safe_point_round round_; ///< In an epoch that is active.
+  epoch_costs costs_;
+  time_point revoked_at_{};        ///< The latest epoch.
+  std::vector<agent_id> let_in_{}; ///< It was revoked for these newcomers.
+  safe_point_round round_;         ///< In an epoch that is active.
   time_point round_began_;
   /// The job ends then: all workers are to save at one step before.
   std::optional<time_point> limit_;

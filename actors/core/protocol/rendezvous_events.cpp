@@ -21,6 +21,9 @@ struct effect_writer {
   std::string operator()(const forget_agent& x) const {
     return "forget_agent " + x.agent.value;
   }
+  std::string operator()(const give_up_agent& x) const {
+    return "give_up_agent " + x.agent.value;
+  }
   std::string operator()(const announce_epoch& x) const {
     auto text = std::string{"announce_epoch"};
     for (const auto& plan : x.plans) {
@@ -55,6 +58,12 @@ struct effect_writer {
   }
   std::string operator()(const report_exclusion& x) const {
     return "report_exclusion " + x.host;
+  }
+  std::string operator()(const report_stand_by& x) const {
+    return "report_stand_by " + x.agent.value;
+  }
+  std::string operator()(const report_return& x) const {
+    return "report_return " + x.agent.value;
   }
   std::string operator()(const set_log_level& x) const {
     auto text = "set_log_level " + x.level + ":";

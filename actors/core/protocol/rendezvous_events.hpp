@@ -36,6 +36,10 @@ struct agent_joined {
   /// No coordinator can have given a higher number by now.
   epoch_id possible = epoch_max;
   std::vector<int64_t> pids{}; ///< Of its workers; for the journal only.
+  /// The longest that it takes to stop its workers; 0: as usual.
+  duration stop_limit{0};
+  /// Its address is not that of its link, and no certificate names it.
+  bool is_address_unproved = false;
 };
 
 /// What the lease desk has answered. It comes before a timer, and is complete:
@@ -186,6 +190,13 @@ struct forget_agent {
   std::string reason; ///< It has left, or why it counts as lost.
 };
 
+/// Cut the link to the agent and answer it no more: its lease ends, and with it its
+/// workers.
+struct give_up_agent {
+  agent_id agent;
+  std::string reason; ///< `has not stopped its workers within 2 min`
+};
+
 /// Send each member its plan.
 struct announce_epoch {
   std::vector<epoch_plan> plans;
@@ -234,6 +245,20 @@ struct report_exclusion {
   std::string reason;
 };
 
+/// Log that a node gets no place for a while, because it has cost too many epochs.
+struct report_stand_by {
+  agent_id agent;
+  std::string host;
+  std::string reason; ///< `cost 3 epochs within 41 s, the last: agent n2 …`
+};
+
+/// Log that such a node may take part again.
+struct report_return {
+  agent_id agent;
+  std::string host;
+  std::string reason;
+};
+
 /// Have the agents log so much from now on.
 struct set_log_level {
   std::vector<agent_id> agents;
@@ -260,10 +285,10 @@ struct close_job {};
 
 using rendezvous_effect
   = std::variant<arm_timer, accept_agent, reject_agent, probe_agent,
-                 forget_agent, announce_epoch, revoke_epoch,
+                 forget_agent, give_up_agent, announce_epoch, revoke_epoch,
                  send_safe_point_order, explain_failures, notify_drain,
-                 report_exclusion, set_log_level, answer_operator, end_job,
-                 close_job>;
+                 report_exclusion, report_stand_by, report_return,
+                 set_log_level, answer_operator, end_job, close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_epoch 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);

@@ -35,7 +35,7 @@ void step_hold::reached(uint32_t local_rank, uint64_t step) {
 }
 
 std::optional<safe_point_report>
-step_hold::answer(const std::vector<uint32_t>& running, bool all_live) {
+step_hold::answer(const std::vector<uint32_t>& running, bool can_stop) {
   using kind = safe_point_report::kind;
   if (!is_due_)
     return std::nullopt;
@@ -45,13 +45,13 @@ step_hold::answer(const std::vector<uint32_t>& running, bool all_live) {
                : safe_point_report{kind::reached, order_->step, order_->round};
   for (const auto i : running) {
     const auto& x = workers_.at(i);
-    if (all_live && !(holds ? x.has_held : x.has_reached))
+    if (can_stop && !(holds ? x.has_held : x.has_reached))
       return std::nullopt;
     if (holds)
       out.step = std::max(out.step, x.step);
   }
   is_due_ = false;
-  if (!all_live)
+  if (!can_stop)
     return safe_point_report{kind::refused, 0, order_->round};
   return out;
 }

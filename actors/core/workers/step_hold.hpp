@@ -27,14 +27,20 @@ public:
   /// @pre as `held`
   void reached(uint32_t local_rank, uint64_t step);
 
+  /// Whether the worker has answered the newest order to hold.
+  /// @pre as `held`
+  bool has_held(uint32_t local_rank) const {
+    return workers_.at(local_rank).has_held;
+  }
+
   /// Whether the newest order waits for an answer.
   bool is_due() const { return is_due_; }
 
   /// What the node answers to the newest order, once, as soon as it can.
   /// @param running  Local ranks of the workers that have not ended.
-  /// @param all_live Whether each of them can be told something.
+  /// @param can_stop Whether each of them can be told where to stop.
   std::optional<safe_point_report> answer(const std::vector<uint32_t>& running,
-                                          bool all_live);
+                                          bool can_stop);
 
 private:
   struct worker {

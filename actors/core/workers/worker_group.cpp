@@ -29,12 +29,14 @@ worker_group::worker_group(epoch_plan plan, std::string host,
     start_timeout_(start_timeout), workers_(plan_.own.slot_count),
     waiting_count_(plan_.own.slot_count - uint32_t(parked.pids.size())),
     parked_count_(uint32_t(parked.pids.size())), parked_epoch_(parked.epoch),
-    have_stepped_(parked.have_stepped && !parked.pids.empty()),
     hold_(plan_.own.slot_count) {
   assert(!workers_.empty());
   for (const auto& [local_rank, pid] : parked.pids)
     workers_.at(local_rank)
-      = {.now = worker_record::state::parked, .pid = pid, .is_live = true};
+      = {.now = worker_record::state::parked,
+         .pid = pid,
+         .is_live = true,
+         .has_stepped = parked.stepped.contains(local_rank)};
 }
 
 std::vector<worker_group_effect>
@@ -244,8 +246,17 @@ void worker_group::on(const worker_hung_up& event, time_point, effects& out) {
   }
 }
 
-void worker_group::on(const worker_stepped&, time_point, effects& out) {
-  if (phase_ > phase::running || std::exchange(have_stepped_, true))
+bool worker_group::have_stepped() const {
+  return std::ranges::any_of(workers_, &worker_record::has_stepped);
+}
+
+void worker_group::on(const worker_stepped& event, time_point, effects& out) {
+  assert(event.local_rank < workers_.size());
+  if (phase_ > phase::running)
+    return;
+  const auto is_first = !have_stepped();
+  workers_[event.local_rank].has_stepped = true;
+  if (!is_first)
     return;
   if (phase_ == phase::running)
     out.emplace_back(report_safe_point{{safe_point_report::kind::stepping}});
@@ -254,6 +265,7 @@ void worker_group::on(const worker_stepped&, time_point, effects& out) {
 void worker_group::on(const worker_held& event, time_point, effects& out) {
   assert(event.local_rank < workers_.size());
   hold_.held(event.local_rank, event.step);
+  workers_[event.local_rank].has_stepped |= event.step > 0;
   answer_order(out);
 }
 
@@ -278,9 +290,12 @@ void worker_group::answer_order(effects& out) {
   if (phase_ != phase::running || !hold_.is_due())
     return;
   const auto running = in_state(worker_record::state::running);
-  const auto all_live = std::ranges::all_of(
-    running, [this](uint32_t i) { return workers_[i].is_live; });
-  if (const auto x = hold_.answer(running, all_live))
+  // One that has held and has never come to a safe point may not have any.
+  const auto can_stop = std::ranges::all_of(running, [this](uint32_t i) {
+    const auto& x = workers_[i];
+    return x.is_live && (x.has_stepped || !hold_.has_held(i));
+  });
+  if (const auto x = hold_.answer(running, can_stop))
     out.emplace_back(report_safe_point{*x});
 }
 
@@ -402,10 +417,12 @@ std::vector<uint32_t> worker_group::spared() const {
 }
 
 parked_workers worker_group::parked() const {
-  auto out
-    = parked_workers{.epoch = parked_epoch_, .have_stepped = have_stepped_};
-  for (const auto i : in_state(worker_record::state::parked))
+  auto out = parked_workers{.epoch = parked_epoch_};
+  for (const auto i : in_state(worker_record::state::parked)) {
     out.pids.emplace(i, workers_[i].pid);
+    if (workers_[i].has_stepped)
+      out.stepped.insert(i);
+  }
   return out;
 }
 
@@ -539,7 +556,7 @@ void worker_group::settle(time_point now, effects& out) {
   if (phase_ == phase::starting && waiting_count_ == 0) {
     phase_ = phase::running;
     out.emplace_back(report_started{});
-    if (have_stepped_)
+    if (have_stepped())
       out.emplace_back(report_safe_point{{safe_point_report::kind::stepping}});
   }
   answer_order(out);

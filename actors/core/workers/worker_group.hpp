@@ -25,13 +25,15 @@ struct worker_record {
   state now = state::waiting;
   int64_t pid = 0;      ///< 0 until it has been started.
   bool is_live = false; ///< It can live through a change: it has said so.
+  /// It has gone past a safe point, in this epoch or in an earlier one.
+  bool has_stepped = false;
 };
 
 /// What a group has left that the next one goes on with.
 struct parked_workers {
   epoch_id epoch;                     ///< The last that they took part in.
   std::map<uint32_t, int64_t> pids{}; ///< By local rank.
-  bool have_stepped = false;          ///< One of the group's workers has.
+  std::set<uint32_t> stepped{}; ///< Those that have gone past safe points.
 };
 
 ///                    all started            all exited with 0
@@ -63,7 +65,8 @@ struct parked_workers {
 /// missing. One that a plan names a survivor, and that has ended meanwhile, has failed
 /// in that epoch: its peers rely on it.
 ///
-/// Before a change that can wait, all live workers are brought to one step.
+/// Before a change that can wait, all live workers are brought to one step. One that
+/// has never come to a safe point may have none, so that none is waited for.
 class worker_group {
 public:
   enum class phase {
@@ -143,6 +146,7 @@ private:
   void on(const worker_held& event, time_point now, effects& out);
   void on(const worker_reached& event, time_point now, effects& out);
   void on(const safe_point_order& event, time_point now, effects& out);
+  bool have_stepped() const;
   void answer_order(effects& out);
   void on(const stop_ordered& event, time_point now, effects& out);
   void on(const kill_ordered& event, time_point now, effects& out);
@@ -198,7 +202,6 @@ private:
   bool may_park_ = false;        ///< Live workers, in this stop.
   bool has_told_parked_ = false; ///< Some were parked in the last report.
   int stop_signal_ = 0;
-  bool have_stepped_;      ///< Its workers, or those that they were before.
   step_hold hold_;         ///< While it runs.
   bool has_begun_ = false; ///< To start workers.
   timer_id last_timer_;

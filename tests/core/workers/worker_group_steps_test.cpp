@@ -121,6 +121,36 @@ TEST_CASE_METHOD(fixture, "worker_group: who cannot be told refuses",
   }
 }
 
+TEST_CASE_METHOD(fixture,
+                 "worker_group: W2 who has held and never came to a safe point "
+                 "refuses",
+                 "[core]") {
+  at(worker_stepped{0});
+  CHECK(at(hold) == "order_steps 0,1 hold");
+  CHECK(at(worker_held{0, 4}) == "");
+  SECTION("it may have none") {
+    CHECK(at(worker_held{1, 0}) == "report_safe_point refused");
+  }
+  SECTION("it has gone past one just now") {
+    CHECK(at(worker_held{1, 4}) == "report_safe_point held 4");
+  }
+  SECTION("it has in an earlier epoch") {
+    at(worker_stepped{1});
+    at(regroup);
+    for (uint32_t i = 0; i < 2; ++i) {
+      at(worker_parked{i});
+      at(worker_spared{i});
+    }
+    uut = worker_group{test::only_node_plan(4, 2), "node-a", 20s, 0s,
+                       uut.parked()};
+    at(start_ordered{});
+    at(workers_prepared{});
+    at(hold);
+    at(worker_held{0, 0});
+    CHECK(at(worker_held{1, 0}) == "report_safe_point held 0");
+  }
+}
+
 TEST_CASE_METHOD(fixture, "worker_group: there are no safe points in a stop",
                  "[core]") {
   at(hold);

@@ -328,8 +328,8 @@ TEST_CASE_METHOD(fixture, "journal: what may be missing may be missing",
   const auto job = random_job{20, 30};
   auto line = to_line(job.snapshots.back());
   line.pop_back();
-  for (const auto* part :
-       {",\"gpus\":null", ",\"excluded\":false", ",\"waits_to_drain\":null"}) {
+  for (const auto* part : {",\"gpus\":null", ",\"excluded\":false",
+                           ",\"waits_to_drain\":null", ",\"stands_by\":\"\""}) {
     REQUIRE(line.find(part) != line.npos);
     for (size_t at = 0; (at = line.find(part, at)) != line.npos;)
       line.erase(at, std::string_view{part}.size());

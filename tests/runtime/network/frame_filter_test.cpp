@@ -350,6 +350,47 @@ TEST_CASE("frame_filter: noise is refused and harmless", "[runtime]") {
   CHECK(passed < 50'000); // Numbers and texts of messages may be any.
 }
 
+TEST_CASE("frame_filter: S6 a request to join says whether its address is that "
+          "of the link, whatever the other side says",
+          "[runtime]") {
+  const auto is_unproved
+    = [](const std::string& peer_host, const std::string& address, bool said) {
+        auto uut = frame_filter{at_server(), {}, {}, {}, peer_host};
+        auto x = v1::JoinRequest{};
+        x.mutable_offer()->set_agent_id("n1-7-0badcafe");
+        x.mutable_offer()->set_address(address);
+        x.set_is_address_unproved(said);
+        auto out = std::string{};
+        REQUIRE(uut.arriving(client_greeting('c'), out));
+        out.clear();
+        REQUIRE(uut.arriving(
+          write_frame({.source = agent,
+                       .destination = coordinator,
+                       .content = content_of("actorrun::v1::JoinRequest",
+                                             x.SerializeAsString())}),
+          out));
+        const auto frame = parse_frame(out);
+        CHECK(frame.source == agent);
+        CHECK(frame.destination == coordinator);
+        CHECK(frame.operation_data == normal_message);
+        const auto message = parse_message(frame.content);
+        REQUIRE(message);
+        auto passed = v1::JoinRequest{};
+        REQUIRE(passed.ParseFromString(std::string{message->bytes}));
+        CHECK(passed.offer().address() == address);
+        return passed.is_address_unproved();
+      };
+  for (const auto said : {false, true}) {
+    CHECK_FALSE(is_unproved("10.0.0.1", "10.0.0.1", said));
+    CHECK_FALSE(is_unproved("::ffff:10.0.0.1", "10.0.0.1", said));
+    CHECK(is_unproved("10.0.0.1", "10.0.0.2", said));
+    CHECK(is_unproved("10.0.0.1", "n1", said));
+    CHECK(is_unproved("10.0.0.1", "", said));
+    CHECK(is_unproved("::ffff:10.0.0.1", "10.0.0.2", said));
+    CHECK_FALSE(is_unproved("", "10.0.0.2", said)); // A certificate names it.
+  }
+}
+
 TEST_CASE("frame_filter: a request to join brings an address that the other "
           "side may speak for",
           "[runtime]") {
