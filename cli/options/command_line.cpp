@@ -10,15 +10,47 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <forward_list>
+#include <deque>
 #include <functional>
 #include <map>
+#include <utility>
+#include <variant>
 
 namespace actorrun::cli {
 
 namespace {
 
-/// Has what CLI11 has no place for. Readers are here because CLI11 copies callbacks.
+/// An option, until CLI11 gets it. That takes CLI11 3 µs for each, so a line that is
+/// read has those made that it needs, and a description all.
+struct draft {
+  CLI::App* group;
+  const char* names; ///< `-r,--redirects`
+  const char* value; ///< Stands for the value; empty for a flag.
+  std::string help;
+  value_reader read;                        ///< Or
+  std::variant<std::string*, bool*> target; ///< what CLI11 itself fills.
+  std::string second_variable;
+  bool has_variable = false; ///< One of its own.
+  bool is_made = false;
+
+  std::string name() const { return std::strstr(names, "--"); }
+
+  spelling how() const {
+    return {name(), names[1] == '-' ? '\0' : names[1], value,
+            !is_torchrun_option(name())};
+  }
+
+  std::vector<std::string> variables() const {
+    auto out = std::vector<std::string>{};
+    if (has_variable)
+      out.push_back(variable_of(name()));
+    if (!second_variable.empty())
+      out.push_back(second_variable);
+    return out;
+  }
+};
+
+/// Has what CLI11 has no place for.
 class command_app : public CLI::App {
 public:
   explicit command_app(command_texts texts)
@@ -28,74 +60,53 @@ public:
 
   const command_texts& texts() const { return texts_; }
 
-  /// A callback that hands an option's value to `read`.
-  auto reading(const char* names, value_reader read) {
-    return [name = std::strstr(names, "--"),
-            &kept = readers_.emplace_front(std::move(read))](
-             const CLI::results_t& values) {
-      if (const auto ok = kept(values.front()); !ok)
-        throw CLI::ValidationError{name, ok.error().text};
+  std::deque<draft>& drafts() { return drafts_; }
+
+  void make_all() const {
+    for (auto& x : drafts_)
+      make(x);
+  }
+
+  static void make(draft& x) {
+    if (std::exchange(x.is_made, true))
+      return;
+    auto* option
+      = x.read ? x.group->add_option(x.names, reading(x))
+        : std::holds_alternative<bool*>(x.target)
+          ? x.group->add_flag(x.names, *std::get<bool*>(x.target))
+          : x.group->add_option(x.names, *std::get<std::string*>(x.target));
+    // CLI11 does not find a variable with a space in its name. It would ask the
+    // environment of this process itself, and take an empty one for none.
+    auto variables = std::string{};
+    for (const auto& name : x.variables())
+      variables += ' ' + name;
+    option->description(x.help)->type_name(x.value)->envname(variables);
+  }
+
+private:
+  static CLI::callback_t reading(const draft& x) {
+    return [&x](const CLI::results_t& values) {
+      if (const auto ok = x.read(values.front()); !ok)
+        throw CLI::ValidationError{x.name(), ok.error().text};
       return true;
     };
   }
 
-private:
   command_texts texts_;
-  std::forward_list<value_reader> readers_;
+  mutable std::deque<draft> drafts_; ///< What is made of them is the same.
 };
 
 command_app& own(CLI::App& app) {
   return static_cast<command_app&>(app);
 }
 
-std::string long_name(const CLI::Option& x) {
-  return "--" + x.get_lnames().front();
-}
-
-bool is_flag(const CLI::Option& x) {
-  return x.get_items_expected_max() == 0;
+const command_app& own(const CLI::App& app) {
+  return static_cast<const command_app&>(app);
 }
 
 /// CLI11's apps without a name are groups of options.
 bool is_command(const CLI::App* x) {
   return !x->get_name().empty();
-}
-
-/// Calls `f` with each option and the heading that it stands below.
-template <class App, class F>
-void for_each_option(App& app, F f) {
-  for (auto* group : app.get_subcommands(std::not_fn(is_command)))
-    for (auto* option : group->get_options())
-      f(*option, group->get_group());
-}
-
-/// CLI11 does not find a variable whose name begins with a space. It would ask the
-/// environment of this process itself, and one name for each option only, and take
-/// an empty one for none.
-constexpr auto hidden = ' ';
-
-std::vector<std::string> variables_of(const CLI::Option& x) {
-  auto out = std::vector<std::string>{};
-  const auto names = x.get_envname();
-  for (const auto name : split(names, hidden))
-    if (!name.empty())
-      out.emplace_back(name);
-  return out;
-}
-
-spelling spelling_of(const CLI::Option& x) {
-  const auto name = long_name(x);
-  const auto& letters = x.get_snames();
-  return {name, letters.empty() ? '\0' : letters.front().front(),
-          is_flag(x) ? "" : x.get_type_name(), !is_torchrun_option(name)};
-}
-
-std::vector<spelling> spellings_of(const CLI::App& app) {
-  auto out = std::vector<spelling>{};
-  for_each_option(app, [&](const CLI::Option& x, const std::string&) {
-    out.push_back(spelling_of(x));
-  });
-  return out;
 }
 
 // -- reading ------------------------------------------------------------------
@@ -129,7 +140,7 @@ public:
     : program_(program), variable_(variable) {}
 
   result<command_line> run(const std::vector<std::string>& words) {
-    if (auto ok = take(program_, words, rest_rule::remainder); !ok)
+    if (auto ok = take(own(program_), words, rest_rule::remainder); !ok)
       return ok.error();
     const auto names = command_names(program_);
     if (!names.empty() && !asks_ && !out_.rest.empty())
@@ -145,20 +156,21 @@ public:
   }
 
 private:
-  result<void> take(CLI::App& app, const std::vector<std::string>& words,
+  result<void> take(command_app& app, const std::vector<std::string>& words,
                     rest_rule rule) {
-    auto typed = scan(words, spellings_of(app), rule);
+    auto known = std::vector<spelling>{};
+    for (const auto& x : app.drafts())
+      known.push_back(x.how());
+    auto typed = scan(words, known, rule);
     if (!typed)
       return typed.error();
     static_cast<scanned_words&>(out_) = *std::move(typed);
     for (const auto* name : {"--help", "--version"})
       asks_ = asks_ || contains(out_.options, name);
-    auto ok = result<void>{};
-    for_each_option(app, [&](const CLI::Option& x, const std::string&) {
-      if (ok)
-        ok = take_option(x);
-    });
-    return ok;
+    for (auto& x : app.drafts())
+      if (auto ok = take_option(x); !ok)
+        return ok;
+    return {};
   }
 
   result<void> take_command(const std::vector<std::string>& names) {
@@ -172,12 +184,12 @@ private:
                       : meant));
     }
     words_.push_back(name);
-    return take(*program_.get_subcommand(name),
+    return take(own(*program_.get_subcommand(name)),
                 {words.begin() + 1, words.end()}, rest_rule::mixed);
   }
 
-  result<void> take_option(const CLI::Option& x) {
-    const auto name = long_name(x);
+  result<void> take_option(draft& x) {
+    const auto name = x.name();
     if (asks_ && name != "--help" && name != "--version")
       return {};
     // The last one that was typed counts.
@@ -187,26 +199,27 @@ private:
     if (i != typed.rend())
       return put(x, {i->source, i->value});
     // The first variable that is set counts, even if it turns a flag off.
-    for (const auto& variable : variables_of(x))
+    for (const auto& variable : x.variables())
       if (const auto value = variable_(variable))
         return put(x, {variable, *value});
     return {};
   }
 
   // A value is a word of its own, so CLI11 takes it whatever it looks like.
-  result<void> put(const CLI::Option& x, setting from) {
-    const auto name = long_name(x);
-    if (is_flag(x) && !from.source.starts_with('-')) {
+  result<void> put(draft& x, setting from) {
+    const auto is_flag = *x.value == '\0';
+    if (is_flag && !from.source.starts_with('-')) {
       const auto is_on = parse_flag_variable(from.value);
       if (!is_on)
         return bad_argument(from.source + ": " + is_on.error().text);
       if (!*is_on)
         return {};
     }
-    words_.push_back(name);
-    if (!is_flag(x))
+    command_app::make(x);
+    words_.push_back(x.name());
+    if (!is_flag)
       words_.push_back(from.value);
-    sources_[name] = std::move(from);
+    sources_[x.name()] = std::move(from);
     return {};
   }
 
@@ -247,28 +260,25 @@ option_adder::option_adder(CLI::App& app, const std::string& heading)
 void option_adder::operator()(const char* name, const char* value,
                               std::string help, value_reader read,
                               const char* variable) {
-  group_
-    ->add_option(name,
-                 own(*group_->get_parent()).reading(name, std::move(read)))
-    ->description(std::move(help))
-    ->type_name_fn([value] { return std::string{value}; })
-    ->envname(variable);
+  own(*group_->get_parent())
+    .drafts()
+    .push_back(
+      {group_, name, value, std::move(help), std::move(read), {}, variable});
 }
 
 void option_adder::operator()(const char* name, const char* value,
                               std::string help, std::string& target,
                               const char* variable) {
-  group_->add_option(name, target)
-    ->description(std::move(help))
-    ->type_name_fn([value] { return std::string{value}; })
-    ->envname(variable);
+  own(*group_->get_parent())
+    .drafts()
+    .push_back({group_, name, value, std::move(help), {}, &target, variable});
 }
 
 void option_adder::operator()(const char* name, std::string help, bool& target,
                               const char* variable) {
-  group_->add_flag(name, target)
-    ->description(std::move(help))
-    ->envname(variable);
+  own(*group_->get_parent())
+    .drafts()
+    .push_back({group_, name, "", std::move(help), {}, &target, variable});
 }
 
 std::string variable_of(const std::string& name) {
@@ -279,11 +289,8 @@ std::string variable_of(const std::string& name) {
 }
 
 void name_variables(CLI::App& program, bool (*has_one)(std::string_view name)) {
-  for_each_option(program, [&](CLI::Option& x, const std::string&) {
-    const auto name = long_name(x);
-    if (has_one(name))
-      x.envname(hidden + variable_of(name) + hidden + x.get_envname());
-  });
+  for (auto& x : own(program).drafts())
+    x.has_variable = has_one(x.name());
 }
 
 // -- explaining ---------------------------------------------------------------
@@ -295,13 +302,23 @@ std::vector<std::string> names_of(const option_text& option) {
 }
 
 command_description describe(const CLI::App& app) {
-  auto out = command_description{static_cast<const command_app&>(app).texts()};
-  for_each_option(app, [&](const CLI::Option& x, const std::string& heading) {
-    auto how = spelling_of(x);
-    out.options.push_back({std::move(how.name), how.letter,
-                           std::move(how.value), heading, x.get_description(),
-                           variables_of(x)});
-  });
+  own(app).make_all();
+  auto out = command_description{own(app).texts()};
+  for (const auto* group : app.get_subcommands(std::not_fn(is_command)))
+    for (const auto* x : group->get_options()) {
+      const auto& letters = x->get_snames();
+      const auto is_flag = x->get_items_expected_max() == 0;
+      const auto variables = x->get_envname();
+      auto& option = out.options.emplace_back();
+      option.name = "--" + x->get_lnames().front();
+      option.letter = letters.empty() ? '\0' : letters.front().front();
+      option.value = is_flag ? "" : x->get_type_name();
+      option.group = group->get_group();
+      option.help = x->get_description();
+      for (const auto name : split(variables, ' '))
+        if (!name.empty())
+          option.variables.emplace_back(name);
+    }
   return out;
 }
 

@@ -61,13 +61,14 @@ std::shared_ptr<CLI::App> make_program(command_texts texts);
 
 CLI::App& add_command(CLI::App& program, command_texts texts);
 
-/// Adds options below one heading of the help. Targets must outlive the App.
+/// Adds options below one heading of the help. Targets must outlive the App, and so
+/// must names and words for values: literals do.
 class option_adder {
 public:
   /// @param heading Empty: the options are not in the help.
   option_adder(CLI::App& app, const std::string& heading);
 
-  /// @param name     `--redirects` or `-r,--redirects`; it must outlive the App.
+  /// @param name     `--redirects` or `-r,--redirects`.
   /// @param value    Stands for the value in the help.
   /// @param help     Running text without a full stop at its end. Completion shows
   ///                 its first sentence.
