@@ -7,8 +7,8 @@ set -eu
 
 build="g++ cmake ninja-build ccache git pkg-config
        libcaf-dev libprotobuf-dev protobuf-compiler libspdlog-dev
-       nlohmann-json3-dev libssl-dev libhwloc-dev libcurl4-openssl-dev
-       libncurses-dev libjemalloc-dev"
+       nlohmann-json3-dev libcli11-dev libssl-dev libhwloc-dev
+       libcurl4-openssl-dev libncurses-dev libjemalloc-dev"
 tests="catch2 patch python3 iproute2 nftables etcd-server openssl zsh fish tcsh
        tmux openssh-client openssh-server slurmctld slurmd slurm-client munge
        lintian patchelf"

@@ -5,7 +5,6 @@
 #include "cli/options/actorctl_options.hpp"
 #include "cli/options/node_options.hpp"
 #include "cli/options/secret_file.hpp"
-#include "cli/options/spelling.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/job_logs.hpp"
 #include "runtime/journal.hpp"
@@ -17,11 +16,6 @@
 namespace actorrun::cli {
 
 namespace {
-
-/// No option has a variable.
-std::optional<std::string> no_variable(const std::string&) {
-  return std::nullopt;
-}
 
 failure surplus(const std::string& word) {
   return bad_argument("there is no place for the word " + in_quotes(word));
@@ -85,13 +79,20 @@ result<asked_job> asked_from(const control_settings& settings,
   return asked_job{"", std::move(*remote)};
 }
 
+/// Of a command whose only word is a job.
+result<asked_job> asked_by_word(const control_settings& settings,
+                                const std::vector<std::string>& rest,
+                                const char* command, const host_facts& world) {
+  if (rest.size() > 1)
+    return surplus(rest[1]);
+  return asked_from(settings, rest.empty() ? "" : rest.front(),
+                    formatted("actorctl {} JOB", command), world);
+}
+
 result<status_arguments> status_from(const control_settings& settings,
                                      const std::vector<std::string>& rest,
                                      const host_facts& world) {
-  if (rest.size() > 1)
-    return surplus(rest[1]);
-  auto job = asked_from(settings, rest.empty() ? "" : rest.front(),
-                        "actorctl status JOB", world);
+  auto job = asked_by_word(settings, rest, "status", world);
   if (!job)
     return job.error();
   return status_arguments{.json = settings.json,
@@ -105,10 +106,7 @@ result<status_arguments> status_from(const control_settings& settings,
 result<top_arguments> top_from(const control_settings& settings,
                                const std::vector<std::string>& rest,
                                const host_facts& world) {
-  if (rest.size() > 1)
-    return surplus(rest[1]);
-  auto job = asked_from(settings, rest.empty() ? "" : rest.front(),
-                        "actorctl top JOB", world);
+  auto job = asked_by_word(settings, rest, "top", world);
   if (!job)
     return job.error();
   return top_arguments{.job = std::move(job->local),
@@ -121,14 +119,11 @@ result<top_arguments> top_from(const control_settings& settings,
 result<logs_arguments> logs_from(const control_settings& settings,
                                  const std::vector<std::string>& rest,
                                  const host_facts& world) {
-  if (rest.size() > 1)
-    return surplus(rest[1]);
   if (settings.previous && settings.follow)
     return bad_argument("--previous is over: --follow makes no sense with it");
   if (auto ok = check_log_pattern(settings.grep); !ok)
     return bad_argument("--grep: " + ok.error().text);
-  auto job = asked_from(settings, rest.empty() ? "" : rest.front(),
-                        "actorctl logs JOB", world);
+  auto job = asked_by_word(settings, rest, "logs", world);
   if (!job)
     return job.error();
   auto out = logs_arguments{.job = std::move(*job),
@@ -148,13 +143,20 @@ result<logs_arguments> logs_from(const control_settings& settings,
 
 // -- steering -----------------------------------------------------------------
 
+using steer_request = result<v1::OperatorRequest>;
+
+/// @param read Makes the request of a command.
+template <auto read>
 result<steer_arguments> steer_from(const control_settings& settings,
-                                   v1::OperatorRequest request,
+                                   const std::vector<std::string>& rest,
                                    const host_facts& world) {
+  auto request = read(settings, rest);
+  if (!request)
+    return request.error();
   auto job = asked_from(settings, settings.local_job, "--job=JOB", world);
   if (!job)
     return job.error();
-  return steer_arguments{std::move(request), std::move(*job)};
+  return steer_arguments{*std::move(request), std::move(*job)};
 }
 
 /// The only word of a command.
@@ -175,9 +177,8 @@ result<std::string> host_in(const std::vector<std::string>& rest) {
   return host;
 }
 
-result<steer_arguments> drain_from(const control_settings& settings,
-                                   const std::vector<std::string>& rest,
-                                   const host_facts& world) {
+steer_request drain_request(const control_settings& settings,
+                            const std::vector<std::string>& rest) {
   const auto word = word_of(rest, "the node");
   if (!word)
     return word.error();
@@ -190,7 +191,7 @@ result<steer_arguments> drain_from(const control_settings& settings,
       return bad_argument("--cancel lets the node stay, so --deadline and"
                           " --wait-for-replacement make no sense with it");
     request.mutable_cancel_drain()->set_node(*node);
-    return steer_from(settings, std::move(request), world);
+    return request;
   }
   auto& drain = *request.mutable_drain();
   drain.set_node(*node);
@@ -198,12 +199,11 @@ result<steer_arguments> drain_from(const control_settings& settings,
     drain.set_deadline_ms(
       static_cast<uint64_t>(std::max<int64_t>(settings.deadline->count(), 1)));
   drain.set_wait_for_replacement(settings.waits_for_replacement);
-  return steer_from(settings, std::move(request), world);
+  return request;
 }
 
-result<steer_arguments> resize_from(const control_settings& settings,
-                                    const std::vector<std::string>& rest,
-                                    const host_facts& world) {
+steer_request resize_request(const control_settings&,
+                             const std::vector<std::string>& rest) {
   const auto word = word_of(rest, "the number of nodes");
   if (!word)
     return word.error();
@@ -213,55 +213,50 @@ result<steer_arguments> resize_from(const control_settings& settings,
   auto request = v1::OperatorRequest{};
   request.mutable_resize()->set_agent_count_min(range->min);
   request.mutable_resize()->set_agent_count_max(range->max);
-  return steer_from(settings, std::move(request), world);
+  return request;
 }
 
-result<steer_arguments> restart_from(const control_settings& settings,
-                                     const std::vector<std::string>& rest,
-                                     const host_facts& world) {
+steer_request restart_request(const control_settings& settings,
+                              const std::vector<std::string>& rest) {
   if (!rest.empty())
     return surplus_to_steering(rest.front());
   auto request = v1::OperatorRequest{};
   request.mutable_restart()->set_reason(settings.reason);
-  return steer_from(settings, std::move(request), world);
+  return request;
 }
 
-result<steer_arguments> stop_from(const control_settings& settings,
-                                  const std::vector<std::string>& rest,
-                                  const host_facts& world) {
+steer_request stop_request(const control_settings& settings,
+                           const std::vector<std::string>& rest) {
   if (!rest.empty())
     return surplus_to_steering(rest.front());
   auto request = v1::OperatorRequest{};
   request.mutable_stop()->set_reason(settings.reason);
-  return steer_from(settings, std::move(request), world);
+  return request;
 }
 
-result<steer_arguments> exclude_from(const control_settings& settings,
-                                     const std::vector<std::string>& rest,
-                                     const host_facts& world) {
+steer_request exclude_request(const control_settings& settings,
+                              const std::vector<std::string>& rest) {
   const auto host = host_in(rest);
   if (!host)
     return host.error();
   auto request = v1::OperatorRequest{};
   request.mutable_exclude()->set_host(*host);
   request.mutable_exclude()->set_reason(settings.reason);
-  return steer_from(settings, std::move(request), world);
+  return request;
 }
 
-result<steer_arguments> include_from(const control_settings& settings,
-                                     const std::vector<std::string>& rest,
-                                     const host_facts& world) {
+steer_request include_request(const control_settings&,
+                              const std::vector<std::string>& rest) {
   const auto host = host_in(rest);
   if (!host)
     return host.error();
   auto request = v1::OperatorRequest{};
   request.mutable_include()->set_host(*host);
-  return steer_from(settings, std::move(request), world);
+  return request;
 }
 
-result<steer_arguments> log_level_from(const control_settings& settings,
-                                       const std::vector<std::string>& rest,
-                                       const host_facts& world) {
+steer_request log_level_request(const control_settings& settings,
+                                const std::vector<std::string>& rest) {
   const auto word = word_of(rest, "the level");
   if (!word)
     return word.error();
@@ -271,7 +266,7 @@ result<steer_arguments> log_level_from(const control_settings& settings,
   auto request = v1::OperatorRequest{};
   request.mutable_log_level()->set_level(*level);
   request.mutable_log_level()->set_node(settings.node);
-  return steer_from(settings, std::move(request), world);
+  return request;
 }
 
 // -- hosting ------------------------------------------------------------------
@@ -375,8 +370,7 @@ result<journal_arguments> journal_from(const control_settings& settings,
 result<why_arguments> why_from(const control_settings& settings,
                                const std::vector<std::string>& rest,
                                const host_facts& world) {
-  auto job = asked_from(settings, rest.empty() ? "" : rest.front(),
-                        "actorctl why JOB", world);
+  auto job = asked_by_word(settings, rest, "why", world);
   if (!job)
     return job.error();
   if (job->remote)
@@ -428,9 +422,8 @@ result<control_command> command_from(const control_settings& settings,
   return control_command{std::move(*out)};
 }
 
-/// How a command is read, and what its options come to.
+/// What the options and words of a command come to.
 struct control_rule {
-  option_rules (*rules)(control_settings&);
   result<control_command> (*finish)(const control_settings&,
                                     const std::vector<std::string>&,
                                     const host_facts&);
@@ -438,22 +431,22 @@ struct control_rule {
 };
 
 constexpr std::pair<std::string_view, control_rule> commands[]
-  = {{"status", {status_rules, command_from<status_from>, true}},
-     {"top", {top_rules, command_from<top_from>, true}},
-     {"why", {why_rules, command_from<why_from>, true}},
-     {"journal", {journal_rules, command_from<journal_from>, true}},
-     {"replay", {replay_rules, command_from<replay_from>, true}},
-     {"logs", {logs_rules, command_from<logs_from>, true}},
-     {"stacks", {stacks_rules, command_from<stacks_from>}},
-     {"drain", {drain_rules, command_from<drain_from>}},
-     {"resize", {steer_rules, command_from<resize_from>}},
-     {"restart", {reasoned_rules, command_from<restart_from>}},
-     {"stop", {reasoned_rules, command_from<stop_from>}},
-     {"exclude", {reasoned_rules, command_from<exclude_from>}},
-     {"include", {steer_rules, command_from<include_from>}},
-     {"loglevel", {log_level_rules, command_from<log_level_from>}},
-     {"coordinator", {coordinator_rules, command_from<coordinator_from>}},
-     {"secret", {secret_rules, command_from<secret_from>}}};
+  = {{"status", {command_from<status_from>, true}},
+     {"top", {command_from<top_from>, true}},
+     {"why", {command_from<why_from>, true}},
+     {"journal", {command_from<journal_from>, true}},
+     {"replay", {command_from<replay_from>, true}},
+     {"logs", {command_from<logs_from>, true}},
+     {"stacks", {command_from<stacks_from>}},
+     {"drain", {command_from<steer_from<drain_request>>}},
+     {"resize", {command_from<steer_from<resize_request>>}},
+     {"restart", {command_from<steer_from<restart_request>>}},
+     {"stop", {command_from<steer_from<stop_request>>}},
+     {"exclude", {command_from<steer_from<exclude_request>>}},
+     {"include", {command_from<steer_from<include_request>>}},
+     {"loglevel", {command_from<steer_from<log_level_request>>}},
+     {"coordinator", {command_from<coordinator_from>}},
+     {"secret", {command_from<secret_from>}}};
 
 control_command help_of(const std::string& command) {
   const auto program = actorctl_guide();
@@ -463,74 +456,30 @@ control_command help_of(const std::string& command) {
   return help{help_text(program)};
 }
 
-result<control_command> parse_command(const std::string& name,
-                                      const control_rule& command,
-                                      const std::vector<std::string>& words,
-                                      const host_facts& world) {
-  auto settings = control_settings{};
-  const auto rules = command.rules(settings);
-  const auto scanned = scan(words, spellings_of(rules), rest_rule::mixed);
-  if (!scanned)
-    return scanned.error();
-  if (contains(scanned->options, "--help"))
-    return help_of(name);
-  if (auto ok = read_options(rules, scanned->options, no_variable); !ok)
-    return ok.error();
-  auto rest = scanned->rest;
-  if (command.takes_job && !settings.local_job.empty())
-    rest.insert(rest.begin(), settings.local_job);
-  return command.finish(settings, rest, world);
-}
-
-/// `status, why and secret`
-std::string all_commands() {
-  auto out = std::string{};
-  for (size_t i = 0; i < std::size(commands); ++i)
-    out += formatted("{}{}",
-                     i == 0                         ? ""
-                     : i + 1 == std::size(commands) ? " and "
-                                                    : ", ",
-                     commands[i].first);
-  return out;
-}
-
-failure unknown_command(const std::string& name) {
-  auto names = std::vector<std::string>{};
-  for (const auto& [known, rule] : commands)
-    names.emplace_back(known);
-  const auto meant = guess(name, names);
-  return bad_argument(
-    formatted("unknown command {}{}", in_quotes(name),
-              meant.empty() ? "; " + all_commands() + " are known" : meant));
-}
-
 } // namespace
 
 result<control_command> parse_control(const std::vector<std::string>& words,
                                       const host_facts& world) {
-  auto settings = control_settings{};
-  const auto rules = actorctl_rules(settings);
-  const auto scanned = scan(words, spellings_of(rules), rest_rule::remainder);
-  if (!scanned)
-    return scanned.error();
-  if (contains(scanned->options, "--help"))
-    return help_of("");
-  if (contains(scanned->options, "--version"))
+  auto program = control_program{};
+  const auto& settings = program.settings;
+  auto typed = read_words(*program.app, words);
+  if (!typed)
+    return typed.error();
+  if (settings.shown.help)
+    return help_of(typed->command);
+  if (settings.shown.version)
     return control_command{version{}};
-  if (auto ok = read_options(rules, scanned->options, no_variable); !ok)
-    return ok.error();
-  if (settings.completion)
+  if (settings.shown.completion)
     return control_command{
-      help{completion_script(*settings.completion, actorctl_guide())}};
-  if (scanned->rest.empty())
-    return bad_argument("there is no command; " + all_commands()
-                        + " are known, as in: actorctl status");
-  const auto& name = scanned->rest.front();
-  const auto command = value_of(name, commands);
+      help{completion_script(*settings.shown.completion, actorctl_guide())}};
+  const auto command = value_of(typed->command, commands);
   if (!command)
-    return unknown_command(name);
-  return parse_command(name, *command,
-                       {scanned->rest.begin() + 1, scanned->rest.end()}, world);
+    return bad_argument(
+      formatted("there is no command; {} are known, as in: actorctl status",
+                listed_commands(*program.app)));
+  if (command->takes_job && !settings.local_job.empty())
+    typed->rest.insert(typed->rest.begin(), settings.local_job);
+  return command->finish(settings, typed->rest, world);
 }
 
 } // namespace actorrun::cli

@@ -8,7 +8,6 @@
 #include "cli/options/http_options.hpp"
 #include "cli/options/log_options.hpp"
 #include "cli/options/node_options.hpp"
-#include "cli/options/scan.hpp"
 #include "cli/options/signal_options.hpp"
 #include "cli/options/slurm_step.hpp"
 #include "cli/options/timer_options.hpp"
@@ -180,10 +179,10 @@ result<void> check(const run_arguments& x) {
   return validate(agent);
 }
 
-result<run_command> put_together(run_settings& settings,
-                                 const scanned_words& typed,
-                                 const option_rules& rules,
+result<run_command> put_together(run_program& program,
+                                 const command_line& typed,
                                  const host_facts& world) {
+  auto& settings = program.settings;
   auto out = run_arguments{};
   if (auto ok = take_slurm_step(typed.options, world, settings, out.notices);
       !ok)
@@ -212,7 +211,7 @@ result<run_command> put_together(run_settings& settings,
   if (auto ok = settle_secret(settings, world, out); !ok)
     return ok.error();
   warn_of_ignored_options(settings, typed.options, out.warnings);
-  warn_of_ignored_variables(world, rules, out.warnings);
+  warn_of_ignored_variables(world, *program.app, out.warnings);
   if (auto ok = check(out); !ok)
     return ok.error();
   return run_command{std::move(out)};
@@ -253,11 +252,11 @@ result<run_arguments> as_on_a_host(const hosts_arguments& x,
   return bad_argument("the script looks like an option"); // Cannot be.
 }
 
-result<run_command> put_together_hosts(const run_settings& settings,
-                                       const scanned_words& typed,
-                                       const option_rules& rules,
+result<run_command> put_together_hosts(const run_program& program,
+                                       const command_line& typed,
                                        const host_facts& world) {
-  auto out = settle_hosts(settings, typed, rules, world);
+  const auto& settings = program.settings;
+  auto out = settle_hosts(settings, typed, *program.app, world);
   if (!out)
     return out.error();
   if (typed.rest.empty())
@@ -276,27 +275,25 @@ result<run_command> put_together_hosts(const run_settings& settings,
 result<run_command> parse_run(const std::vector<std::string>& words,
                               const host_facts& world,
                               std::string_view program) {
-  auto settings = run_settings{};
+  auto line = run_program{world.cpu_count};
+  auto& settings = line.settings;
   settings.passes_local_rank
     = program.substr(program.rfind('/') + 1) == old_launcher;
-  const auto rules = run_rules(settings, world.cpu_count);
-  auto scanned = scan(words, spellings_of(rules), rest_rule::remainder);
-  if (!scanned)
-    return scanned.error();
-  if (contains(scanned->options, "--help"))
+  const auto typed = read_words(*line.app, words, world.variable);
+  if (!typed)
+    return typed.error();
+  if (settings.shown.help)
     return run_command{help{help_text(actorrun_guide())}};
-  if (contains(scanned->options, "--version"))
+  if (settings.shown.version)
     return run_command{version{}};
-  if (auto ok = read_options(rules, scanned->options, world.variable); !ok)
-    return ok.error();
-  for (const auto& x : scanned->options)
-    settings.typed.push_back(x.name);
-  if (settings.completion)
+  if (settings.shown.completion)
     return run_command{
-      help{completion_script(*settings.completion, actorrun_guide())}};
+      help{completion_script(*settings.shown.completion, actorrun_guide())}};
+  for (const auto& x : typed->options)
+    settings.typed.push_back(x.name);
   if (names_hosts(settings))
-    return put_together_hosts(settings, *scanned, rules, world);
-  return put_together(settings, *scanned, rules, world);
+    return put_together_hosts(line, *typed, world);
+  return put_together(line, *typed, world);
 }
 
 } // namespace actorrun::cli

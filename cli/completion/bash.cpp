@@ -14,7 +14,7 @@ std::string named(std::string text, const std::string& program) {
 }
 
 /// A command that fills COMPREPLY with values of an option.
-std::string values_of(const option_rule& rule) {
+std::string values_of(const option_text& rule) {
   const auto choice = choice_of(rule);
   const auto words = quoted_for_shell(joined_with(choice.words, " "));
   switch (choice.is) {
@@ -33,7 +33,7 @@ std::string values_of(const option_rule& rule) {
 }
 
 /// A pattern for an option of a command: `status:--json`, `:-h|:--help`.
-std::string pattern_of(const std::string& command, const option_rule& rule) {
+std::string pattern_of(const std::string& command, const option_text& rule) {
   auto out = std::vector<std::string>{};
   for (const auto& name : names_of(rule))
     out.push_back(command + ":" + name);
@@ -58,7 +58,7 @@ std::string flags_of(const program_guide& program) {
   return joined_with(out, "|");
 }
 
-std::string all_names(const option_rules& rules) {
+std::string all_names(const option_texts& rules) {
   auto out = std::vector<std::string>{};
   for (const auto& x : rules)
     out.push_back(joined_with(names_of(x), " "));

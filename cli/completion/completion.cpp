@@ -5,7 +5,7 @@ namespace actorrun::cli {
 
 namespace {
 
-void remove_hidden(option_rules& rules) {
+void remove_hidden(option_texts& rules) {
   std::erase_if(rules, [](const auto& x) { return x.group.empty(); });
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/guide/guide.hpp"
-#include "cli/options/completion_option.hpp"
+#include "cli/options/common_options.hpp"
 
 #include <string>
 

@@ -13,7 +13,7 @@ std::string quoted_for_fish(std::string_view text) {
 }
 
 /// The values of an option, as arguments of `complete`.
-std::string values_of(const std::string& program, const option_rule& rule) {
+std::string values_of(const std::string& program, const option_text& rule) {
   const auto choice = choice_of(rule);
   const auto words = joined_with(choice.words, " ");
   switch (choice.is) {
@@ -31,7 +31,7 @@ std::string values_of(const std::string& program, const option_rule& rule) {
   return " -x";
 }
 
-std::string options_with_values(const option_rules& rules) {
+std::string options_with_values(const option_texts& rules) {
   auto out = std::vector<std::string>{};
   for (const auto& x : rules)
     if (!x.value.empty())
@@ -76,7 +76,7 @@ std::string position_function(const program_guide& program) {
 /// One call of `complete` for each option.
 /// @param condition A fish command that says whether options fit here.
 std::string complete_options(const std::string& program,
-                             const option_rules& rules,
+                             const option_texts& rules,
                              const std::string& condition) {
   auto out = std::string{};
   for (const auto& x : rules) {

@@ -35,7 +35,7 @@ std::vector<std::string> conf_words() {
 
 } // namespace
 
-value_choice choice_of(const option_rule& rule) {
+value_choice choice_of(const option_text& rule) {
   using enum value_choice::kind;
   if (rule.value == "FOLDER")
     return {folder};
@@ -53,7 +53,7 @@ value_choice choice_of(const option_rule& rule) {
   return words.empty() ? value_choice{} : value_choice{word, std::move(words)};
 }
 
-std::string purpose_of(const option_rule& rule) {
+std::string purpose_of(const option_text& rule) {
   auto text = rule.help;
   for (const auto* end : {". ", "; "})
     text.erase(std::min(text.find(end), text.size()));
@@ -74,10 +74,10 @@ std::vector<std::string> command_names(const program_guide& program) {
   return out;
 }
 
-std::vector<std::pair<std::string, option_rules>>
+std::vector<std::pair<std::string, option_texts>>
 scopes_of(const program_guide& program) {
   auto out
-    = std::vector<std::pair<std::string, option_rules>>{{"", program.options}};
+    = std::vector<std::pair<std::string, option_texts>>{{"", program.options}};
   for (const auto& x : program.commands)
     out.emplace_back(x.name, x.options);
   return out;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/guide/guide.hpp"
-#include "cli/options/option_table.hpp"
+#include "cli/options/command_line.hpp"
 #include "cli/options/values.hpp"
 
 #include <string>
@@ -28,10 +28,10 @@ struct value_choice {
 };
 
 /// Derived from the word that stands for the value in the help.
-value_choice choice_of(const option_rule& rule);
+value_choice choice_of(const option_text& rule);
 
 /// The first sentence of the help, in one line.
-std::string purpose_of(const option_rule& rule);
+std::string purpose_of(const option_text& rule);
 
 /// In single quotes for bash, zsh and tcsh, in which only the quote is special.
 std::string quoted_for_shell(std::string_view text);
@@ -41,7 +41,7 @@ std::vector<std::string> command_names(const program_guide& program);
 
 /// The options in front of a command, under an empty name, and those of each
 /// command.
-std::vector<std::pair<std::string, option_rules>>
+std::vector<std::pair<std::string, option_texts>>
 scopes_of(const program_guide& program);
 
 // The scripts, for options that the help shows.

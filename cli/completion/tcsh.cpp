@@ -8,7 +8,7 @@ namespace {
 
 /// The values of an option, as `complete` writes them; empty if there is nothing to
 /// offer.
-std::string values_of(const option_rule& rule) {
+std::string values_of(const option_text& rule) {
   const auto choice = choice_of(rule);
   switch (choice.is) {
     case value_choice::kind::word:
@@ -37,8 +37,8 @@ std::string rule_of(const std::string& text) {
 }
 
 /// Of options with one name, the first: tcsh knows nothing of commands.
-option_rules all_options(const program_guide& program) {
-  auto out = option_rules{};
+option_texts all_options(const program_guide& program) {
+  auto out = option_texts{};
   for (const auto& [command, rules] : scopes_of(program))
     for (const auto& x : rules)
       if (std::none_of(out.begin(), out.end(),

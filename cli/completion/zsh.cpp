@@ -27,7 +27,7 @@ std::string list_of(const value_choice& choice) {
   return out;
 }
 
-std::string values_of(const option_rule& rule) {
+std::string values_of(const option_text& rule) {
   const auto choice = choice_of(rule);
   const auto head = ":" + escaped(rule.value) + ":";
   switch (choice.is) {
@@ -50,7 +50,7 @@ std::string specification(const std::string& text) {
   return " \\\n    " + quoted_for_shell(text);
 }
 
-std::string specifications_of(const option_rule& rule) {
+std::string specifications_of(const option_text& rule) {
   const auto is_flag = rule.value.empty();
   const auto values = is_flag ? "" : values_of(rule);
   const auto purpose = "[" + escaped(purpose_of(rule)) + "]";
@@ -66,7 +66,7 @@ std::string specifications_of(const option_rule& rule) {
   return out;
 }
 
-std::string specifications_of(const option_rules& rules) {
+std::string specifications_of(const option_texts& rules) {
   auto out = std::string{};
   for (const auto& x : rules)
     out += specifications_of(x);

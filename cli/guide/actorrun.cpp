@@ -75,18 +75,7 @@ manual_sections manual() {
 } // namespace
 
 program_guide actorrun_guide() {
-  auto unused = run_settings{};
-  auto out = program_guide{};
-  out.name = "actorrun";
-  out.purpose = "run a program as a group of workers on one node or many";
-  out.text = "Runs a program as a group of workers on one node or many, and "
-             "restarts the"
-             " group when a worker fails or when nodes join or leave.";
-  out.usage = {
-    "actorrun [OPTIONS] SCRIPT [ARGUMENTS…]",
-    "actorrun [OPTIONS] -m MODULE [ARGUMENTS…]",
-    "actorrun [OPTIONS] --no-python PROGRAM [ARGUMENTS…]",
-  };
+  auto out = program_guide{describe(*run_program{}.app)};
   out.operand
     = "The first word that is not an option is the script; all words after it"
       " are its arguments. It runs with $PYTHON_EXEC, python3 or python; a"
@@ -95,7 +84,6 @@ program_guide actorrun_guide() {
       "Options may be written with dashes or underscores and be abbreviated"
       " where that is unambiguous. An option that is not given is read from its"
       " variable, such as PET_NNODES.";
-  out.options = for_show(run_rules(unused, [] { return 1u; }));
   out.examples = {
     {"actorrun --standalone --nproc-per-node=4 train.py --epochs 3",
      "Four workers on this node:"},

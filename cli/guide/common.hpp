@@ -5,13 +5,6 @@
 
 namespace actorrun::cli {
 
-/// Rules to look at only: their readers are gone, with the targets of these.
-inline option_rules for_show(option_rules rules) {
-  for (auto& x : rules)
-    x.read = nullptr;
-  return rules;
-}
-
 inline void append_common_environment(std::vector<guide_entry>& out) {
   out.push_back({"ACTORRUN_SECRET",
                  "the secret, if there is no --secret-file. Workers do"

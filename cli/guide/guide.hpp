@@ -1,8 +1,8 @@
-// Describes each program once; --help, the manual page and the completion scripts
-// are made from that.
+// Writes --help and the manual pages, from what the App of a program knows and from
+// the texts around that; the completion scripts are made from the same.
 #pragma once
 
-#include "cli/options/option_table.hpp"
+#include "cli/options/command_line.hpp"
 
 #include <string>
 #include <utility>
@@ -17,15 +17,6 @@ struct guide_entry {
   std::string text;
 };
 
-/// A command of a program that has several.
-struct command_guide {
-  std::string name;    ///< `status`
-  std::string purpose; ///< `print the status of jobs`
-  std::string text;
-  std::vector<std::string> usage; ///< `actorctl status [OPTIONS] [JOB]`
-  option_rules options;
-};
-
 /// What only the manual page of a program has.
 struct manual_sections {
   std::vector<guide_entry> environment;
@@ -34,18 +25,13 @@ struct manual_sections {
   std::vector<std::string> see_also; ///< `torchrun(1)`
 };
 
-/// A program. Its options must not be read: they have no targets.
-struct program_guide {
-  std::string name;    ///< `actorrun`
-  std::string purpose; ///< In one line, without a full stop.
-  std::string text;
-  std::vector<std::string> usage;
-  std::string operand; ///< What is said of the words after the options.
-  option_rules options;
-  std::vector<command_guide> commands; ///< Empty: it has none.
+/// A program: what its App knows, and the texts around that.
+struct program_guide : command_description {
+  std::string operand = {}; ///< What is said of the words after the options.
+  std::vector<command_description> commands = {}; ///< Empty: it has none.
   /// Command lines, each with what it does.
-  std::vector<guide_entry> examples;
-  manual_sections manual;
+  std::vector<guide_entry> examples = {};
+  manual_sections manual = {};
 };
 
 program_guide actorrun_guide();
@@ -60,7 +46,7 @@ std::string help_text(const program_guide& guide);
 
 /// The text of `NAME COMMAND --help`.
 std::string help_text(const program_guide& program,
-                      const command_guide& command);
+                      const command_description& command);
 
 /// The manual page in section 1, in the language of man(7).
 /// @param version As in `1.2.3`.

@@ -70,19 +70,19 @@ void add_usage(std::string& out, const std::vector<std::string>& usage) {
 }
 
 /// `-r, --redirects STREAMS`
-std::string form_of(const option_rule& rule) {
+std::string form_of(const option_text& rule) {
   auto out = rule.letter ? std::string{'-', rule.letter, ',', ' '} : "";
   out += rule.name;
   return rule.value.empty() ? out : out + " " + rule.value;
 }
 
-std::string help_of(const option_rule& rule) {
+std::string help_of(const option_text& rule) {
   return rule.variables.empty()
            ? rule.help
            : rule.help + " [" + rule.variables.front() + "]";
 }
 
-void add_options(std::string& out, const option_rules& rules) {
+void add_options(std::string& out, const option_texts& rules) {
   auto group = std::string{};
   for (const auto& rule : rules) {
     if (rule.group.empty())
@@ -142,7 +142,7 @@ std::string help_text(const program_guide& guide) {
 }
 
 std::string help_text(const program_guide& program,
-                      const command_guide& command) {
+                      const command_description& command) {
   auto out = std::string{};
   add_text(out, command.text);
   out += "\n";

@@ -102,7 +102,7 @@ void add_usage(std::string& out, const std::vector<std::string>& usage) {
     out += (i == 0 ? "" : ".br\n") + usage_line(usage[i]) + "\n";
 }
 
-void add_option(std::string& out, const option_rule& rule) {
+void add_option(std::string& out, const option_text& rule) {
   auto term = std::string{};
   for (const auto& name : names_of(rule))
     term += (term.empty() ? "" : ", ") + bold(name);
@@ -118,7 +118,7 @@ void add_option(std::string& out, const option_rule& rule) {
   add_entry(out, term, text);
 }
 
-void add_options(std::string& out, const option_rules& rules,
+void add_options(std::string& out, const option_texts& rules,
                  bool shows_groups) {
   auto group = std::string{};
   for (const auto& rule : rules) {
@@ -170,7 +170,7 @@ std::string in_capitals(std::string text) {
 
 std::string manual_page(const program_guide& guide,
                         const std::string& version) {
-  auto out = ".\\\" Made from the option tables of " + guide.name + ".\n.TH "
+  auto out = ".\\\" Made from the options of " + guide.name + ".\n.TH "
              + in_capitals(guide.name) + " 1 \"\" \"actorrun " + version
              + "\" \"User Commands\"\n";
   // Words with dashes are to stay whole. From groff 1.23 on, each paragraph

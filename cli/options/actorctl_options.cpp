@@ -11,55 +11,50 @@ namespace actorrun::cli {
 
 namespace {
 
-constexpr auto group = "Options";
+using namespace std::chrono_literals;
 
-option_rule endpoint_rule(control_settings& out) {
-  return {"--rdzv-endpoint",
-          0,
-          "HOST[:PORT]",
-          group,
-          "where the nodes of the job meet (default port: 29400, with static"
-          " 29500); with etcd the members of its cluster, separated by commas"
-          " (default port: 2379)",
-          endpoint_reader(out.rendezvous)};
+constexpr auto heading = "Options";
+
+// -- options of several commands ----------------------------------------------
+
+void add_endpoint(option_adder& add, control_settings& x) {
+  add("--rdzv-endpoint", "HOST[:PORT]",
+      "where the nodes of the job meet (default port: 29400, with static "
+      "29500); with etcd the members of its cluster, separated by commas "
+      "(default port: 2379)",
+      endpoint_reader(x.rendezvous));
 }
 
-option_rule job_rule(control_settings& out) {
-  return {"--job",
-          0,
-          "JOB",
-          group,
-          "a job of this host (default: the only one there is)",
-          verbatim(out.local_job)};
+constexpr auto only_job = "a job of this host (default: the only one there is)";
+constexpr auto same_as_word = "the same as the word JOB";
+
+/// Lead to a job of this host or on any other; and `--help`, which is the last.
+void add_job_options(option_adder& add, control_settings& x,
+                     const char* job_text) {
+  add("--job", "JOB", job_text, x.local_job);
+  add_endpoint(add, x);
+  add("--rdzv-id", "ID", "job id (default: none)", verbatim(x.job));
+  add("--rdzv-backend", "c10d|actor|static|etcd|etcd-v2",
+      "back end of the job (default: c10d); with etcd and etcd-v2, etcd "
+      "is asked where the coordinator is",
+      backend_reader(x.backend));
+  add("--rdzv-conf", "KEY=VALUE,...",
+      "settings of the job, of which only the keys for etcd are used",
+      into(x.conf, parse_rendezvous_conf));
+  add_trust_options(add, x.secret_file, x.tls, x.munge);
+  add_help(add, x.shown);
 }
 
-/// In place of the word JOB.
-option_rule job_instead_rule(control_settings& out) {
-  return {"--job",
-          0,
-          "JOB",
-          group,
-          "the same as the word JOB",
-          verbatim(out.local_job)};
+/// Lead to a journal.
+void add_past_options(option_adder& add, control_settings& x) {
+  add_journal_option(add, x.journal, "where journals are");
+  add("--job", "JOB", same_as_word, x.local_job);
+  add_help(add, x.shown);
 }
 
-/// Leads to a job on any host.
-option_rules remote_rules(control_settings& out) {
-  auto rules = option_rules{
-    endpoint_rule(out),
-    {"--rdzv-id", 0, "ID", group, "job id (default: none)", verbatim(out.job)},
-    {"--rdzv-backend", 0, "c10d|actor|static|etcd|etcd-v2", group,
-     "back end of the job (default: c10d); with etcd and etcd-v2, etcd is asked"
-     " where the coordinator is",
-     backend_reader(out.backend)},
-    {"--rdzv-conf", 0, "KEY=VALUE,...", group,
-     "settings of the job, of which only the keys for etcd are used",
-     into(out.conf, parse_rendezvous_conf)},
-    secret_rule(group, out.secret_file),
-  };
-  append(rules, tls_rules(group, out.tls));
-  append(rules, {munge_rule(group, out.munge)});
-  return rules;
+void add_reason(option_adder& add, control_settings& x) {
+  add("--reason", "TEXT", "why, for the job's log and journal",
+      into(x.reason, parse_text));
 }
 
 /// Whether a row is printed for each worker.
@@ -67,6 +62,135 @@ result<bool> parse_width(std::string_view text) {
   if (text == "wide" || text == "text")
     return text == "wide";
   return bad_argument(in_quotes(text) + " is not an output; text and wide are");
+}
+
+// -- the commands -------------------------------------------------------------
+
+void add_status_options(option_adder& add, control_settings& x) {
+  add("--json", "print one JSON document", x.json);
+  add("-o,--output", "text|wide",
+      "wide: print also times, load and memory of each node, a row for "
+      "each worker (its state, age, CPU use, memory, threads and "
+      "output), and the last epochs",
+      into(x.wide, parse_width));
+  add_journal_option(add, x.journal,
+                     "where journals are, for jobs that have ended");
+  add_job_options(add, x, same_as_word);
+}
+
+void add_top_options(option_adder& add, control_settings& x) {
+  add("--once", "print one picture as text, and end", x.once);
+  add_journal_option(add, x.journal, "where journals are, for jobs that end");
+  add_job_options(add, x, same_as_word);
+}
+
+void add_why_options(option_adder& add, control_settings& x) {
+  add("--all", "tell of every epoch, from the first on", x.all);
+  add("--json", "print one JSON document per line", x.json);
+  add_journal_option(add, x.journal, "where journals are");
+  add_job_options(add, x, same_as_word);
+}
+
+void add_journal_options(option_adder& add, control_settings& x) {
+  add("-f,--follow", "go on as the job goes on, until it ends", x.follow);
+  add("--json", "print the records as they are, one JSON document per line",
+      x.json);
+  add_past_options(add, x);
+}
+
+void add_replay_options(option_adder& add, control_settings& x) {
+  add("--at", "TIME",
+      "the moment: so much after the coordinator began (+12.3s, +5m) or "
+      "before the end of the journal (-2s; default: its end)",
+      verbatim(x.at));
+  add_past_options(add, x);
+}
+
+void add_logs_options(option_adder& add, control_settings& x) {
+  add("-f,--follow",
+      "go on as the workers write, also in later epochs, until the job ends",
+      x.follow);
+  add("--rank", "RANK,...", "only these workers, as 0,2-5",
+      into(x.ranks, parse_ranks));
+  add("--node", "NODE",
+      "only the workers of this node: its host, node rank or agent id",
+      into(x.node, parse_text));
+  add("--tail", "N", "only the last N lines of each output of a worker",
+      into(x.tail, count_parser(0, 1'000'000'000)));
+  add("--since", "TIME",
+      "only outputs that have changed within this time (30s, 5m)",
+      into(x.since, span_parser(1ms)));
+  add("--grep", "RE",
+      "only lines that this extended regular expression matches", x.grep);
+  add("--previous", "of the epoch before the newest one", x.previous);
+  add("--stdout", "only standard output", x.only_out);
+  add("--stderr", "only standard error", x.only_err);
+  add_job_options(add, x, same_as_word);
+}
+
+void add_stacks_options(option_adder& add, control_settings& x) {
+  add("--json", "print one JSON document", x.json);
+  add_job_options(add, x, only_job);
+}
+
+void add_drain_options(option_adder& add, control_settings& x) {
+  add("--deadline", "TIME",
+      "time that the workers of the node get (default: 60 s)",
+      into(x.deadline, span_parser(0ms)));
+  add("--wait-for-replacement",
+      "if too few nodes are left without this one, let it stay "
+      "until another one can take its place",
+      x.waits_for_replacement);
+  add("--cancel", "let a node stay that waits for a replacement, to leave",
+      x.cancels);
+  add_job_options(add, x, only_job);
+}
+
+void add_steer_options(option_adder& add, control_settings& x) {
+  add_job_options(add, x, only_job);
+}
+
+void add_reasoned_options(option_adder& add, control_settings& x) {
+  add_reason(add, x);
+  add_job_options(add, x, only_job);
+}
+
+void add_loglevel_options(option_adder& add, control_settings& x) {
+  add("--node", "NODE",
+      "this node only: its host, its agent or its node rank (default: "
+      "all nodes and the coordinator)",
+      into(x.node, parse_text));
+  add_job_options(add, x, only_job);
+}
+
+void add_coordinator_options(option_adder& add, control_settings& x) {
+  add_endpoint(add, x);
+  add("--rdzv-id", "ID", "job id", verbatim(x.job));
+  add("--nnodes", "N|MIN:MAX", "number of nodes of the job",
+      into(x.nodes, parse_node_range));
+  add("--max-restarts", "N",
+      "number of worker failures that the job survives (default: 0)",
+      restart_count_reader(x.restart_count_max));
+  add_exclude_after(add, x.exclude_after);
+  add_safe_point_timeout(add, x.safe_point_timeout);
+  add("--rdzv-backend", "c10d|actor|etcd|etcd-v2",
+      "c10d, actor (default): host the coordinator at the endpoint. "
+      "etcd, etcd-v2: host it whenever etcd, which is at the endpoint, "
+      "elects this program",
+      backend_reader(x.backend));
+  add("--rdzv-conf", "KEY=VALUE,...",
+      "timeouts and further settings, as for actorrun",
+      into(x.conf, parse_rendezvous_conf));
+  add_trust_options(add, x.secret_file, x.tls, x.munge);
+  add_http_options(add, x.http);
+  add_journal_option(add, x.journal,
+                     "where the job's journal is written; none: nowhere");
+  add_help(add, x.shown);
+}
+
+void add_secret_options(option_adder& add, control_settings& x) {
+  add("--force", "replace the secret if there is one", x.force);
+  add_help(add, x.shown);
 }
 
 } // namespace
@@ -91,202 +215,151 @@ result<std::vector<uint32_t>> parse_ranks(std::string_view text) {
   return std::vector<uint32_t>{out.begin(), out.end()};
 }
 
-option_rules actorctl_rules(control_settings& out) {
-  return {help_rule(group), version_rule(group),
-          completion_rule("actorctl", group, out.completion)};
-}
-
-option_rules status_rules(control_settings& out) {
-  auto rules = option_rules{
-    {"--json", 0, "", group, "print one JSON document", switch_on(out.json)},
-    {"--output", 'o', "text|wide", group,
-     "wide: print also times, load and memory of each node, a row for each"
-     " worker (its state, age, CPU use, memory, threads and output), and the"
-     " last epochs",
-     into(out.wide, parse_width)},
-    journal_rule(group, out.journal,
-                 "where journals are, for jobs that have ended"),
-    job_instead_rule(out)};
-  append(rules, remote_rules(out));
-  append(rules, {help_rule(group)});
-  return rules;
-}
-
-option_rules top_rules(control_settings& out) {
-  auto rules = option_rules{
-    {"--once", 0, "", group, "print one picture as text, and end",
-     switch_on(out.once)},
-    journal_rule(group, out.journal, "where journals are, for jobs that end"),
-    job_instead_rule(out)};
-  append(rules, remote_rules(out));
-  append(rules, {help_rule(group)});
-  return rules;
-}
-
-option_rules logs_rules(control_settings& out) {
-  const auto parse_since = [](std::string_view text) {
-    return parse_span(text, std::chrono::milliseconds{1});
+control_program::control_program()
+  : app(make_program(
+    {"actorctl",
+     "inspect, explain and steer jobs of actorrun, host their coordinators",
+     "Inspects, explains and steers jobs of actorrun, hosts their coordinators "
+     "and makes their secret.",
+     {"actorctl COMMAND [OPTIONS]"}})) {
+  auto add = option_adder{*app, heading};
+  add_common_options(add, "actorctl", settings.shown);
+  struct command {
+    command_texts texts;
+    void (*add_options)(option_adder& add, control_settings& x);
   };
-  auto rules = option_rules{
-    {"--follow", 'f', "", group,
-     "go on as the workers write, also in later epochs, until the job ends",
-     switch_on(out.follow)},
-    {"--rank", 0, "RANK,...", group, "only these workers, as 0,2-5",
-     into(out.ranks, parse_ranks)},
-    {"--node", 0, "NODE", group,
-     "only the workers of this node: its host, node rank or agent id",
-     into(out.node, parse_text)},
-    {"--tail", 0, "N", group,
-     "only the last N lines of each output of a worker",
-     into(out.tail, count_parser(0, 1'000'000'000))},
-    {"--since", 0, "TIME", group,
-     "only outputs that have changed within this time (30s, 5m)",
-     into(out.since, parse_since)},
-    {"--grep", 0, "RE", group,
-     "only lines that this extended regular expression matches",
-     verbatim(out.grep)},
-    {"--previous", 0, "", group, "of the epoch before the newest one",
-     switch_on(out.previous)},
-    {"--stdout", 0, "", group, "only standard output", switch_on(out.only_out)},
-    {"--stderr", 0, "", group, "only standard error", switch_on(out.only_err)},
-    job_instead_rule(out),
-  };
-  append(rules, remote_rules(out));
-  append(rules, {help_rule(group)});
-  return rules;
-}
-
-option_rules stacks_rules(control_settings& out) {
-  auto rules = option_rules{
-    job_rule(out),
-    {"--json", 0, "", group, "print one JSON document", switch_on(out.json)},
-  };
-  append(rules, remote_rules(out));
-  append(rules, {help_rule(group)});
-  return rules;
-}
-
-option_rules drain_rules(control_settings& out) {
-  auto rules = option_rules{
-    {"--deadline", 0, "TIME", group,
-     "time that the workers of the node get (default: 60 s)",
-     into(out.deadline,
-          [](const std::string& text) {
-            return parse_span(text, std::chrono::milliseconds{0});
-          })},
-    {"--wait-for-replacement", 0, "", group,
-     "if too few nodes are left without this one, let it stay until another one"
-     " can take its place",
-     switch_on(out.waits_for_replacement)},
-    {"--cancel", 0, "", group,
-     "let a node stay that waits for a replacement, to leave",
-     switch_on(out.cancels)}};
-  append(rules, steer_rules(out));
-  return rules;
-}
-
-option_rules reasoned_rules(control_settings& out) {
-  auto rules = option_rules{{"--reason", 0, "TEXT", group,
-                             "why, for the job's log and journal",
-                             into(out.reason, parse_text)}};
-  append(rules, steer_rules(out));
-  return rules;
-}
-
-option_rules log_level_rules(control_settings& out) {
-  auto rules
-    = option_rules{{"--node", 0, "NODE", group,
-                    "this node only: its host, its agent or its node rank"
-                    " (default: all nodes and the coordinator)",
-                    into(out.node, parse_text)}};
-  append(rules, steer_rules(out));
-  return rules;
-}
-
-option_rules steer_rules(control_settings& out) {
-  auto rules = option_rules{job_rule(out)};
-  append(rules, remote_rules(out));
-  append(rules, {help_rule(group)});
-  return rules;
-}
-
-option_rules coordinator_rules(control_settings& out) {
-  auto rules = option_rules{
-    endpoint_rule(out),
-    {"--rdzv-id", 0, "ID", group, "job id", verbatim(out.job)},
-    {"--nnodes", 0, "N|MIN:MAX", group, "number of nodes of the job",
-     into(out.nodes, parse_node_range)},
-    {"--max-restarts", 0, "N", group,
-     "number of worker failures that the job survives (default: 0)",
-     restart_count_reader(out.restart_count_max)},
-    exclude_after_rule(group, out.exclude_after),
-    safe_point_timeout_rule(group, out.safe_point_timeout),
-    {"--rdzv-backend", 0, "c10d|actor|etcd|etcd-v2", group,
-     "c10d, actor (default): host the coordinator at the endpoint. etcd,"
-     " etcd-v2: host it whenever etcd, which is at the endpoint, elects this"
-     " program",
-     backend_reader(out.backend)},
-    {"--rdzv-conf", 0, "KEY=VALUE,...", group,
-     "timeouts and further settings, as for actorrun",
-     into(out.conf, parse_rendezvous_conf)},
-    secret_rule(group, out.secret_file),
-  };
-  append(rules, tls_rules(group, out.tls));
-  append(rules, {munge_rule(group, out.munge)});
-  append(rules, http_rules(group, out.http));
-  append(rules, {journal_rule(group, out.journal,
-                              "where the job's journal is written; none:"
-                              " nowhere"),
-                 help_rule(group)});
-  return rules;
-}
-
-option_rules journal_rules(control_settings& out) {
-  return {
-    {"--follow", 'f', "", group, "go on as the job goes on, until it ends",
-     switch_on(out.follow)},
-    {"--json", 0, "", group,
-     "print the records as they are, one JSON document"
-     " per line",
-     switch_on(out.json)},
-    journal_rule(group, out.journal, "where journals are"),
-    job_instead_rule(out),
-    help_rule(group),
-  };
-}
-
-option_rules why_rules(control_settings& out) {
-  auto rules = option_rules{
-    {"--all", 0, "", group, "tell of every epoch, from the first on",
-     switch_on(out.all)},
-    {"--json", 0, "", group, "print one JSON document per line",
-     switch_on(out.json)},
-    journal_rule(group, out.journal, "where journals are"),
-    job_instead_rule(out)};
-  append(rules, remote_rules(out));
-  append(rules, {help_rule(group)});
-  return rules;
-}
-
-option_rules replay_rules(control_settings& out) {
-  return {
-    {"--at", 0, "TIME", group,
-     "the moment: so much after the coordinator began (+12.3s, +5m) or before "
-     "the"
-     " end of the journal (-2s; default: its end)",
-     verbatim(out.at)},
-    journal_rule(group, out.journal, "where journals are"),
-    job_instead_rule(out),
-    help_rule(group),
-  };
-}
-
-option_rules secret_rules(control_settings& out) {
-  return {
-    {"--force", 0, "", group, "replace the secret if there is one",
-     switch_on(out.force)},
-    help_rule(group),
-  };
+  const command commands[] = {
+    {{"status",
+      "print the status of jobs",
+      "Prints the status of this user's jobs on this host, of one of them, or "
+      "of the job that meets at an endpoint, and lists the jobs of this host "
+      "that ended in the last day. The exit code is 0 if all that run are "
+      "healthy, 1 if one waits or is degraded, 3 if there is none.",
+      {"actorctl status [--json | -o wide] [JOB]",
+       "actorctl status [--json | -o wide] --rdzv-endpoint=HOST[:PORT] "
+       "--rdzv-id=ID [OPTIONS]"}},
+     add_status_options},
+    {{"top",
+      "watch jobs, their nodes and workers",
+      "Shows jobs, their nodes and workers on the terminal, and each change at "
+      "once: of this user's jobs on this host, of one of them, or of the job "
+      "that meets at an endpoint. The key ? lists the keys. A job whose "
+      "coordinator is gone is looked for again.",
+      {"actorctl top [--once] [JOB]",
+       "actorctl top [--once] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+       "[OPTIONS]"}},
+     add_top_options},
+    {{"why",
+      "explain why a job waits, regrouped or failed",
+      "Says in one sentence why a job waits, why its last epoch ended or how "
+      "it ended, and what that rests on. Reads the journal of the job, also "
+      "after its end, on the host of its coordinator. Without JOB: the job "
+      "that was last heard of. With --rdzv-endpoint its coordinator is asked, "
+      "from any host.",
+      {"actorctl why [--all] [--json] [--journal=FOLDER] [JOB|FILE]",
+       "actorctl why [--all] [--json] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+       "[OPTIONS]"}},
+     add_why_options},
+    {{"journal",
+      "print what has happened in a job",
+      "Prints each event and decision of a job with its time and reason, one "
+      "per line, also after its end, on the host of its coordinator. Without "
+      "JOB: the job that was last heard of.",
+      {"actorctl journal [-f] [--json] [--journal=FOLDER] [JOB|FILE]"}},
+     add_journal_options},
+    {{"replay",
+      "show a job as it was at a moment",
+      "Shows the status of a job as it was at a moment, from its journal.",
+      {"actorctl replay [--at=TIME] [--journal=FOLDER] [JOB|FILE]"}},
+     add_replay_options},
+    {{"logs",
+      "print what workers have written to log files",
+      "Prints the lines of the workers' log files, from all nodes, each behind "
+      "its global rank. Without JOB: the only job of this host. An agent of "
+      "this host knows the workers of its node only; with --rdzv-endpoint the "
+      "coordinator is asked. Output that goes to the console alone is in no "
+      "file: actorrun needs --tee or --redirects.",
+      {"actorctl logs [-f] [--rank=RANK,...] [--node=NODE] [--tail=N] "
+       "[--since=TIME] [--grep=RE] [--previous] [--stdout|--stderr] [JOB]",
+       "actorctl logs [...] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+       "[OPTIONS]"}},
+     add_logs_options},
+    {{"stacks",
+      "print where workers are now, and who is the odd one out",
+      "Prints where each worker is: its Python stack, where py-spy is "
+      "installed on its node and may look at it, else what the kernel shows. "
+      "If one is elsewhere than all others, it is named first.",
+      {"actorctl stacks [--json] [--job=JOB] [RANK...]",
+       "actorctl stacks [--json] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+       "[OPTIONS] [RANK...]"}},
+     add_stacks_options},
+    {{"drain",
+      "let a node leave a job gently",
+      "Gives the workers of a node notice by SIGUSR1. The node leaves when "
+      "they have ended, or at the deadline; the others go on without it at "
+      "once. That costs no restart. NODE is the node's host, its agent or its "
+      "node rank, as actorctl status shows them. Refused if too few nodes "
+      "would be left.",
+      {"actorctl drain NODE [--deadline=TIME] [--wait-for-replacement] "
+       "[OPTIONS]",
+       "actorctl drain NODE --cancel [OPTIONS]"}},
+     add_drain_options},
+    {{"resize",
+      "change the number of nodes of a job",
+      "Gives a job another minimum and maximum of nodes. Nodes beyond the new "
+      "maximum stand by: those with the highest ranks. Nodes that stand by get "
+      "the new places. That costs no restart.",
+      {"actorctl resize N|MIN:MAX [OPTIONS]"}},
+     add_steer_options},
+    {{"restart",
+      "start the workers of a job again",
+      "Stops the workers of a job on all its nodes and starts them again. That "
+      "costs no restart.",
+      {"actorctl restart [--reason=TEXT] [OPTIONS]"}},
+     add_reasoned_options},
+    {{"stop",
+      "end a job",
+      "Stops the workers of a job on all its nodes and ends it, as SIGTERM to "
+      "the node that hosts its coordinator does: each node ends with 143.",
+      {"actorctl stop [--reason=TEXT] [OPTIONS]"}},
+     add_reasoned_options},
+    {{"exclude",
+      "give the nodes of a host no place in a job",
+      "Takes the nodes of a host out of a job; they stand by, also those that "
+      "come later. The others go on without them at once, which costs no "
+      "restart. Refused if too few nodes would be left.",
+      {"actorctl exclude HOST [--reason=TEXT] [OPTIONS]"}},
+     add_reasoned_options},
+    {{"include",
+      "let the nodes of an excluded host take part again",
+      "Undoes actorctl exclude, and what --exclude-after has done.",
+      {"actorctl include HOST [OPTIONS]"}},
+     add_steer_options},
+    {{"loglevel",
+      "change what the nodes of a job log",
+      "Has one node, or all nodes and the coordinator, log lines of LEVEL and "
+      "above: debug, info, warning, error or critical. At their start it is "
+      "that of LOGLEVEL.",
+      {"actorctl loglevel LEVEL [--node=NODE] [OPTIONS]"}},
+     add_loglevel_options},
+    {{"coordinator",
+      "host the coordinator of a job, without workers",
+      "Hosts the coordinator of one job, without workers, until the job ends.",
+      {"actorctl coordinator --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+       "--nnodes=N|MIN:MAX [OPTIONS]"}},
+     add_coordinator_options},
+    {{"secret",
+      "make the secret of this user's jobs",
+      "Makes a random secret in ~/.config/actorrun/secret (or in "
+      "actorrun/secret below $XDG_CONFIG_HOME), readable by this user only. "
+      "actorrun and actorctl use it if there is no other. Nodes that share "
+      "this home have it, too; to others, copy it.",
+      {"actorctl secret create [--force]"}},
+     add_secret_options}};
+  for (const auto& x : commands) {
+    auto add_to_command = option_adder{add_command(*app, x.texts), heading};
+    x.add_options(add_to_command, settings);
+  }
 }
 
 } // namespace actorrun::cli

@@ -1,8 +1,8 @@
-// Defines the options of `actorctl` and of its commands.
+// Describes the command line of `actorctl`: its commands and their options.
 #pragma once
 
-#include "cli/options/completion_option.hpp"
-#include "cli/options/option_table.hpp"
+#include "cli/options/command_line.hpp"
+#include "cli/options/common_options.hpp"
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/values.hpp"
 #include "runtime/http_options.hpp"
@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ namespace actorrun::cli {
 
 /// The values of the options, before it is checked how they go together.
 struct control_settings {
-  std::optional<shell> completion; ///< Print its script, and do nothing else.
+  shown_instead shown;
   bool json = false;
   bool wide = false; ///< Show each worker in the text.
   std::optional<node_range> nodes;
@@ -54,26 +55,16 @@ struct control_settings {
   std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;
 };
 
-// The rules that fill `out`, which must outlive them. None has a variable: a shell
-// may hold those of another job.
+/// An App, and where the values of its options go. No option has a variable: a shell
+/// may hold those of another job.
+struct control_program {
+  control_program();
+  control_program(const control_program&) = delete;
+  control_program& operator=(const control_program&) = delete;
 
-/// The options in front of a command.
-option_rules actorctl_rules(control_settings& out);
-option_rules status_rules(control_settings& out);
-option_rules top_rules(control_settings& out);
-option_rules coordinator_rules(control_settings& out);
-option_rules secret_rules(control_settings& out);
-option_rules journal_rules(control_settings& out);
-option_rules why_rules(control_settings& out);
-option_rules replay_rules(control_settings& out);
-option_rules logs_rules(control_settings& out);
-option_rules stacks_rules(control_settings& out);
-option_rules drain_rules(control_settings& out);
-/// Of `resize` and `include`, which have no other options.
-option_rules steer_rules(control_settings& out);
-/// Of `restart`, `stop` and `exclude`.
-option_rules reasoned_rules(control_settings& out);
-option_rules log_level_rules(control_settings& out);
+  control_settings settings;
+  std::shared_ptr<CLI::App> app;
+};
 
 /// Numbers and ranges between commas, `0,2-5`; in order, each once.
 /// @retval errc::bad_argument  it is something else, or names too many

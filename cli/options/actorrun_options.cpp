@@ -9,39 +9,40 @@
 #include "cli/options/torchrun_options.hpp"
 #include "cli/options/worker_options.hpp"
 
-#include <utility>
-
 namespace actorrun::cli {
 
 namespace {
 
-constexpr auto group = "Other";
-
-/// torchrun reads no variable for these.
-bool has_no_variable(const std::string& name) {
-  return name == "--logs-specs" || name == "--use-env"
-         || name == "--metrics-cfg" || name == "--numa-binding";
+/// torchrun reads no variable for the others.
+bool has_variable(std::string_view name) {
+  return name != "--logs-specs" && name != "--use-env"
+         && name != "--metrics-cfg" && name != "--numa-binding";
 }
 
 } // namespace
 
-option_rules run_rules(run_settings& out,
-                       const std::function<uint32_t()>& cpu_count) {
-  auto rules = node_rules(out);
-  append(rules, host_rules(out));
-  append(rules, device_rules(out.devices, cpu_count));
-  append(rules, worker_rules(out));
-  append(rules, log_rules(out));
-  append(rules, signal_rules(out));
-  append(rules, timer_rules(out));
-  append(rules, http_rules("Metrics and page", out.http));
-  append(rules, torchrun_rules(out));
-  for (auto& rule : rules)
-    if (rule.variables.empty() && !has_no_variable(rule.name))
-      rule.variables = {variable_of(rule.name)};
-  append(rules, {help_rule(group), version_rule(group),
-                 completion_rule("actorrun", group, out.completion)});
-  return rules;
+run_program::run_program(const std::function<uint32_t()>& cpu_count)
+  : app(make_program(
+    {"actorrun",
+     "run a program as a group of workers on one node or many",
+     "Runs a program as a group of workers on one node or many, and restarts "
+     "the group when a worker fails or when nodes join or leave.",
+     {"actorrun [OPTIONS] SCRIPT [ARGUMENTS…]",
+      "actorrun [OPTIONS] -m MODULE [ARGUMENTS…]",
+      "actorrun [OPTIONS] --no-python PROGRAM [ARGUMENTS…]"}})) {
+  add_node_options(*app, settings);
+  add_host_options(*app, settings);
+  add_device_options(*app, settings.devices, cpu_count);
+  add_worker_options(*app, settings);
+  add_log_options(*app, settings);
+  add_signal_options(*app, settings);
+  add_timer_options(*app, settings);
+  auto add_http = option_adder{*app, "Metrics and page"};
+  add_http_options(add_http, settings.http);
+  add_torchrun_options(*app, settings);
+  name_variables(*app, has_variable);
+  auto add_other = option_adder{*app, "Other"};
+  add_common_options(add_other, "actorrun", settings.shown);
 }
 
 } // namespace actorrun::cli

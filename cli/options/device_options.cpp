@@ -14,7 +14,6 @@ namespace actorrun::cli {
 
 namespace {
 
-constexpr auto group = "Workers";
 constexpr auto list_prefix = std::string_view{"gpu:"};
 constexpr auto visible_variable = "CUDA_VISIBLE_DEVICES";
 
@@ -175,25 +174,23 @@ result<slot_wish> parse_slots(const std::string& text,
   return slot_wish{.count = *count};
 }
 
-option_rules device_rules(device_settings& out,
-                          const std::function<uint32_t()>& cpu_count) {
-  return {
-    {"--nproc-per-node", 0, "N|cpu|gpu|xpu|auto", group,
-     "number of workers on this node (default: 1), or one per device: cpu"
-     " (usable CPUs), gpu (GPUs visible to CUDA), gpu:0,2,5 (only these), xpu,"
-     " auto (GPUs if there are any, otherwise CPUs)",
-     into(out.slots,
-          [cpu_count](const std::string& x) {
-            return parse_slots(x, cpu_count);
-          })},
-    {"--numa-binding", 0, "node|socket|exclusive|core-complex", group,
-     "bind workers to CPUs near their GPUs, or to NUMA nodes in turn: node,"
-     " socket (all CPUs of one), exclusive (cores of its own), core-complex"
-     " (the CPUs of one last-level cache)",
-     into(out.binding, parse_binding)},
-    {"--report-bindings", 0, "", group, "print what each worker is bound to",
-     switch_on(out.reports_bindings)},
-  };
+void add_device_options(CLI::App& app, device_settings& out,
+                        const std::function<uint32_t()>& cpu_count) {
+  auto add = option_adder{app, "Workers"};
+  add("--nproc-per-node", "N|cpu|gpu|xpu|auto",
+      "number of workers on this node (default: 1), or one per device: "
+      "cpu (usable CPUs), gpu (GPUs visible to CUDA), gpu:0,2,5 (only "
+      "these), xpu, auto (GPUs if there are any, otherwise CPUs)",
+      into(out.slots, [cpu_count](const std::string& x) {
+        return parse_slots(x, cpu_count);
+      }));
+  add("--numa-binding", "node|socket|exclusive|core-complex",
+      "bind workers to CPUs near their GPUs, or to NUMA nodes in turn: "
+      "node, socket (all CPUs of one), exclusive (cores of its own), "
+      "core-complex (the CPUs of one last-level cache)",
+      into(out.binding, parse_binding));
+  add("--report-bindings", "print what each worker is bound to",
+      out.reports_bindings);
 }
 
 result<slot_choice> choose_slots(const slot_wish& wish, bool each_sees_one,

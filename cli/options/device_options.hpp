@@ -3,8 +3,8 @@
 #pragma once
 
 #include "actors/core/devices/binding.hpp"
+#include "cli/options/command_line.hpp"
 #include "cli/options/host_facts.hpp"
-#include "cli/options/option_table.hpp"
 #include "messages/result.hpp"
 
 #include <cstdint>
@@ -34,10 +34,10 @@ struct device_settings {
   bool reports_bindings = false;
 };
 
-/// The rules that fill `out`, which must outlive them.
+/// Adds the options that fill `out`, which must outlive `app`.
 /// @param cpu_count For `--nproc-per-node=cpu`.
-option_rules device_rules(device_settings& out,
-                          const std::function<uint32_t()>& cpu_count);
+void add_device_options(CLI::App& app, device_settings& out,
+                        const std::function<uint32_t()>& cpu_count);
 
 /// Reads the value of `--nproc-per-node`.
 result<slot_wish> parse_slots(const std::string& text,

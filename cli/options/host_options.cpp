@@ -12,7 +12,6 @@ namespace actorrun::cli {
 
 namespace {
 
-constexpr auto group = "Many hosts from one";
 constexpr auto secret_variable = "ACTORRUN_SECRET";
 
 // -- each option for itself ---------------------------------------------------
@@ -290,10 +289,11 @@ result<void> settle_secret(const run_settings& settings,
   return {};
 }
 
-void settle_options(const scanned_words& typed, const option_rules& rules,
+void settle_options(const scanned_words& typed, const CLI::App& app,
                     hosts_arguments& out) {
+  const auto options = describe(app).options;
   const auto is_flag = [&](const std::string& name) {
-    return std::any_of(rules.begin(), rules.end(), [&](const auto& x) {
+    return std::any_of(options.begin(), options.end(), [&](const auto& x) {
       return x.name == name && x.value.empty();
     });
   };
@@ -357,27 +357,27 @@ std::string quoted_for_shell(std::string_view text) {
 
 } // namespace
 
-option_rules host_rules(run_settings& out) {
-  return {
-    {"--hosts", 0, "HOST[:N],...", group,
-     "start the job on these hosts, with N workers each (default:"
-     " --nproc-per-node), by ssh: one command for all of them, and the whole"
-     " job ends with it. [USER@]HOST; a host that stands there twice has the"
-     " sum",
-     into(out.hosts, parse_hosts)},
-    {"--hostfile", 0, "FILE", group,
-     "the same from a file, a host in each line: host, host:4 or host slots=4",
-     into(out.host_file, parse_file_name)},
-    {"--rsh", 0, "COMMAND", group,
-     "what is executed to reach a host, in place of ssh; the host and a command"
-     " for its shell are put behind it (default: ssh -x -T -o BatchMode=yes -o"
-     " ConnectTimeout=10 -o ServerAliveInterval=5)",
-     into(out.remote_shell, parse_command)},
-    {"--export", 0, "NAME[=VALUE],...", group,
-     "variables that the other hosts get, too; NCCL_* stands for all that begin"
-     " so (always: PET_*, PATH, PYTHONPATH and what actorrun reads)",
-     into(out.exports, parse_exports)},
-  };
+void add_host_options(CLI::App& app, run_settings& out) {
+  auto add = option_adder{app, "Many hosts from one"};
+  add(
+    "--hosts", "HOST[:N],...",
+    "start the job on these hosts, with N workers each (default: "
+    "--nproc-per-node), by ssh: one command for all of them, and the whole job "
+    "ends with it. [USER@]HOST; a host that stands there twice has the sum",
+    into(out.hosts, parse_hosts));
+  add("--hostfile", "FILE",
+      "the same from a file, a host in each line: host, host:4 or host slots=4",
+      into(out.host_file, parse_file_name));
+  add("--rsh", "COMMAND",
+      "what is executed to reach a host, in place of ssh; the host and a "
+      "command for its shell are put behind it (default: ssh -x -T -o "
+      "BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5)",
+      into(out.remote_shell, parse_command));
+  add(
+    "--export", "NAME[=VALUE],...",
+    "variables that the other hosts get, too; NCCL_* stands for all that begin "
+    "so (always: PET_*, PATH, PYTHONPATH and what actorrun reads)",
+    into(out.exports, parse_exports));
 }
 
 bool names_hosts(const run_settings& settings) {
@@ -386,7 +386,7 @@ bool names_hosts(const run_settings& settings) {
 
 result<hosts_arguments> settle_hosts(const run_settings& settings,
                                      const scanned_words& typed,
-                                     const option_rules& rules,
+                                     const CLI::App& app,
                                      const host_facts& world) {
   auto out = hosts_arguments{};
   if (auto ok = refuse_own_options(settings); !ok)
@@ -408,7 +408,7 @@ result<hosts_arguments> settle_hosts(const run_settings& settings,
     return ok.error();
   if (auto ok = settle_secret(settings, world, out); !ok)
     return ok.error();
-  settle_options(typed, rules, out);
+  settle_options(typed, app, out);
   settle_variables(settings, world, out);
   return out;
 }

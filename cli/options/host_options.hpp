@@ -4,9 +4,9 @@
 
 #include "actors/core/hosts/agent_order.hpp"
 #include "actors/core/hosts/host_launch.hpp"
+#include "cli/options/command_line.hpp"
 #include "cli/options/host_facts.hpp"
 #include "cli/options/host_list.hpp"
-#include "cli/options/option_table.hpp"
 #include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 #include "cli/options/scan.hpp"
@@ -22,8 +22,8 @@
 
 namespace actorrun::cli {
 
-/// The rules that fill `out`, which must outlive them.
-option_rules host_rules(run_settings& out);
+/// Adds the options that fill `out`, which must outlive `app`.
+void add_host_options(CLI::App& app, run_settings& out);
 
 /// How the agents of `hosts_arguments` find each other.
 enum class meeting_place {
@@ -77,11 +77,11 @@ struct known_coordinator {
 
 /// Decides how a job is started on many hosts, apart from what the agents decide for
 /// themselves.
-/// @param typed The command line, which was cut by `rules`.
+/// @param typed The command line, which was read with `app`.
 /// @retval errc::bad_argument  options exclude each other, or one is missing
 result<hosts_arguments> settle_hosts(const run_settings& settings,
                                      const scanned_words& typed,
-                                     const option_rules& rules,
+                                     const CLI::App& app,
                                      const host_facts& world);
 
 /// Whether the job is to be started on many hosts.

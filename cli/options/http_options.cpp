@@ -51,18 +51,16 @@ result<endpoint> parse_listening(std::string_view text) {
   return endpoint{.host = host, .port = static_cast<uint16_t>(*port)};
 }
 
-option_rules http_rules(const std::string& heading, http_options& out) {
-  return {
-    {"--metrics-port", 0, "[ADDRESS:]PORT", heading,
-     "serve metrics for Prometheus at /metrics, and /healthz and /readyz for"
-     " probes (default: not). Without an address only this host reaches them;"
-     " 0.0.0.0:9400 or [::]:9400 lets every host read them",
-     into(out.metrics, parse_listening)},
-    {"--dashboard-port", 0, "[ADDRESS:]PORT", heading,
-     "serve a page for browsers that shows the job live and cannot change it"
-     " (default: not). Without an address only browsers of this host reach it",
-     into(out.page, parse_listening)},
-  };
+void add_http_options(option_adder& add, http_options& out) {
+  add("--metrics-port", "[ADDRESS:]PORT",
+      "serve metrics for Prometheus at /metrics, and /healthz and /readyz for "
+      "probes (default: not). Without an address only this host reaches them; "
+      "0.0.0.0:9400 or [::]:9400 lets every host read them",
+      into(out.metrics, parse_listening));
+  add("--dashboard-port", "[ADDRESS:]PORT",
+      "serve a page for browsers that shows the job live and cannot change it "
+      "(default: not). Without an address only browsers of this host reach it",
+      into(out.page, parse_listening));
 }
 
 void settle_http(const run_settings& settings, const host_facts& world,

@@ -1,8 +1,8 @@
 // Defines the options about ports for metrics, health and the page.
 #pragma once
 
+#include "cli/options/command_line.hpp"
 #include "cli/options/host_facts.hpp"
-#include "cli/options/option_table.hpp"
 #include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 #include "runtime/http_options.hpp"
@@ -12,8 +12,8 @@
 
 namespace actorrun::cli {
 
-/// The rules that fill `out`, which must outlive them.
-option_rules http_rules(const std::string& heading, http_options& out);
+/// Adds the options that fill `out`, which must outlive the App.
+void add_http_options(option_adder& add, http_options& out);
 
 /// `[ADDRESS:]PORT`: a numeric address, in brackets if it is IPv6, or `localhost`;
 /// without one 127.0.0.1. Port 0: any free one.

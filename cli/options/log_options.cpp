@@ -10,7 +10,6 @@ namespace actorrun::cli {
 
 namespace {
 
-constexpr auto group = "Logs";
 constexpr auto no_files = "/dev/null";
 
 using core::output_stream;
@@ -107,52 +106,47 @@ void check_ranks(const run_settings& x, idle_options& out) {
 
 } // namespace
 
-option_rules log_rules(run_settings& out) {
+void add_log_options(CLI::App& app, run_settings& out) {
+  auto add = option_adder{app, "Logs"};
   auto& logs = out.logs;
-  return {
-    {"--log-dir", 0, "FOLDER", group,
-     "folder for logs and error files, in which each run makes a new folder"
-     " (default: a new folder for temporary files). /dev/null: no files at all",
-     verbatim(logs.folder)},
-    {"--redirects", 'r', "STREAMS", group,
-     "output that goes to files instead of the console: 0 none (default), 1"
-     " stdout, 2 stderr, 3 both; or by local rank: 0:1,12:3",
-     into(logs.redirects, parse_stream_choice)},
-    {"--tee", 't', "STREAMS", group,
-     "output that goes to files and also, line by line with a label, to the"
-     " console; values as for --redirects",
-     into(logs.tees, parse_stream_choice)},
-    {"--local-ranks-filter", 0, "RANKS", group,
-     "show only the output of these local ranks on the console: 0,1,12"
-     " (default: all); files are not affected",
-     into(logs.shown_ranks, parse_local_ranks)},
-    {"--log-line-prefix-template",
-     0,
-     "TEXT",
-     group,
-     "label of teed lines; ${role_name}, ${local_rank}, ${rank} and ${hostname}"
-     " are replaced (default: [${role_name}${local_rank}]:)",
-     verbatim(logs.prefix_template),
-     {"PET_LOG_LINE_PREFIX_TEMPLATE", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"}},
-    {"--duplicate-stdout-filters", 0, "TEXTS", group,
-     "teed lines of stdout that contain one of these texts also go to the"
-     " node's filtered_stdout.log: warning,error; ,, is a literal comma",
-     into(logs.stdout_filters, parse_filters)},
-    {"--duplicate-stderr-filters", 0, "TEXTS", group,
-     "the same for stderr and filtered_stderr.log",
-     into(logs.stderr_filters, parse_filters)},
-    {"--fold-identical", 0, "", group,
-     "show a line that many ranks print at the same time once on the console;"
-     " files are not affected",
-     switch_on(logs.folds_identical)},
-    {"--log-rotate-size", 0, "SIZE", group,
-     "rotate a log file that grows beyond this size: bytes, 64K, 100M, 2G"
-     " (default: 0, never)",
-     into(logs.rotate_size, parse_rotate_size)},
-    {"--log-rotate-keep", 0, "N", group,
-     "number of rotated files to keep of each log file (default: 3)",
-     into(out.rotate_keep, count_parser(1, core::rotate_keep_max))},
-  };
+  add("--log-dir", "FOLDER",
+      "folder for logs and error files, in which each run makes a new folder "
+      "(default: a new folder for temporary files). /dev/null: no files at all",
+      logs.folder);
+  add("-r,--redirects", "STREAMS",
+      "output that goes to files instead of the console: 0 none "
+      "(default), 1 stdout, 2 stderr, 3 both; or by local rank: 0:1,12:3",
+      into(logs.redirects, parse_stream_choice));
+  add("-t,--tee", "STREAMS",
+      "output that goes to files and also, line by line with a label, to "
+      "the console; values as for --redirects",
+      into(logs.tees, parse_stream_choice));
+  add("--local-ranks-filter", "RANKS",
+      "show only the output of these local ranks on the console: 0,1,12 "
+      "(default: all); files are not affected",
+      into(logs.shown_ranks, parse_local_ranks));
+  add("--log-line-prefix-template", "TEXT",
+      "label of teed lines; ${role_name}, ${local_rank}, ${rank} and "
+      "${hostname} are replaced (default: [${role_name}${local_rank}]:)",
+      logs.prefix_template, "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE");
+  add("--duplicate-stdout-filters", "TEXTS",
+      "teed lines of stdout that contain one of these texts also go to the "
+      "node's filtered_stdout.log: warning,error; ,, is a literal comma",
+      into(logs.stdout_filters, parse_filters));
+  add("--duplicate-stderr-filters", "TEXTS",
+      "the same for stderr and filtered_stderr.log",
+      into(logs.stderr_filters, parse_filters));
+  add("--fold-identical",
+      "show a line that many ranks print at the same time once on "
+      "the console; files are not affected",
+      logs.folds_identical);
+  add("--log-rotate-size", "SIZE",
+      "rotate a log file that grows beyond this size: bytes, 64K, 100M, "
+      "2G (default: 0, never)",
+      into(logs.rotate_size, parse_rotate_size));
+  add("--log-rotate-keep", "N",
+      "number of rotated files to keep of each log file (default: 3)",
+      into(out.rotate_keep, count_parser(1, core::rotate_keep_max)));
 }
 
 std::vector<idle_option> idle_log_options(const run_settings& x) {

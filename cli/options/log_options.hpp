@@ -1,7 +1,7 @@
 // Defines the options about the workers' output.
 #pragma once
 
-#include "cli/options/option_table.hpp"
+#include "cli/options/command_line.hpp"
 #include "cli/options/run_settings.hpp"
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace actorrun::cli {
 
-/// The rules that fill `out`, which must outlive them.
-option_rules log_rules(run_settings& out);
+/// Adds the options that fill `out`, which must outlive `app`.
+void add_log_options(CLI::App& app, run_settings& out);
 
 /// An option that was set and has no effect, at least in part.
 struct idle_option {

@@ -14,8 +14,6 @@ namespace {
 
 // -- each option for itself ---------------------------------------------------
 
-constexpr auto group = "Nodes and rendezvous";
-
 result<rendezvous_backend> parse_backend(const std::string& text) {
   using enum rendezvous_backend;
   static constexpr std::pair<std::string_view, rendezvous_backend> names[]
@@ -303,126 +301,100 @@ value_reader backend_reader(std::optional<rendezvous_backend>& target) {
   return into(target, parse_backend);
 }
 
-option_rule secret_rule(const std::string& heading, std::string& target) {
-  return {"--secret-file",
-          0,
-          "FILE",
-          heading,
-          "file with the job's secret, readable by its owner only (default: the"
-          " secret in ACTORRUN_SECRET, or in ~/.config/actorrun/secret if there"
-          " is one)",
-          into(target, parse_file_name)};
+void add_trust_options(option_adder& add, std::string& secret_file,
+                       tls_options& tls, std::optional<bool>& munge) {
+  add("--secret-file", "FILE",
+      "file with the job's secret, readable by its owner only (default: "
+      "the secret in ACTORRUN_SECRET, or in ~/.config/actorrun/secret if "
+      "there is one)",
+      into(secret_file, parse_file_name));
+  add(
+    "--tls-cert", "FILE",
+    "this node's certificate (PEM), with the ones between it and the authority "
+    "behind it: it names the address that the node announces and, where the "
+    "coordinator runs, the host of the endpoint. With it, and the next two, "
+    "the nodes know each other by certificates (default: by the secret alone)",
+    into(tls.certificate_file, parse_file_name));
+  add("--tls-key", "FILE", "the private key of the certificate (PEM)",
+      into(tls.key_file, parse_file_name));
+  add("--tls-ca", "FILE",
+      "the authority that has to sign the other nodes' certificates (PEM)",
+      into(tls.authority_file, parse_file_name));
+  add(
+    "--munge", "auto|on|off",
+    "whether munge(7) proves that those who connect are processes of this "
+    "user, which takes the place of a secret (default: auto, that is on under "
+    "Slurm if munged answers and there is neither a secret nor a certificate)",
+    into(munge, parse_munge));
 }
 
-option_rules tls_rules(const std::string& heading, tls_options& target) {
-  return {
-    {"--tls-cert", 0, "FILE", heading,
-     "this node's certificate (PEM), with the ones between it and the authority"
-     " behind it: it names the address that the node announces and, where the"
-     " coordinator runs, the host of the endpoint. With it, and the next two,"
-     " the nodes know each other by certificates (default: by the secret "
-     "alone)",
-     into(target.certificate_file, parse_file_name)},
-    {"--tls-key", 0, "FILE", heading,
-     "the private key of the certificate (PEM)",
-     into(target.key_file, parse_file_name)},
-    {"--tls-ca", 0, "FILE", heading,
-     "the authority that has to sign the other nodes' certificates (PEM)",
-     into(target.authority_file, parse_file_name)},
-  };
+void add_journal_option(option_adder& add, std::optional<std::string>& target,
+                        const std::string& help) {
+  add("--journal", "FOLDER",
+      help
+        + " (default: actorrun/journal in $XDG_STATE_HOME or ~/.local/state)",
+      into(target, parse_file_name));
 }
 
-option_rule munge_rule(const std::string& heading,
-                       std::optional<bool>& target) {
-  return {"--munge",
-          0,
-          "auto|on|off",
-          heading,
-          "whether munge(7) proves that those who connect are processes of this"
-          " user, which takes the place of a secret (default: auto, that is on"
-          " under Slurm if munged answers and there is neither a secret nor a"
-          " certificate)",
-          into(target, parse_munge)};
-}
-
-option_rule journal_rule(const std::string& heading,
-                         std::optional<std::string>& target,
-                         const std::string& help) {
-  return {
-    "--journal",
-    0,
-    "FOLDER",
-    heading,
-    help + " (default: actorrun/journal in $XDG_STATE_HOME or ~/.local/state)",
-    into(target, parse_file_name)};
-}
-
-option_rules node_rules(run_settings& out) {
-  auto rules = option_rules{
-    {"--nnodes", 0, "N|MIN:MAX", group,
-     "number of nodes (default: 1); with MIN:MAX the job runs with any number"
-     " in this range, and regroups as nodes join and leave",
-     into(out.nodes, parse_node_range)},
-    {"--standalone", 0, "", group,
-     "run on this node alone; an endpoint is ignored",
-     switch_on(out.standalone)},
-    {"--rdzv-endpoint", 0, "HOST[:PORT]", group,
-     "where the nodes meet (default port: 29400); the node with this address"
-     " hosts the coordinator. IPv6 addresses stand in brackets: [::1]:29400."
-     " With etcd: the members of its cluster, such as etcd1:2379,etcd2:2379"
-     " (default port: 2379)",
-     endpoint_reader(out.rendezvous)},
-    {"--rdzv-id", 0, "ID", group,
-     "job id, the same on all nodes (default: none; on a single node, a random"
-     " id)",
-     verbatim(out.job)},
-    {"--rdzv-backend", 0, "c10d|actor|static|etcd|etcd-v2", group,
-     "which node hosts the coordinator. c10d, actor (default): the node that"
-     " the endpoint names. static: node rank 0, and every node is given its"
-     " --node-rank. etcd, etcd-v2: any node, and another one if that node dies",
-     backend_reader(out.backend)},
-    {"--rdzv-conf", 0, "KEY=VALUE,...", group,
-     "times in seconds or with a unit (300ms, 30s, 5m) and their defaults:"
-     " join_timeout 600, last_call_timeout 30, quiet_period 3, join_settle 1,"
-     " rejoin_backoff 60, close_timeout 30, read_timeout 60, heartbeat_timeout "
-     "5,"
-     " keep_alive_interval 0.3 with keep_alive_max_attempt 3 (if neither is"
-     " given, as fits the maximum of nodes: 0.06 with 15 up to 24),"
-     " fence_guard 0.3. Other keys:"
-     " is_host (yes or no). For etcd:"
-     " protocol, cacert, cert, key, user, password_file, etcd_prefix, "
-     "lease_ttl",
-     into(out.conf, parse_rendezvous_conf)},
-    {"--node-rank", 0, "N", group,
-     "static: rank of this node (default: 0). This option and the next two"
-     " imply --rdzv-backend=static",
-     into(out.node_rank, count_parser(0, core::agents_per_epoch_max - 1))},
-    {"--master-addr", 0, "ADDRESS", group,
-     "static: address of node rank 0 (default: 127.0.0.1)",
-     into(out.master_address, parse_master_address)},
-    {"--master-port", 0, "PORT", group,
-     "static: port of the coordinator (default: 29500). On a single node:"
-     " MASTER_PORT of the workers (default: 29500 or, if it is in use or "
-     "another"
-     " option names the back end or the endpoint, any free port)",
-     into(out.master_port,
-          count_parser(0, std::numeric_limits<uint16_t>::max()))},
-    {"--local-addr", 0, "ADDRESS", group,
-     "address at which other nodes reach this one (default: the local address"
-     " of its connection to the coordinator)",
-     into(out.local_address, parse_local_address)},
-    secret_rule(group, out.secret_file),
-    {"--require-secret", 0, "", group,
-     "refuse to run on several nodes without a secret, certificates or munge",
-     switch_on(out.requires_secret)},
-  };
-  append(rules, tls_rules(group, out.tls));
-  append(rules, {munge_rule(group, out.munge),
-                 journal_rule(group, out.journal,
-                              "where the node that hosts the coordinator writes"
-                              " the job's journal, which actorctl why and"
-                              " actorctl journal read; none: nowhere")});
-  return rules;
+void add_node_options(CLI::App& app, run_settings& out) {
+  auto add = option_adder{app, "Nodes and rendezvous"};
+  add("--nnodes", "N|MIN:MAX",
+      "number of nodes (default: 1); with MIN:MAX the job runs with any "
+      "number in this range, and regroups as nodes join and leave",
+      into(out.nodes, parse_node_range));
+  add("--standalone", "run on this node alone; an endpoint is ignored",
+      out.standalone);
+  add("--rdzv-endpoint", "HOST[:PORT]",
+      "where the nodes meet (default port: 29400); the node with this "
+      "address hosts the coordinator. IPv6 addresses stand in brackets: "
+      "[::1]:29400. With etcd: the members of its cluster, such as "
+      "etcd1:2379,etcd2:2379 (default port: 2379)",
+      endpoint_reader(out.rendezvous));
+  add("--rdzv-id", "ID",
+      "job id, the same on all nodes (default: none; on a single node, a "
+      "random id)",
+      verbatim(out.job));
+  add("--rdzv-backend", "c10d|actor|static|etcd|etcd-v2",
+      "which node hosts the coordinator. c10d, actor (default): the node that "
+      "the endpoint names. static: node rank 0, and every node is given its "
+      "--node-rank. etcd, etcd-v2: any node, and another one if that node dies",
+      backend_reader(out.backend));
+  add(
+    "--rdzv-conf", "KEY=VALUE,...",
+    "times in seconds or with a unit (300ms, 30s, 5m) and their defaults: "
+    "join_timeout 600, last_call_timeout 30, quiet_period 3, join_settle 1, "
+    "rejoin_backoff 60, close_timeout 30, read_timeout 60, heartbeat_timeout "
+    "5, keep_alive_interval 0.3 with keep_alive_max_attempt 3 (if neither is "
+    "given, as fits the maximum of nodes: 0.06 with 15 up to 24), fence_guard "
+    "0.3. Other keys: is_host (yes or no). For etcd: protocol, cacert, cert, "
+    "key, user, password_file, etcd_prefix, lease_ttl",
+    into(out.conf, parse_rendezvous_conf));
+  add("--node-rank", "N",
+      "static: rank of this node (default: 0). This option and the next two "
+      "imply --rdzv-backend=static",
+      into(out.node_rank, count_parser(0, core::agents_per_epoch_max - 1)));
+  add("--master-addr", "ADDRESS",
+      "static: address of node rank 0 (default: 127.0.0.1)",
+      into(out.master_address, parse_master_address));
+  add(
+    "--master-port", "PORT",
+    "static: port of the coordinator (default: 29500). On a single node: "
+    "MASTER_PORT of the workers (default: 29500 or, if it is in use or another "
+    "option names the back end or the endpoint, any free port)",
+    into(out.master_port,
+         count_parser(0, std::numeric_limits<uint16_t>::max())));
+  add("--local-addr", "ADDRESS",
+      "address at which other nodes reach this one (default: the local "
+      "address of its connection to the coordinator)",
+      into(out.local_address, parse_local_address));
+  add_trust_options(add, out.secret_file, out.tls, out.munge);
+  add("--require-secret",
+      "refuse to run on several nodes without a secret, certificates or munge",
+      out.requires_secret);
+  add_journal_option(
+    add, out.journal,
+    "where the node that hosts the coordinator writes the job's journal, which "
+    "actorctl why and actorctl journal read; none: nowhere");
 }
 
 result<void> settle_trust(const trust_settings& settings,

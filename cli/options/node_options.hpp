@@ -1,8 +1,8 @@
 // Defines the options about the nodes of a job, and where and how they meet.
 #pragma once
 
+#include "cli/options/command_line.hpp"
 #include "cli/options/host_facts.hpp"
-#include "cli/options/option_table.hpp"
 #include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 
@@ -11,17 +11,16 @@
 
 namespace actorrun::cli {
 
-/// The rules that fill `out`, which must outlive them.
-option_rules node_rules(run_settings& out);
+/// Adds the options that fill `out`, which must outlive `app`.
+void add_node_options(CLI::App& app, run_settings& out);
 
-// Rules and readers that `actorctl` uses, too.
+// Options and readers that `actorctl` uses, too.
 
-option_rule secret_rule(const std::string& heading, std::string& target);
-option_rules tls_rules(const std::string& heading, tls_options& target);
-option_rule munge_rule(const std::string& heading, std::optional<bool>& target);
-option_rule journal_rule(const std::string& heading,
-                         std::optional<std::string>& target,
-                         const std::string& help);
+/// `--secret-file`, `--tls-…` and `--munge`.
+void add_trust_options(option_adder& add, std::string& secret_file,
+                       tls_options& tls, std::optional<bool>& munge);
+void add_journal_option(option_adder& add, std::optional<std::string>& target,
+                        const std::string& help);
 
 /// Checks addresses and keeps them as they were typed: the back end decides how
 /// many there may be, and which port is the default.

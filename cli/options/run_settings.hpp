@@ -2,7 +2,7 @@
 // together.
 #pragma once
 
-#include "cli/options/completion_option.hpp"
+#include "cli/options/common_options.hpp"
 #include "cli/options/device_options.hpp"
 #include "cli/options/host_list.hpp"
 #include "cli/options/rendezvous_conf.hpp"
@@ -28,9 +28,9 @@ struct exported_variable {
     = default;
 };
 
-/// The value of each option, as `run_rules` reads them; `parse_run` checks how they
-/// go together.
+/// The value of each option of `run_program`; `parse_run` checks how they go together.
 struct run_settings {
+  shown_instead shown;
   /// The names of the options that stand on the command line. Others may come from
   /// variables, which whoever runs the jobs of many people has set for all of them.
   std::vector<std::string> typed;
@@ -68,7 +68,6 @@ struct run_settings {
   bool uses_environment = false;
   bool logs_events = false;
   bool workers_serve_store = false; ///< The worker with rank 0 does.
-  std::optional<shell> completion;  ///< Print its script, and do nothing else.
   uint32_t restart_count_max = 0;
   uint32_t exclude_after = 0;
   std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;

@@ -12,20 +12,11 @@ namespace actorrun::cli {
 
 namespace {
 
-std::string with_dashes(std::string_view name) {
-  auto out = std::string{name};
-  std::replace(out.begin(), out.end(), '_', '-');
-  return out;
-}
-
-/// torchrun knows an option with dashes throughout and with underscores
-/// throughout, and nothing between.
-std::vector<std::string> forms_of(const spelling& x) {
-  auto underscores = x.name;
-  std::replace(underscores.begin() + 2, underscores.end(), '-', '_');
-  if (underscores == x.name)
-    return {x.name};
-  return {x.name, std::move(underscores)};
+std::string replaced(std::string text, char from, char to) {
+  constexpr size_t dash_count = 2;
+  std::replace(text.begin() + std::min(text.size(), dash_count), text.end(),
+               from, to);
+  return text;
 }
 
 /// An option that a word may stand for, and how it would be written in full.
@@ -34,54 +25,47 @@ struct candidate {
   std::string form;
 };
 
-using candidates = std::vector<candidate>;
-
-/// Both spellings of an option count, so `--nproc` is ambiguous: argparse has
-/// it so.
-candidates beginning_with(std::string_view typed,
-                          const std::vector<spelling>& known, bool ours) {
-  auto out = candidates{};
+/// What a word with two dashes may stand for. torchrun knows an option with dashes
+/// throughout and with underscores throughout, and nothing between. Both count, so
+/// `--nproc` is ambiguous: argparse has it so.
+std::vector<candidate> meanings_of(std::string_view typed,
+                                   const std::vector<spelling>& known) {
+  std::vector<candidate> of_torchrun, ours;
   for (const auto& x : known)
-    for (auto& form : forms_of(x))
-      if (x.is_ours == ours && form.starts_with(typed))
-        out.push_back({&x, std::move(form)});
-  return out;
-}
-
-/// What a word with two dashes may stand for.
-candidates meanings_of(std::string_view typed,
-                       const std::vector<spelling>& known) {
-  for (const auto& x : known)
-    for (auto& form : forms_of(x))
+    for (auto& form : {x.name, replaced(x.name, '-', '_')}) {
       if (form == typed)
-        return {{&x, std::move(form)}};
-  auto out = beginning_with(typed, known, false);
-  return out.empty() ? beginning_with(typed, known, true) : out;
+        return {{&x, form}};
+      auto& out = x.is_ours ? ours : of_torchrun;
+      const auto is_second = !out.empty() && out.back().form == form;
+      if (form.starts_with(typed) && !is_second)
+        out.push_back({&x, form});
+    }
+  return of_torchrun.empty() ? ours : of_torchrun;
 }
 
 /// As argparse distinguishes the value -1 from the option -1.
 bool is_negative_number(std::string_view word) {
   return word.size() > 1 && word[0] == '-'
-         && std::all_of(word.begin() + 1, word.end(), [](unsigned char c) {
-              return std::isdigit(c) || c == '.';
-            });
+         && word.find_first_not_of("0123456789.", 1) == word.npos;
 }
 
 class scanner {
 public:
   scanner(const std::vector<std::string>& words,
-          const std::vector<spelling>& known, rest_rule rule)
-    : words_(words), known_(known), rule_(rule) {}
+          const std::vector<spelling>& known)
+    : words_(words), known_(known) {}
 
-  result<scanned_words> run() {
+  result<scanned_words> run(rest_rule rule) {
     while (next_ < words_.size()) {
       const auto& word = words_[next_++];
       if (word == "--") {
         take_all();
       } else if (!is_option(word)) {
         out_.rest.push_back(word);
-        if (rule_ == rest_rule::remainder)
-          take_remainder();
+        if (rule == rest_rule::remainder) {
+          next_ += next_ < words_.size() && words_[next_] == "--";
+          take_all();
+        }
       } else if (auto ok = word[1] == '-' ? read_long(word) : read_short(word);
                  !ok) {
         return ok.error();
@@ -89,35 +73,25 @@ public:
         break;
       }
     }
-    return out_;
+    return std::move(out_);
   }
 
 private:
   void take_all() {
-    out_.rest.insert(out_.rest.end(), words_.begin() + position(),
+    out_.rest.insert(out_.rest.end(),
+                     words_.begin() + static_cast<ptrdiff_t>(next_),
                      words_.end());
     next_ = words_.size();
   }
-
-  void take_remainder() {
-    if (next_ < words_.size() && words_[next_] == "--")
-      ++next_;
-    take_all();
-  }
-
-  ptrdiff_t position() const { return static_cast<ptrdiff_t>(next_); }
 
   // As argparse: a sentence in quotes is no option that was misspelled.
   bool is_option(const std::string& word) const {
     if (word.size() < 2 || word[0] != '-')
       return false;
-    return word.find(' ') == word.npos || is_known(word);
-  }
-
-  bool is_known(const std::string& word) const {
-    return word[1] == '-'
-             ? !meanings_of(word.substr(0, word.find('=')), known_).empty()
-             : with_letter(word[1]) != nullptr;
+    return word.find(' ') == word.npos
+           || (word[1] == '-'
+                 ? !meanings_of(word.substr(0, word.find('=')), known_).empty()
+                 : with_letter(word[1]) != nullptr);
   }
 
   result<void> read_long(const std::string& word) {
@@ -142,17 +116,15 @@ private:
     const auto* x = with_letter(word[1]);
     const auto typed = word.substr(0, 2);
     const auto attached = word.substr(2);
-    if (!x)
+    const auto is_flag = x && x->value.empty();
+    if (!x || (is_flag && !attached.empty() && !with_letter(attached[0])))
       return unknown(word.substr(0, word.find('=')));
-    if (x->value.empty()) {
-      if (!attached.empty() && !with_letter(attached[0]))
-        return unknown(word.substr(0, word.find('=')));
-      add(*x, typed, "");
-      return attached.empty() ? result<void>{} : read_short("-" + attached);
-    }
-    if (attached.empty())
-      return take_value(*x, typed);
-    return add(*x, typed, attached.substr(attached[0] == '=' ? 1 : 0));
+    if (!is_flag)
+      return attached.empty()
+               ? take_value(*x, typed)
+               : add(*x, typed, attached.substr(attached[0] == '=' ? 1 : 0));
+    add(*x, typed, "");
+    return attached.empty() ? result<void>{} : read_short("-" + attached);
   }
 
   result<void> take_value(const spelling& x, const std::string& typed) {
@@ -173,21 +145,24 @@ private:
     return {};
   }
 
-  result<void> unknown(const std::string& typed) const {
+  failure unknown(const std::string& typed) const {
     auto names = std::vector<std::string>{};
     for (const auto& x : known_)
       names.push_back(x.name);
-    return bad_argument(formatted("unknown option {}{}", typed,
-                                  guess(with_dashes(lowered(typed)), names)));
+    return bad_argument(
+      formatted("unknown option {}{}", typed,
+                guess(replaced(lowered(typed), '_', '-'), names)));
   }
 
-  static failure ambiguous(const std::string& typed, const candidates& xs) {
+  static failure ambiguous(const std::string& typed,
+                           const std::vector<candidate>& xs) {
     constexpr size_t shown_max = 4;
-    auto text = typed + " is short for more than one option: ";
+    auto forms = std::vector<std::string>{};
     for (size_t i = 0; i < std::min(xs.size(), shown_max); ++i)
-      text += (i == 0 ? "" : ", ") + xs[i].form;
-    return bad_argument(formatted("{}{}; write more of it", text,
-                                  xs.size() > shown_max ? ", …" : ""));
+      forms.push_back(xs[i].form);
+    return bad_argument(formatted(
+      "{} is short for more than one option: {}{}; write more of it", typed,
+      joined_with(forms, ", "), xs.size() > shown_max ? ", …" : ""));
   }
 
   const spelling* with_letter(char letter) const {
@@ -199,7 +174,6 @@ private:
 
   const std::vector<std::string>& words_;
   const std::vector<spelling>& known_;
-  rest_rule rule_;
   size_t next_ = 0; ///< The first word that has not been read.
   scanned_words out_;
 };
@@ -208,7 +182,7 @@ private:
 
 result<scanned_words> scan(const std::vector<std::string>& words,
                            const std::vector<spelling>& known, rest_rule rule) {
-  return scanner{words, known, rule}.run();
+  return scanner{words, known}.run(rule);
 }
 
 } // namespace actorrun::cli

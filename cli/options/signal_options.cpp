@@ -16,8 +16,6 @@ namespace actorrun::cli {
 
 namespace {
 
-constexpr auto group = "Signals";
-
 bool contains(const std::vector<int>& signals, int x) {
   return std::find(signals.begin(), signals.end(), x) != signals.end();
 }
@@ -76,41 +74,34 @@ std::vector<int> default_signals(const host_facts& world) {
   return out;
 }
 
-option_rules signal_rules(run_settings& out) {
-  return {
-    {"--signals-to-handle", 0, "SIGNALS", group,
-     "signals that end this node's part of the job; its workers get them, too"
-     " (default: SIGTERM,SIGINT,SIGHUP,SIGQUIT)",
-     into(out.signals_to_handle, parse_signals_to_handle)},
-    {"--signals-to-forward", 0, "SIGNALS", group,
-     "signals that are passed on to the workers while the job goes on, such as"
-     " SIGUSR1 to request a checkpoint (default: none)",
-     into(out.signals_to_forward, parse_signals)},
-    {"--stop-signal", 0, "SIGNAL", group,
-     "signal that asks workers to end (default: SIGTERM, or the signal that"
-     " actorrun got)",
-     into(out.stop_signal, parse_stop_signal)},
-    {"--notice-signal", 0, "SIGNAL", group,
-     "signal that tells workers to save their work, because their node is to"
-     " leave (actorctl drain); none: they are not told (default: SIGUSR1)",
-     into(out.notice_signal, parse_notice_signal)},
-    {"--notice-before", 0, "TIME", group,
-     "under Slurm: so long before the time limit of the job or of its step the"
-     " workers save at a safe point, or get the --notice-signal (120s, 5m;"
-     " default: they do not)",
-     into(out.notice_before,
-          [](std::string_view text) {
-            return parse_span(text, std::chrono::seconds{1});
-          })},
-    {"--shutdown-timeout",
-     0,
-     "SECONDS",
-     group,
-     "time from the stop signal to SIGKILL, whatever the reason for the stop"
-     " (default: 30; 0 kills at once)",
-     into(out.grace_period, parse_whole_seconds),
-     {"PET_SHUTDOWN_TIMEOUT", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"}},
-  };
+void add_signal_options(CLI::App& app, run_settings& out) {
+  auto add = option_adder{app, "Signals"};
+  add("--signals-to-handle", "SIGNALS",
+      "signals that end this node's part of the job; its workers get "
+      "them, too (default: SIGTERM,SIGINT,SIGHUP,SIGQUIT)",
+      into(out.signals_to_handle, parse_signals_to_handle));
+  add("--signals-to-forward", "SIGNALS",
+      "signals that are passed on to the workers while the job goes on, "
+      "such as SIGUSR1 to request a checkpoint (default: none)",
+      into(out.signals_to_forward, parse_signals));
+  add("--stop-signal", "SIGNAL",
+      "signal that asks workers to end (default: SIGTERM, or the signal "
+      "that actorrun got)",
+      into(out.stop_signal, parse_stop_signal));
+  add("--notice-signal", "SIGNAL",
+      "signal that tells workers to save their work, because their node is to "
+      "leave (actorctl drain); none: they are not told (default: SIGUSR1)",
+      into(out.notice_signal, parse_notice_signal));
+  add("--notice-before", "TIME",
+      "under Slurm: so long before the time limit of the job or of its "
+      "step the workers save at a safe point, or get the --notice-signal "
+      "(120s, 5m; default: they do not)",
+      into(out.notice_before, span_parser(std::chrono::seconds{1})));
+  add("--shutdown-timeout", "SECONDS",
+      "time from the stop signal to SIGKILL, whatever the reason for the "
+      "stop (default: 30; 0 kills at once)",
+      into(out.grace_period, parse_whole_seconds),
+      "TORCH_ELASTIC_SHUTDOWN_TIMEOUT");
 }
 
 result<void> settle_signals(const run_settings& settings,

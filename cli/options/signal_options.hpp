@@ -2,8 +2,8 @@
 // those that are passed on to workers, and the one that asks workers to end.
 #pragma once
 
+#include "cli/options/command_line.hpp"
 #include "cli/options/host_facts.hpp"
-#include "cli/options/option_table.hpp"
 #include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 
@@ -11,8 +11,8 @@
 
 namespace actorrun::cli {
 
-/// The rules that fill `out`, which must outlive them.
-option_rules signal_rules(run_settings& out);
+/// Adds the options that fill `out`, which must outlive `app`.
+void add_signal_options(CLI::App& app, run_settings& out);
 
 /// SIGTERM, SIGINT, SIGHUP and SIGQUIT; without SIGHUP if this process was started
 /// with it ignored, as nohup does.

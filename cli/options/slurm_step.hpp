@@ -2,8 +2,8 @@
 // leave open.
 #pragma once
 
+#include "cli/options/command_line.hpp"
 #include "cli/options/host_facts.hpp"
-#include "cli/options/option_table.hpp"
 #include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 #include "messages/result.hpp"

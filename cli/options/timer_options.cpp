@@ -8,8 +8,6 @@ namespace actorrun::cli {
 
 namespace {
 
-constexpr auto group = "Timers";
-
 /// torchrun's switch: its timers are off unless this is 1. Ours cost nothing until
 /// a worker uses them, so they are on unless this is 0.
 constexpr auto switch_variable = "TORCHELASTIC_ENABLE_FILE_TIMER";
@@ -26,20 +24,18 @@ result<bool> parse_switch(std::string_view text) {
 
 } // namespace
 
-option_rules timer_rules(run_settings& out) {
-  return {
-    {"--no-timer", 0, "", group,
-     "workers get no FIFO for timers of their own, as with"
-     " TORCHELASTIC_ENABLE_FILE_TIMER=0",
-     switch_on(out.no_timer)},
-    {"--watchdog", 0, "TIME", group,
-     "a worker that has sent WATCHDOG=1 (sd_notify) and sends no other within"
-     " this time has failed: 30s, 500ms (default: off)",
-     into(out.watchdog,
-          [](const std::string& text) {
-            return parse_span(text, watchdog_min, watchdog_max);
-          })},
-  };
+void add_timer_options(CLI::App& app, run_settings& out) {
+  auto add = option_adder{app, "Timers"};
+  add("--no-timer",
+      "workers get no FIFO for timers of their own, as with "
+      "TORCHELASTIC_ENABLE_FILE_TIMER=0",
+      out.no_timer);
+  add("--watchdog", "TIME",
+      "a worker that has sent WATCHDOG=1 (sd_notify) and sends no other "
+      "within this time has failed: 30s, 500ms (default: off)",
+      into(out.watchdog, [](const std::string& text) {
+        return parse_span(text, watchdog_min, watchdog_max);
+      }));
 }
 
 result<void> settle_timers(const run_settings& settings,

@@ -1,15 +1,15 @@
 // Defines the options about timers that workers set for themselves.
 #pragma once
 
+#include "cli/options/command_line.hpp"
 #include "cli/options/host_facts.hpp"
-#include "cli/options/option_table.hpp"
 #include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
 
 namespace actorrun::cli {
 
-/// The rules that fill `out`, which must outlive them.
-option_rules timer_rules(run_settings& out);
+/// Adds the options that fill `out`, which must outlive `app`.
+void add_timer_options(CLI::App& app, run_settings& out);
 
 /// Fills in the timers of `out`. Two variables of torchrun are read:
 /// TORCHELASTIC_ENABLE_FILE_TIMER (0: as `--no-timer`) and

@@ -9,8 +9,6 @@ namespace actorrun::cli {
 
 namespace {
 
-constexpr auto group = "For scripts written for torchrun";
-
 result<std::string> parse_start_method(const std::string& text) {
   if (text == "spawn" || text == "fork" || text == "forkserver")
     return text;
@@ -47,23 +45,6 @@ result<void> refuse_metrics(const std::string&) {
   return bad_argument("torchrun has no such option either; use --metrics-port"
                       " for Prometheus, --event-log-handler=console for a line"
                       " of JSON per event, or ask: actorctl status --json");
-}
-
-constexpr std::string_view prefix = "PET_";
-
-/// A misspelled variable would have no effect without notice.
-void warn_of_unknown(const host_facts& world, const option_rules& rules,
-                     std::vector<std::string>& warnings) {
-  auto known = std::vector<std::string>{};
-  for (const auto& rule : rules)
-    for (const auto& name : rule.variables)
-      if (name.starts_with(prefix))
-        known.push_back(name);
-  for (const auto& name : world.variables())
-    if (name.starts_with(prefix)
-        && std::find(known.begin(), known.end(), name) == known.end())
-      warnings.push_back(formatted("{} has no effect: no option reads it{}",
-                                   name, guess(name, known)));
 }
 
 } // namespace
@@ -113,30 +94,30 @@ bool is_torchrun_option(std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-option_rules torchrun_rules(run_settings& out) {
-  return {
-    {"--event-log-handler", 0, "null|console", group,
-     "console: print each event as a line of JSON on standard error (default:"
-     " null, no events)",
-     into(out.logs_events, parse_event_log_handler)},
-    {"--start-method", 0, "spawn|fork|forkserver", group,
-     "accepted, without effect: it applies to Python functions, and workers are"
-     " programs",
-     into(out.start_method, parse_start_method)},
-    {"--logs-specs", 0, "default", group,
-     "only default is accepted: other values name Python code",
-     refuse_logs_specs},
-    {"--pass-local-rank", 0, "", group,
-     "give SCRIPT the argument --local-rank=N, as torch.distributed.launch does"
-     " (default: only if actorrun is called by that name). A script that has"
-     " another name for it: SCRIPT --local_rank='${local_rank}'",
-     switch_on(out.passes_local_rank)},
-    {"--use-env", 0, "", group,
-     "SCRIPT gets no argument --local-rank; workers always have LOCAL_RANK"
-     " (default: so it is, unless --pass-local-rank is given)",
-     switch_on(out.uses_environment)},
-    {"--metrics-cfg", 0, "TEXT", "", "", refuse_metrics},
-  };
+void add_torchrun_options(CLI::App& app, run_settings& out) {
+  auto add = option_adder{app, "For scripts written for torchrun"};
+  add("--event-log-handler", "null|console",
+      "console: print each event as a line of JSON on standard error "
+      "(default: null, no events)",
+      into(out.logs_events, parse_event_log_handler));
+  add("--start-method", "spawn|fork|forkserver",
+      "accepted, without effect: it applies to Python functions, and "
+      "workers are programs",
+      into(out.start_method, parse_start_method));
+  add("--logs-specs", "default",
+      "only default is accepted: other values name Python code",
+      refuse_logs_specs);
+  add(
+    "--pass-local-rank",
+    "give SCRIPT the argument --local-rank=N, as torch.distributed.launch does "
+    "(default: only if actorrun is called by that name). A script that has "
+    "another name for it: SCRIPT --local_rank='${local_rank}'",
+    out.passes_local_rank);
+  add("--use-env",
+      "SCRIPT gets no argument --local-rank; workers always have LOCAL_RANK "
+      "(default: so it is, unless --pass-local-rank is given)",
+      out.uses_environment);
+  option_adder{app, ""}("--metrics-cfg", "TEXT", "", refuse_metrics);
 }
 
 void warn_of_ignored_options(const run_settings& settings,
@@ -148,10 +129,21 @@ void warn_of_ignored_options(const run_settings& settings,
                                  settings.start_method));
 }
 
-void warn_of_ignored_variables(const host_facts& world,
-                               const option_rules& rules,
+void warn_of_ignored_variables(const host_facts& world, const CLI::App& app,
                                std::vector<std::string>& warnings) {
-  warn_of_unknown(world, rules, warnings);
+  const auto is_other = [](const auto& x) { return !x.starts_with("PET_"); };
+  auto set = world.variables();
+  std::erase_if(set, is_other);
+  if (set.empty())
+    return;
+  auto known = std::vector<std::string>{};
+  for (const auto& option : describe(app).options)
+    known.insert(known.end(), option.variables.begin(), option.variables.end());
+  std::erase_if(known, is_other);
+  for (const auto& name : set)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      warnings.push_back(formatted("{} has no effect: no option reads it{}",
+                                   name, guess(name, known)));
 }
 
 } // namespace actorrun::cli

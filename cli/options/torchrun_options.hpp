@@ -5,8 +5,8 @@
 // instead.
 #pragma once
 
+#include "cli/options/command_line.hpp"
 #include "cli/options/host_facts.hpp"
-#include "cli/options/option_table.hpp"
 #include "cli/options/run_settings.hpp"
 
 #include <span>
@@ -24,19 +24,17 @@ std::span<const std::string_view> torchrun_options();
 /// @param name With dashes: `--max-restarts`.
 bool is_torchrun_option(std::string_view name);
 
-/// The rules that fill `out`, which must outlive them.
-option_rules torchrun_rules(run_settings& out);
+/// Adds the options that fill `out`, which must outlive `app`.
+void add_torchrun_options(CLI::App& app, run_settings& out);
 
 /// Warns about options that are accepted but do nothing.
 void warn_of_ignored_options(const run_settings& settings,
                              const std::vector<given_option>& typed,
                              std::vector<std::string>& warnings);
 
-/// Warns about each variable `PET_…` that none of `rules` reads, with the one that
-/// was probably meant; and about each variable that has an effect on torchrun and
-/// none on actorrun, with what to use instead.
-void warn_of_ignored_variables(const host_facts& world,
-                               const option_rules& rules,
+/// Warns about each variable `PET_…` that no option of `app` reads, with the one that
+/// was probably meant.
+void warn_of_ignored_variables(const host_facts& world, const CLI::App& app,
                                std::vector<std::string>& warnings);
 
 } // namespace actorrun::cli

@@ -72,6 +72,11 @@ parse_span(std::string_view text,
            std::chrono::milliseconds min = std::chrono::milliseconds{1},
            std::chrono::milliseconds max = timeout_max);
 
+/// `parse_span` with its least value, for the readers of options.
+inline auto span_parser(std::chrono::milliseconds min) {
+  return [=](std::string_view text) { return parse_span(text, min); };
+}
+
 /// Whole seconds, 0..`timeout_max`.
 result<std::chrono::milliseconds> parse_whole_seconds(std::string_view text);
 

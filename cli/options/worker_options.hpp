@@ -2,7 +2,7 @@
 // which of them serves torch's store.
 #pragma once
 
-#include "cli/options/option_table.hpp"
+#include "cli/options/command_line.hpp"
 #include "cli/options/run_settings.hpp"
 
 #include <chrono>
@@ -10,17 +10,14 @@
 
 namespace actorrun::cli {
 
-/// The rules that fill `out`, which must outlive them.
-option_rules worker_rules(run_settings& out);
+/// Adds the options that fill `out`, which must outlive `app`.
+void add_worker_options(CLI::App& app, run_settings& out);
 
 /// Reads `--max-restarts`.
 value_reader restart_count_reader(uint32_t& target);
 
-/// `--exclude-after`, below a heading of the help.
-option_rule exclude_after_rule(const std::string& heading, uint32_t& target);
-
-/// `--safe-point-timeout`, below a heading of the help.
-option_rule safe_point_timeout_rule(const std::string& heading,
-                                    std::chrono::milliseconds& target);
+void add_exclude_after(option_adder& add, uint32_t& target);
+void add_safe_point_timeout(option_adder& add,
+                            std::chrono::milliseconds& target);
 
 } // namespace actorrun::cli

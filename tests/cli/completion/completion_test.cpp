@@ -78,12 +78,11 @@ TEST_CASE("completion: bash completes files for the script and its arguments",
 }
 
 TEST_CASE("completion: quotes and brackets of the help are harmless", "[cli]") {
-  auto value = std::string{};
   auto program = program_guide{};
   program.name = "tool";
-  program.options = {{"--odd", 'o', "a|b-2|X", "Group",
-                      "it's [one]: of\\many more; less", verbatim(value)},
-                     {"--hidden", 0, "", "", "", verbatim(value)}};
+  program.options
+    = {{"--odd", 'o', "a|b-2|X", "Group", "it's [one]: of\\many more; less"},
+       {"--hidden", 0, "", "", ""}};
   CHECK(has(completion_script(shell::zsh, program),
             "'--odd=[it'\\''s \\[one\\]\\: of\\\\many more]:a|b-2|X:(a b-2)'"));
   CHECK(completion_script(shell::fish, program)
@@ -101,7 +100,7 @@ TEST_CASE("completion: quotes and brackets of the help are harmless", "[cli]") {
 
 TEST_CASE("completion: the description of an option is its first sentence",
           "[cli]") {
-  auto rule = option_rule{};
+  auto rule = option_text{};
   rule.help = "one, two. Three";
   CHECK(purpose_of(rule) == "one, two");
   rule.help = "one; two";
@@ -113,7 +112,7 @@ TEST_CASE("completion: the description of an option is its first sentence",
 TEST_CASE("completion: candidates depend on the help's name for a value",
           "[cli]") {
   const auto choice = [](const char* value) {
-    auto rule = option_rule{};
+    auto rule = option_text{};
     rule.value = value;
     return choice_of(rule);
   };

@@ -1,6 +1,5 @@
 // Tests --help and the manual pages.
 #include "cli/guide/guide.hpp"
-#include "cli/options/option_table.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
@@ -39,11 +38,10 @@ program_guide small_guide() {
      "TEXT",
      "Group",
      "a text that is so long that it takes two lines here",
-     {},
      {"A", "B"}},
-    {"--hidden", 0, "N", "", "", {}, {}},
-    {"--on", 0, "", "Group", "a flag", {}, {}},
-    {"--a-long-name-for-an-option", 0, "VALUE", "More", ".x \\ y", {}, {}},
+    {"--hidden", 0, "N", "", ""},
+    {"--on", 0, "", "Group", "a flag"},
+    {"--a-long-name-for-an-option", 0, "VALUE", "More", ".x \\ y"},
   };
   out.examples = {{"tool -t x a", "An example:"}};
   return out;
