@@ -204,6 +204,8 @@ v1::WorkerFailure to_wire(const core::worker_failure& x) {
   out.set_code(x.code);
   out.set_dumped(x.dumped);
   out.set_age_ns(x.age.count());
+  out.set_teardown_ns(x.teardown.count());
+  out.set_while_stopped(x.while_stopped);
   if (x.details != core::death_details{})
     *out.mutable_details() = to_wire(core::bounded(x).details);
   return out;
@@ -419,6 +421,9 @@ core::worker_failure from_wire(const v1::WorkerFailure& x) {
      .dumped = x.dumped(),
      .age
      = std::clamp(core::duration{x.age_ns()}, core::duration{0}, duration_max),
+     .teardown = std::clamp(core::duration{x.teardown_ns()}, core::duration{0},
+                            core::longest_teardown(~uint64_t{0})),
+     .while_stopped = x.while_stopped(),
      .details = from_wire(x.details())});
 }
 

@@ -24,6 +24,19 @@ bool is_failure(const ports::process_exited& x) {
   return x.signal != 0 || x.exit_code != 0;
 }
 
+worker_exited to_event(const ports::process_exited& x,
+                       death_details details = {}) {
+  return {.local_rank = x.local_rank,
+          .exit_code = x.exit_code,
+          .signal = x.signal,
+          .dumped = x.dumped,
+          .details = std::move(details),
+          .when = x.when,
+          .was_ending = x.was_ending,
+          .is_foreign = x.is_foreign,
+          .memory = x.memory};
+}
+
 stream_target without_file(const stream_target& x) {
   using kind = stream_target::kind;
   if (x.where != kind::file)
@@ -367,7 +380,8 @@ void worker_supervisor_state::advance() {
   }
 }
 
-// Returns false if nothing is to be learned.
+// Returns false if nothing is to be learned. Examining takes time, which is spent
+// only on failures that will be shown.
 bool worker_supervisor_state::examine(const ports::process_event& event) {
   if (!config_.evidence || files_hang_)
     return false;
@@ -380,7 +394,9 @@ bool worker_supervisor_state::examine(const ports::process_event& event) {
   if (const auto* x = std::get_if<ports::process_exited>(&event)) {
     const auto& outputs = outputs_.workers.at(x->local_rank);
     const auto is_stopped = wants_account(*x, outputs);
-    if (!is_failure(*x) || (!is_stopped && !wants_details(x->when)))
+    const auto is_listed
+      = !group_->has_ordered(to_event(*x)) && group_->lists_more();
+    if (!is_failure(*x) || (!is_stopped && !is_listed))
       return false;
     if (is_stopped)
       looks_back_since_ = self_->clock().now();
@@ -389,7 +405,7 @@ bool worker_supervisor_state::examine(const ports::process_event& event) {
                         : evidence->examine(death, outputs));
     });
   } else if (const auto* y = std::get_if<ports::process_not_started>(&event)) {
-    if (!wants_details(y->when))
+    if (group_->has_ordered(y->when) || !group_->lists_more())
       return false;
     run_aside([=, start = *y, spec = spec_of(y->local_rank)] {
       answer(evidence->examine(start, spec));
@@ -424,9 +440,9 @@ void worker_supervisor_state::read_on(const ports::process_event& event,
     return dispatch(worker_started{x->local_rank, x->pid});
   if (const auto* x = std::get_if<ports::process_exited>(&event)) {
     const auto failed = failed_at(details);
-    return dispatch(worker_exited{x->local_rank, x->exit_code, x->signal,
-                                  x->dumped, std::move(details), x->when,
-                                  failed});
+    auto exited = to_event(*x, std::move(details));
+    exited.failed = failed;
+    return dispatch(exited);
   }
   const auto& x = std::get<ports::process_not_started>(event);
   if (details.subject.empty())
@@ -445,13 +461,8 @@ time_point worker_supervisor_state::failed_at(const death_details& x) const {
 // Its own error file may be older than the order to stop.
 bool worker_supervisor_state::wants_account(
   const ports::process_exited& x, const worker_outputs& outputs) const {
-  return group_->has_ordered(x.when) && group_->looks_back()
+  return group_->has_ordered(to_event(x)) && group_->looks_back()
          && looked_back_ < look_back_max && !outputs.error_file.empty();
-}
-
-// Examining takes time, which is spent only on failures that will be shown.
-bool worker_supervisor_state::wants_details(time_point died) const {
-  return !group_->has_ordered(died) && group_->lists_more();
 }
 
 void worker_supervisor_state::dispatch(const worker_group_event& event) {
@@ -754,8 +765,9 @@ void worker_supervisor_state::signal(int signal,
                                      const std::vector<uint32_t>& spared) {
   config_.processes->signal(group_->plan().epoch, signal, spared);
   for (const auto& [local_rank, birth] : births_)
-    if (std::ranges::find(spared, local_rank) == spared.end())
-      config_.processes->signal_one(birth, local_rank, signal);
+    config_.processes->signal_one(
+      birth, local_rank,
+      std::ranges::find(spared, local_rank) == spared.end() ? signal : 0);
 }
 
 void worker_supervisor_state::release() {

@@ -293,7 +293,7 @@ int run(const run_arguments& arguments, const received_order* by_order) {
     return true;
   });
   const auto how = (*node)->wait();
-  report_ending(how, lines, *console, arguments.program.name,
+  report_ending(how, lines, *console, title_of(arguments.program),
                 by_order != nullptr && by_order->order.is_quiet);
   record_ending(how, lines);
   report_log_folder(how, **node, lines);

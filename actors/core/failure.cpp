@@ -4,7 +4,9 @@
 #include "actors/core/text.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <utility>
 
@@ -21,6 +23,23 @@ void shorten_path(std::string& path, size_t size_max) {
            + std::string{end_of(path, size_max - ellipsis.size())};
 }
 
+/// Behind the number of lines that are missing.
+constexpr auto left_out = std::string_view{" earlier lines left out]\n"};
+constexpr auto left_out_max = size_t{48};
+
+/// How many lines the first line says are missing.
+uint64_t left_out_in(std::string_view text) {
+  auto count = uint64_t{0};
+  if (!text.starts_with('['))
+    return 0;
+  const auto* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + 1, end, count);
+  return error == decltype(error){}
+             && std::string_view{rest, size_t(end - rest)}.starts_with(left_out)
+           ? std::min(count, uint64_t{1} << 40)
+           : 0;
+}
+
 struct text_limits {
   size_t message;
   size_t traceback;
@@ -35,9 +54,7 @@ void keep_beginning(std::string& text, size_t size_max) {
 
 worker_failure cut(worker_failure x, const text_limits& max) {
   keep_beginning(x.details.message, max.message);
-  auto& traceback = x.details.traceback;
-  traceback.erase(0,
-                  traceback.size() - end_of(traceback, max.traceback).size());
+  x.details.traceback = last_whole_lines(x.details.traceback, max.traceback);
   shorten_path(x.details.subject, max.path);
   shorten_path(x.details.error_file, max.path);
   keep_beginning(x.details.scope, max.scope);
@@ -51,6 +68,16 @@ constexpr bool is_blank(char c) {
 
 } // namespace
 
+// Measured on two busy cores: 4 GiB are free after 0.3 s, and after 1 s where several
+// processes share them.
+duration longest_teardown(uint64_t memory) {
+  constexpr auto least = std::chrono::milliseconds{100};
+  constexpr auto most = std::chrono::milliseconds{5'000};
+  constexpr auto mebibyte = uint64_t{1} << 20;
+  const auto count = std::min<uint64_t>(memory / mebibyte, most.count());
+  return std::min(least + std::chrono::milliseconds{count}, most);
+}
+
 bool is_permanent(const worker_failure& x) {
   return x.kind == failure_kind::not_started
          && (x.code == ENOENT || x.code == EACCES || x.code == ENOEXEC
@@ -60,6 +87,23 @@ bool is_permanent(const worker_failure& x) {
 worker_failure aged(worker_failure x, duration by) {
   x.age += by;
   return x;
+}
+
+std::string last_whole_lines(std::string_view text, size_t size_max) {
+  if (text.size() <= size_max)
+    return std::string{text};
+  assert(size_max > left_out_max);
+  auto kept = end_of(text, size_max - left_out_max);
+  const auto line_end = kept.find('\n');
+  if (line_end >= kept.size() / 2) // Or there is none.
+    return std::string{end_of(text, size_max)};
+  kept.remove_prefix(line_end + 1);
+  const auto gone = text.substr(0, text.size() - kept.size());
+  auto count = uint64_t(std::ranges::count(gone, '\n'));
+  if (const auto earlier = left_out_in(gone); earlier > 0)
+    count += earlier - 1; // Instead of the line that says so.
+  return "[" + std::to_string(count) + std::string{left_out}
+         + std::string{kept};
 }
 
 worker_failure bounded(worker_failure x) {

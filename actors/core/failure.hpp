@@ -83,11 +83,20 @@ struct worker_failure {
   /// monotonic clock: lets a coordinator order the failures of several hosts
   /// without their wall clocks.
   duration age{0};
+  /// signalled: at most so long before that had it begun to end. Its connections
+  /// may have been closed since then.
+  duration teardown{0};
+  /// It was being stopped, and died of a signal that its agent had not sent.
+  bool while_stopped = false;
   death_details details{};
 
   friend bool operator==(const worker_failure&, const worker_failure&)
     = default;
 };
+
+/// How long the kernel may take to end a process that has used so much memory, in
+/// bytes: a cautious guess.
+duration longest_teardown(uint64_t memory);
 
 /// True if starting again cannot help: there is no such program, or the system
 /// does not execute it.
@@ -95,6 +104,11 @@ bool is_permanent(const worker_failure& x);
 
 /// The same failure, reported `by` later.
 worker_failure aged(worker_failure x, duration by);
+
+/// The end of a traceback, at most `size_max` bytes, from the beginning of a line on.
+/// Says in a first line how many lines are missing, and counts those of an earlier
+/// such line. Only a text that is hardly more than one line begins within it.
+std::string last_whole_lines(std::string_view text, size_t size_max);
 
 /// With texts cut to what may travel: messages keep their begin, tracebacks and
 /// paths their end.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <string_view>
 
 namespace actorrun::core {
@@ -77,14 +78,20 @@ std::string what_happened(const worker_failure& x) {
       break;
   }
   const auto message = one_line(x.details.message, line_message_max);
+  const auto meanwhile
+    = std::string{x.while_stopped ? " while it was being stopped" : ""};
   if (x.kind == failure_kind::signalled && x.details.out_of_memory)
     return "was killed by the kernel for memory"
-           + (message.empty() ? "" : " (" + message + ")");
-  return text + (message.empty() ? "" : ": " + message);
+           + (message.empty() ? "" : " (" + message + ")") + meanwhile;
+  return text + meanwhile + (message.empty() ? "" : ": " + message);
 }
 
+// Exceptions that nothing catches, of gloo and NCCL for example, abort.
 bool misses_peer(const worker_failure& x) {
-  return x.kind == failure_kind::exited
+  const auto is_signalled = x.kind == failure_kind::signalled;
+  if (is_signalled && x.code == SIGPIPE)
+    return true;
+  return (x.kind == failure_kind::exited || (is_signalled && x.code == SIGABRT))
          && (tells_of_lost_peer(x.details.message)
              || tells_of_lost_peer(x.details.traceback));
 }

@@ -11,8 +11,8 @@ namespace actorrun::core {
 /// `exited with code 7`, with its message; one line, as `to_string` has it.
 std::string what_happened(const worker_failure& x);
 
-/// Whether its own words say that a peer's connection was closed, so that it may
-/// have failed because another worker had.
+/// Whether its own words, or SIGPIPE, say that a peer's connection was closed, so that
+/// it may have failed because another worker had.
 bool misses_peer(const worker_failure& x);
 
 /// So much later than it died counts a worker that misses a peer, and so long its

@@ -14,6 +14,7 @@ enum field : size_t {
   state = 0,
   parent = 1,
   session = 3,
+  flags = 6,
   user_ticks = 11,
   system_ticks = 12,
   children_user_ticks = 13,
@@ -21,10 +22,11 @@ enum field : size_t {
   thread_count = 17,
   birth = 19,
   resident = 21,
+  exit_code = 49,
 };
 
 /// Those that are missing are empty.
-using fields = std::array<std::string_view, field::resident + 1>;
+using fields = std::array<std::string_view, field::exit_code + 1>;
 
 fields split(std::string_view text) {
   auto out = fields{};
@@ -58,7 +60,15 @@ std::optional<uint64_t> cpu_ticks_of(const fields& all) {
   return sum;
 }
 
+/// PF_EXITING and PF_SIGNALED: it has begun to end, it was killed by a signal.
+constexpr auto ending_flags = uint64_t{0x4 | 0x400};
+
 } // namespace
+
+bool process_stat::is_ending() const {
+  return state == 'Z' || state == 'X' || (flags & ending_flags) != 0
+         || exit_code != 0;
+}
 
 std::optional<process_stat> parse_stat(std::string_view text) {
   const auto begin = text.find('(');
@@ -67,15 +77,17 @@ std::optional<process_stat> parse_stat(std::string_view text) {
       || end + 2 >= text.size() || text[end + 1] != ' ')
     return std::nullopt;
   const auto all = split(text.substr(end + 2));
-  return process_stat{.name
-                      = std::string{text.substr(begin + 1, end - begin - 1)},
-                      .state = text[end + 2],
-                      .session = number_in<int64_t>(all[session]).value_or(0),
-                      .birth = number_in<uint64_t>(all[birth]),
-                      .parent = number_in<int64_t>(all[parent]).value_or(0),
-                      .cpu_ticks = cpu_ticks_of(all),
-                      .thread_count = number_in<uint32_t>(all[thread_count]),
-                      .resident_pages = number_in<uint64_t>(all[resident])};
+  return process_stat{
+    .name = std::string{text.substr(begin + 1, end - begin - 1)},
+    .state = text[end + 2],
+    .session = number_in<int64_t>(all[session]).value_or(0),
+    .birth = number_in<uint64_t>(all[birth]),
+    .parent = number_in<int64_t>(all[parent]).value_or(0),
+    .cpu_ticks = cpu_ticks_of(all),
+    .thread_count = number_in<uint32_t>(all[thread_count]),
+    .resident_pages = number_in<uint64_t>(all[resident]),
+    .flags = number_in<uint64_t>(all[flags]).value_or(0),
+    .exit_code = number_in<int64_t>(all[exit_code]).value_or(0)};
 }
 
 } // namespace actorrun::core

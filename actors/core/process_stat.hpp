@@ -21,6 +21,12 @@ struct process_stat {
   std::optional<uint64_t> cpu_ticks{};
   std::optional<uint32_t> thread_count{};
   std::optional<uint64_t> resident_pages{};
+  uint64_t flags = 0;    ///< The kernel's; see `is_ending`.
+  int64_t exit_code = 0; ///< As waitpid(2) has it; 0 also if it is kept secret.
+
+  /// Whether it is decided how the process ends: it runs no code of its own any more
+  /// or, if it has several threads, not for long.
+  bool is_ending() const;
 
   friend bool operator==(const process_stat&, const process_stat&) = default;
 };

@@ -73,7 +73,12 @@ struct process_exited {
   int exit_code = 0;   ///< 0..255; meaningless when `signal` is not 0.
   int signal = 0;      ///< The signal that killed it; 0: it exited by itself.
   bool dumped = false; ///< A core file was written.
-  core::time_point when{}; ///< When its end was noticed.
+  /// When its end was noticed, or that it was ending.
+  core::time_point when{};
+  /// It had begun to end before it was sent a signal that is to end it.
+  bool was_ending = false;
+  bool is_foreign = false; ///< It died of a signal that this host has not sent.
+  uint64_t memory = 0;     ///< The most that it has used, in bytes; 0: unknown.
 };
 
 using process_event
@@ -107,12 +112,14 @@ public:
   /// Sends `signal` to the process group of every process of `epoch`, also to
   /// what is left of groups whose leader has ended. Starts that are under way
   /// are given up; one that cannot be any more gets the signal as soon as it runs.
-  /// @param spared Local ranks whose groups get none.
+  /// Of each process it is noted before whether it is ending already.
+  /// @param spared Local ranks whose groups get none; they are to end in another way.
   virtual void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared)
     = 0;
 
   /// Sends `signal` to the process group of this process if that runs. A signal
   /// that can be handled reaches it even if it was stopped: SIGCONT follows.
+  /// @param signal 0: none; the process is to end in another way.
   virtual void signal_one(epoch_id epoch, uint32_t local_rank, int signal) = 0;
 
   /// Sends `signal` to every running process of `epoch`, but not to its child

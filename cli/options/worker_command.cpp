@@ -2,6 +2,7 @@
 
 #include "messages/formatted.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
@@ -176,6 +177,17 @@ file_facts examine_file(const std::string& path) {
 }
 
 } // namespace
+
+std::string title_of(const worker_program& program) {
+  const auto file = program.name.substr(program.name.rfind('/') + 1);
+  if (!program.no_python || !file.starts_with("python"))
+    return program.name;
+  const auto script
+    = std::ranges::find_if(program.arguments, [](const std::string& x) {
+        return !x.empty() && !x.starts_with('-');
+      });
+  return script == program.arguments.end() ? program.name : *script;
+}
 
 program_files files_of_this_machine() {
   const auto* path = std::getenv("PATH");

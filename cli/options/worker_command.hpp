@@ -29,6 +29,10 @@ struct worker_program {
     = default;
 };
 
+/// What reports call the program: with `no_python` the script of an interpreter of
+/// Python, as in `python3 -u train.py`, else what it is.
+std::string title_of(const worker_program& program);
+
 /// What is at a path.
 struct file_facts {
   bool exists = false;

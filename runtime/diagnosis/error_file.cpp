@@ -43,11 +43,11 @@ error_file_text text_of(const error_document& x) {
                  : string_in(*extra, "py_callstack");
   if (stack.empty())
     stack = message;
-  const auto traceback
-    = core::printable(demangled(core::end_of(stack, raw_traceback_max)));
+  const auto traceback = core::printable(
+    demangled(core::last_whole_lines(stack, raw_traceback_max)));
   return {std::string{core::beginning_of(core::first_line_of(message),
                                          core::failure_message_max)},
-          std::string{core::end_of(traceback, core::failure_traceback_max)}};
+          core::last_whole_lines(traceback, core::failure_traceback_max)};
 }
 
 constexpr auto ms_per_second = int64_t{1'000};

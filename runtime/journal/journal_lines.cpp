@@ -70,6 +70,7 @@ void members(X& x, auto f) {
   f("code", x.code);
   f("dumped", x.dumped);
   f("age_ns", x.age);
+  f("while_stopped", x.while_stopped);
   f("details", x.details);
 }
 

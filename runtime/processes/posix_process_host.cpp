@@ -109,8 +109,10 @@ void posix_process_host::signal(epoch_id epoch, int signal,
     if (i == batches_.end())
       return;
     give_up_starts(epoch, i->second, signal);
-    for (const auto& worker : i->second.workers)
-      if (!is_among(worker.local_rank, spared))
+    for (auto& worker : i->second.workers)
+      if (is_among(worker.local_rank, spared))
+        worker.order();
+      else
         worker.kill_group(signal);
   });
 }
@@ -121,8 +123,12 @@ void posix_process_host::signal_one(epoch_id epoch, uint32_t local_rank,
     const auto i = batches_.find(epoch);
     if (i == batches_.end())
       return;
-    for (const auto& worker : i->second.workers)
-      if (worker.local_rank == local_rank && !worker.ended)
+    for (auto& worker : i->second.workers)
+      if (worker.local_rank != local_rank || worker.ended)
+        continue;
+      else if (signal == 0)
+        worker.order();
+      else
         worker.end_group(signal);
   });
 }
@@ -132,7 +138,7 @@ void posix_process_host::notify(epoch_id epoch, int signal) {
     const auto i = batches_.find(epoch);
     if (i == batches_.end())
       return;
-    for (const auto& worker : i->second.workers)
+    for (auto& worker : i->second.workers)
       worker.signal_leader(signal);
     if (!i->second.starting.empty())
       i->second.notices.emplace_back(now, signal);
@@ -162,6 +168,7 @@ void posix_process_host::resume(
       auto* worker = find(epoch, local_rank);
       if (worker == nullptr || worker->ended)
         continue; // Its end is on its way.
+      worker->countermand();
       if (worker->registration.guard(decided.fire_count) == 0)
         resumed.push_back(local_rank);
       else
@@ -324,9 +331,20 @@ void posix_process_host::on_ready(epoch_id epoch, size_t index) {
     note(formatted("another part of this program has reaped worker process {}; "
                    "its exit code is lost",
                    worker.pid));
-  report_end(epoch, ports::process_exited{epoch, worker.local_rank, worker.pid,
-                                          status->exit_code, status->signal,
-                                          status->dumped, round_time()});
+  report_end(
+    epoch,
+    ports::process_exited{
+      .epoch = epoch,
+      .local_rank = worker.local_rank,
+      .pid = worker.pid,
+      .exit_code = status->exit_code,
+      .signal = status->signal,
+      .dumped = status->dumped,
+      .when = worker.is_ordered ? round_time()
+                                : worker.found_ending.value_or(round_time()),
+      .was_ending = !worker.is_ordered,
+      .is_foreign = status->signal != 0 && !worker.has_sent(status->signal),
+      .memory = status->memory});
 }
 
 // Who hears that the last worker has ended says that the epoch has: so what the

@@ -134,6 +134,11 @@ int warden::registration::guard(uint64_t fire_count) noexcept {
   return is_late ? ECANCELED : 0;
 }
 
+bool warden::registration::was_killed() const noexcept {
+  return owner_ && owner_->table_->fire_count.load() != fire_count_
+         && owner_->table_->groups[slot_].load() > 0;
+}
+
 void warden::registration::leave() noexcept {
   owner_->table_->groups[slot_].store(0);
 }

@@ -79,6 +79,9 @@ public:
     /// @returns ECANCELED if the fence has fired since then, or is over
     int guard(uint64_t fire_count) noexcept;
 
+    /// The fence has fired since it guards the group.
+    bool was_killed() const noexcept;
+
     int cgroup() const noexcept override {
       return cgroup_ ? cgroup_->folder() : -1;
     }

@@ -325,3 +325,34 @@ TEST_CASE("failure: two lists become one", "[core]") {
   CHECK(xs.unlisted_count == 6);
   CHECK_FALSE(collateral{{}, 1}.empty());
 }
+
+TEST_CASE("failure: P1 a death by a signal in a stop says so", "[core]") {
+  auto x = worker_failure{.host = "n1", .global_rank = 3, .pid = 7};
+  x.kind = failure_kind::signalled;
+  x.code = SIGSEGV;
+  x.while_stopped = true;
+  CHECK(
+    to_string(x)
+    == "rank 3 (local rank 0, pid 7) on n1 was killed by SIGSEGV (signal 11)"
+       " while it was being stopped");
+  x.details.out_of_memory = true;
+  CHECK(what_happened(x)
+        == "was killed by the kernel for memory while it was being stopped");
+}
+
+TEST_CASE(
+  "failure: T6 a long traceback begins with a whole line, and says how many"
+  " are missing",
+  "[core]") {
+  auto text = std::string{};
+  for (auto i = 0; i < 1'000; ++i)
+    text += "line " + std::to_string(1'000 + i) + "\n";
+  CHECK(last_whole_lines(text, text.size()) == text);
+  const auto once = last_whole_lines(text, 1'048);
+  CHECK(once.starts_with("[901 earlier lines left out]\nline 1901\n"));
+  CHECK(once.ends_with("line 1999\n"));
+  const auto twice = last_whole_lines(once, 148);
+  CHECK(twice.starts_with("[991 earlier lines left out]\nline 1991\n"));
+  CHECK(last_whole_lines(std::string(100, 'x'), 60) == std::string(60, 'x'));
+  CHECK(last_whole_lines(std::string(100, 'x') + "\n", 60).size() == 60);
+}

@@ -63,3 +63,27 @@ TEST_CASE("process_stat: other lines are refused", "[core]") {
                            "12 (sleep) ", "12 (sleep)S", ") ("})
     CHECK_FALSE(parse_stat(text));
 }
+
+TEST_CASE(
+  "process_stat: P1 a process that is ending is known by its flags and its"
+  " exit code",
+  "[core]") {
+  const auto stat_of = [](const std::string& state, const std::string& flags,
+                          const std::string& exit_code) {
+    auto text = "12 (a) " + state + " 7 12 12 0 -1 " + flags;
+    for (auto i = 0; i < 42; ++i)
+      text += " 0";
+    const auto x = parse_stat(text + " " + exit_code + "\n");
+    REQUIRE(x);
+    return *x;
+  };
+  CHECK_FALSE(stat_of("R", "4194560", "0").is_ending());
+  CHECK_FALSE(stat_of("T", "4194560", "0").is_ending());
+  CHECK(stat_of("R", "4194564", "0").is_ending()); // It exits.
+  CHECK(stat_of("D", "4195328", "0").is_ending()); // It was killed.
+  CHECK(
+    stat_of("R", "4194560", "9").is_ending()); // Its threads are not gone yet.
+  CHECK(stat_of("Z", "4194560", "0").is_ending());
+  CHECK(stat_of("R", "4194560", "9").exit_code == 9);
+  CHECK_FALSE(parse_stat("12 (a) R 7 12 12 0 -1")->is_ending());
+}

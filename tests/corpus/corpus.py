@@ -126,8 +126,8 @@ class MemoryGroup:
         write(self.folder + ("/memory.limit_in_bytes" if is_v1
                              else "/memory.max"), str(MEMORY_LIMIT))
 
-    def enter(self):
-        write(self.folder + "/cgroup.procs", str(os.getpid()))
+    def enter(self, pid=None):
+        write(self.folder + "/cgroup.procs", str(pid or os.getpid()))
 
     def remove(self):
         await_it("a control group is empty",
@@ -151,7 +151,8 @@ class Scene:
         self.undo = []
         self.namespaces = False
         self.plan = {"seed": str(seed), "mesh": True, "react": "raise",
-                     "react_ms": [10, 80], "deaf": [], "dies_at_start": None}
+                     "react_ms": [10, 80], "deaf": [], "dies_at_start": None,
+                     "dies_at_stop": {}, "grown": {}}
         self.restarts = 0
         self.nodes = str(NODES)
         self.conf = ""
@@ -535,6 +536,125 @@ def out_of_memory(s):
     s.order(rank, "memory")
     ended_by(s, rank, ["killed by the kernel for memory", "192 MiB"],
              ["memory: "])
+
+
+# -- deaths that take long, of workers whose peers end at once and say nothing ---------
+
+# A closed connection ends them.
+AT_ONCE = {"react": "silence", "react_ms": [0, 0]}
+
+
+def slow_death(strike, says, **grown):
+    def slow(s):
+        s.restarts = s.roll.choice((0, 0, 1))
+        rank = s.victim()
+        s.plan.update(AT_ONCE)
+        s.plan["grown"] = {rank: grown}
+        workers = s.start_all()
+        s.pause()
+        strike(s, workers[rank])
+        x = ended_by(s, rank, says)
+        check(x, "memory" not in x["sentence"], "memory was not short")
+    return slow
+
+
+def kill(s, worker):
+    send(worker["pid"], signal.SIGKILL)
+
+
+def add_slow_deaths():
+    for name, grown in {
+        "killed": {},
+        "killed_with_512_mib": {"mib": 512},
+        "killed_with_4_gib": {"mib": 4096},
+        "killed_with_512_mib_shared": {"mib": 512, "shared": True},
+        "killed_with_4_gib_shared": {"mib": 4096, "shared": True},
+        "killed_with_huge_pages": {"mib": 1024, "huge": True},
+        "killed_with_300_threads": {"mib": 256, "shared": True, "threads": 300},
+    }.items():
+        KINDS[name + "_peers_at_once"] = (slow_death(
+            kill, "was killed by SIGKILL (signal 9)", **grown), ())
+    KINDS["segv_with_512_mib_peers_at_once"] = (slow_death(
+        lambda s, x: s.order(x["rank"], "signal", "11"), "SIGSEGV", mib=512,
+        shared=True), ())
+    KINDS["sigterm_with_512_mib_peers_at_once"] = (slow_death(
+        lambda s, x: send(x["pid"], signal.SIGTERM),
+        "was killed by SIGTERM (signal 15)", mib=512, shared=True), ())
+
+
+add_slow_deaths()
+
+
+@kind()
+def killed_and_seen_after_the_order(s):
+    """The agent does not run while the worker dies, and then learns of both at once:
+    of the death, and that all are to stop."""
+    s.restarts = s.roll.choice((0, 0, 1))
+    s.plan.update(AT_ONCE)
+    workers = s.start_all()
+    s.pause()
+    index = s.roll.choice((2, 3))
+    rank = s.roll.choice([r for r, x in workers.items()
+                          if x["host"] == s.host(index)])
+    agent = s.agents[index].pid
+    send(agent, signal.SIGSTOP)
+    s.stopped.append(agent)
+    kill(s, workers[rank])
+    # Less than the 0.9 s after which a silent node has ended its workers itself.
+    time.sleep(s.roll.uniform(0.1, 0.3))
+    send(agent, signal.SIGCONT)
+    ended_by(s, rank, "was killed by SIGKILL (signal 9)")
+
+
+@kind()
+def killed_while_stopped(s):
+    """That is told, and is not the cause."""
+    s.plan["mesh"] = False
+    first, second = s.roll.sample(range(WORLD), 2)
+    number = s.roll.choice((signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV))
+    s.plan["dies_at_stop"] = {second: int(number)}
+    s.start_all()
+    s.pause()
+    s.order(first, "exit", "4")
+    x = ended_by(s, first, "exited with code 4")
+    check(x, x["failed_after_it"] == [second], f"rank {second} died, too")
+    expect_texts(x, [], [f"{number.name} (signal {int(number)})"])
+
+
+def memory_group(s):
+    group = MemoryGroup(f"actorrun_corpus_{os.getpid()}_{s.port}")
+    s.undo.append(group.remove)
+    return group
+
+
+@kind(needs=("memory_group",))
+def out_of_memory_peers_at_once(s):
+    """The agent is in the same control group."""
+    group = memory_group(s)
+    s.plan.update(AT_ONCE)
+    write(s.folder + "/plan.json", json.dumps(s.plan))
+    for i in range(1, NODES + 1):
+        s.start(i, group=group if i == 2 else None)
+    workers = s.world()
+    s.pause()
+    rank = s.roll.choice([r for r, x in workers.items()
+                          if x["host"] == s.host(2)])
+    s.order(rank, "memory")
+    ended_by(s, rank, ["killed by the kernel for memory", "192 MiB"],
+             ["memory: "])
+
+
+@kind(needs=("memory_group",))
+def out_of_memory_in_its_own_group(s):
+    """The worker alone is in that control group."""
+    group = memory_group(s)
+    s.plan.update(AT_ONCE)
+    workers = s.start_all()
+    s.pause()
+    rank = s.victim()
+    group.enter(workers[rank]["pid"])
+    s.order(rank, "memory")
+    ended_by(s, rank, ["was killed by "])
 
 
 @kind()

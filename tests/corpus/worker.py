@@ -7,12 +7,14 @@ FOLDER/plan.json has what all workers do; w.EPOCH.RANK appears when a worker is
 connected; o.EPOCH.RANK is the socket that takes orders.
 """
 import json
+import mmap
 import os
 import random
 import select
 import signal
 import socket
 import sys
+import threading
 import time
 
 folder = sys.argv[1]
@@ -24,6 +26,7 @@ with open(folder + "/plan.json") as plan_file:
 LIFE_MAX = 120.0  # Seconds; no process of a test stays for ever.
 roll = random.Random(f"{plan['seed']} {epoch} {rank}")
 hog = []
+MADV_HUGEPAGE = 14
 
 
 def path_of(kind, which):
@@ -62,6 +65,8 @@ def lose(other):
     if plan["react"] == "exit":
         os.write(2, (text + "\n").encode())
         os._exit(1)
+    if plan["react"] == "silence":
+        os._exit(1)
     raise ConnectionError(text)
 
 
@@ -92,6 +97,26 @@ def fill_log():
 def use_memory():
     while True:
         hog.append(b"x" * (4 << 20))
+
+
+def grow(what):
+    """Makes the end of this worker take long: memory that it has used, threads."""
+    size = what.get("mib", 0) << 20
+    if size:
+        flags = mmap.MAP_SHARED if what.get("shared") else mmap.MAP_PRIVATE
+        area = mmap.mmap(-1, size, flags | mmap.MAP_ANONYMOUS)
+        if what.get("huge"):
+            area.madvise(MADV_HUGEPAGE)
+        chunk = bytes([1]) * (16 << 20)
+        for at in range(0, size, len(chunk)):
+            area[at:at + len(chunk)] = chunk[:size - at]
+        hog.append(area)
+    for _ in range(what.get("threads", 0)):
+        threading.Thread(target=time.sleep, args=(LIFE_MAX,), daemon=True).start()
+
+
+def die_at_stop(number):
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), number))
 
 
 def obey(words, peers):
@@ -131,6 +156,9 @@ def obey(words, peers):
 def main():
     if rank in plan["deaf"]:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if str(rank) in plan["dies_at_stop"]:
+        die_at_stop(plan["dies_at_stop"][str(rank)])
+    grow(plan["grown"].get(str(rank), {}))
     if plan["dies_at_start"] == rank:
         sys.exit(9)
     peers = meet() if plan["mesh"] else {}

@@ -780,6 +780,12 @@ void agent::take(epoch_id epoch, core::worker_group_event event, int64_t pid) {
     if (const auto& x = group_->workers()[death->local_rank];
         x.pid != 0 && x.now != core::worker_record::state::parked)
       failed_.insert(x.pid);
+  // Nothing of ours has ended it.
+  if (death != nullptr && death->was_ending) {
+    timed_.erase(pid);
+    if (stopping && death->exit_code != 0)
+      failed_.insert(pid);
+  }
   if (death == nullptr || stopping || roll.percent(no_drain_percent)) {
     events_.push(event);
     return advance(epoch);
@@ -827,7 +833,7 @@ void agent::advance(epoch_id epoch) {
 bool agent::examine(const core::worker_group_event& event) {
   const auto* x = std::get_if<core::worker_exited>(&event);
   return x != nullptr && (x->exit_code != 0 || x->signal != 0)
-         && !group_->has_ordered(x->when) && group_->lists_more()
+         && !group_->has_ordered(*x) && group_->lists_more()
          && all_.roll().percent(examined_percent);
 }
 

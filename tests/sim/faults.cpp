@@ -21,6 +21,15 @@ agent* any_agent(cluster& all) {
 
 // -- workers ------------------------------------------------------------------
 
+// Often while it is being stopped.
+void another_is_killed(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr || x->workers().running_count() == 0)
+    return;
+  all.note("another worker of " + x->id().value + " is killed");
+  x->workers().break_worker(0, 0, SIGKILL);
+}
+
 void worker_fails(cluster& all) {
   auto* x = any_agent(all);
   const auto n = x == nullptr ? 0 : x->workers().running_count();
@@ -31,6 +40,9 @@ void worker_fails(cluster& all) {
   all.note("a worker of " + x->id().value
            + (by_signal ? " is killed" : " exits with 3"));
   x->workers().break_worker(which, by_signal ? 0 : 3, by_signal ? SIGKILL : 0);
+  if (all.roll().percent(30))
+    all.later(all.roll().between(core::duration{1ms}, 80ms),
+              [&all] { another_is_killed(all); });
 }
 
 // It waits forever, possibly in the kernel, until its timer expires.

@@ -458,9 +458,10 @@ void invariants::told(int coordinator, const core::rendezvous& before,
 
 namespace {
 
-/// Who misses a peer may have died of its death, which is seen a little later.
+/// Who misses a peer may have died of its death, which is seen a little later. Who was
+/// killed may have begun to end before that was seen.
 core::duration lag_of(const core::worker_failure& x) {
-  return misses_peer(x) ? core::duration{core::hearsay_lag} : core::duration{0};
+  return misses_peer(x) ? core::duration{core::hearsay_lag} : -x.teardown;
 }
 
 } // namespace
@@ -479,8 +480,14 @@ void invariants::check_first(int coordinator, epoch_id epoch,
     const auto j = seen_.find(x.failure.pid);
     if (j == seen_.end())
       continue;
-    const auto is_in_order = x.failure.agent == first.agent
-                             && misses_peer(x.failure) == misses_peer(first);
+    if (killed_in_stop_.contains(first.pid)
+        && !killed_in_stop_.contains(x.failure.pid))
+      report("root cause: " + to_string(first) + " was reported, but "
+             + to_string(x.failure) + " had not been stopped");
+    if (first.while_stopped != x.failure.while_stopped)
+      continue;
+    const auto is_in_order
+      = x.failure.agent == first.agent && lag_of(x.failure) == lag_of(first);
     const auto exemption = is_in_order ? core::duration{0} : x.way;
     if (i->second + lag_of(first) > j->second + lag_of(x.failure) + exemption)
       report("root cause: " + to_string(first) + " was reported, but "
@@ -653,7 +660,9 @@ void invariants::explained(int coordinator, epoch_id epoch,
     }
   }
   for (size_t i = 1; i < all.size(); ++i)
-    if (all[i].age - lag_of(all[i]) > all[i - 1].age - lag_of(all[i - 1])
+    if (std::pair{all[i].while_stopped, lag_of(all[i]) - all[i].age}
+          < std::pair{all[i - 1].while_stopped,
+                      lag_of(all[i - 1]) - all[i - 1].age}
         && first.kind != core::failure_kind::unkillable)
       report("root cause: failures are not listed in their order");
   if (unlisted_count > 0 && others.size() < core::other_failures_max)

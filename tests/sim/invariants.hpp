@@ -114,6 +114,9 @@ public:
   void parked(epoch_record& epoch) { stood_still(epoch); }
   void died_parked(int64_t pid, bool ordered);
 
+  /// Another has killed it while it was being stopped: that has caused nothing.
+  void killed_in_stop(int64_t pid) { killed_in_stop_.insert(pid); }
+
   /// A coordinator ends an epoch because all its workers wait at this step.
   void came_to_step(epoch_id epoch, uint64_t step);
 
@@ -192,7 +195,8 @@ private:
   std::map<std::pair<int, epoch_id>, known_failures> known_failures_;
   std::map<int64_t, core::time_point> seen_; ///< By pid.
   std::set<int64_t> ordered_deaths_;         ///< By pid.
-  std::set<int64_t> missed_a_peer_;          ///< By pid.
+  std::set<int64_t> killed_in_stop_;
+  std::set<int64_t> missed_a_peer_; ///< By pid.
   /// Agents that have reported workers that hang.
   std::set<std::pair<int, agent_id>> unkillable_;
   std::map<agent_id, epoch_id> begun_;

@@ -15,6 +15,9 @@ constexpr auto kill_delay_min = core::duration{10us};
 constexpr auto kill_delay_max = core::duration{5ms};
 constexpr auto warden_delay_max = core::duration{200us};
 constexpr auto exit_noticed_max = core::duration{300us};
+/// Of a worker that is killed with much memory.
+constexpr auto teardown_max = core::duration{200ms};
+constexpr auto slow_teardown_percent = 50;
 
 constexpr auto hangs_for_ever_percent = 50;
 constexpr auto ignored_notice_percent = 40;
@@ -25,6 +28,10 @@ constexpr auto deaf_percent = 10;
 constexpr auto dies_asked_percent = 10;
 constexpr auto leaves_parked_percent = 25;
 constexpr auto deaf_to_steps_percent = 2;
+
+constexpr uint64_t bit_of(int signal) {
+  return uint64_t{1} << signal;
+}
 
 } // namespace
 
@@ -71,6 +78,7 @@ void machine::start_one(batch& group, uint32_t local_rank) {
   if (fenced) {
     // Killed between its start and its first instruction.
     ++group.record->running_count;
+    group.workers[i].sent = bit_of(SIGKILL);
     die(group, i, 0, SIGKILL);
     return tell(epoch, core::worker_started{local_rank, pid});
   }
@@ -305,6 +313,7 @@ void machine::resume(const core::epoch_plan& plan,
       x.ordered = decided != fence_count_ || world_.queue.now() >= fence_;
       if (x.ordered) {
         x.doomed = true;
+        x.sent |= bit_of(SIGKILL);
         die(*group, i, 0, SIGKILL);
         continue;
       }
@@ -348,6 +357,7 @@ void machine::signal(epoch_id epoch, int signal,
     const auto has = [](const auto& all, auto x) {
       return std::find(all.begin(), all.end(), x) != all.end();
     };
+    look();
     for (const auto& [group, i] : alive()) {
       const auto& x = group->workers[i];
       if (has(pids, x.pid) || (x.epoch == epoch && !has(spared, x.local_rank)))
@@ -363,6 +373,7 @@ void machine::notify(epoch_id epoch) {
       if (x.epoch != epoch || x.is_parked)
         continue;
       x.noticed = true;
+      x.sent |= bit_of(SIGUSR1);
       if (!x.doomed && !world_.roll.percent(ignored_notice_percent))
         obey(*group, i, SIGUSR1);
     }
@@ -377,6 +388,7 @@ void machine::deliver(batch& group, size_t i, int signal) {
 
 void machine::signal_one(int64_t pid, int signal, bool is_order) {
   agent_.at(busy_until_, [this, pid, signal, is_order] {
+    look(pid);
     const auto [group, i] = find(pid);
     if (group == nullptr)
       return;
@@ -389,8 +401,16 @@ void machine::signal_one(int64_t pid, int signal, bool is_order) {
   });
 }
 
+// Those whose end is on its way have begun to end before the signal that comes.
+void machine::look(int64_t pid) {
+  for (auto& [dying, found] : dying_)
+    if (!found && (pid == 0 || pid == dying))
+      found = world_.queue.now();
+}
+
 void machine::send(batch& group, size_t i, int signal) {
   auto& x = group.workers[i];
+  x.sent |= bit_of(signal);
   if (signal != SIGKILL)
     return obey(group, i, signal);
   if (std::exchange(x.doomed, true))
@@ -435,12 +455,16 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
     return;
   if (!std::exchange(x.running, false))
     return;
+  const auto is_foreign = signal != 0 && (x.sent & bit_of(signal)) == 0;
   if (!x.is_parked)
     x.record->steps.erase(x.rank);
   if (x.is_parked)
     world_.checks.died_parked(x.pid, x.ordered);
   else
-    world_.checks.died(*x.record, x.pid, x.ordered || x.noticed);
+    world_.checks.died(*x.record, x.pid,
+                       (x.ordered && !is_foreign) || x.noticed);
+  if (is_foreign && x.ordered)
+    world_.checks.killed_in_stop(x.pid);
   if (!agent_.alive())
     return;
   // A fact of the machine; a sleeping agent learns of it later.
@@ -452,6 +476,12 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
                                   3 * core::duration{world_.plan.kill_timeout});
   }
   auto event = core::worker_exited{x.local_rank, exit_code, signal, false};
+  event.is_foreign = is_foreign;
+  if (!x.hangs && !x.ordered && !x.timed && !x.is_parked) {
+    dying_[x.pid];
+    if (world_.roll.percent(slow_teardown_percent))
+      noticed = world_.roll.between(core::duration{10us}, teardown_max);
+  }
   if (x.is_bereft)
     event.details.message = "connection reset by peer";
   world_.queue.after(noticed,
@@ -510,6 +540,7 @@ void machine::thaw() {
       if (x.is_spared)
         continue;
       x.ordered = !x.timed;
+      x.sent |= bit_of(SIGKILL);
       die(*group, i, 0, SIGKILL);
     }
   }
@@ -526,6 +557,7 @@ void machine::kill_all(core::duration delay_max, bool with_parked) {
       continue;
     x.ordered = !x.timed;
     x.doomed = true;
+    x.sent |= bit_of(SIGKILL);
     die_after(*group, i, world_.roll.between(kill_delay_min, delay_max), 0,
               SIGKILL);
   }
@@ -598,7 +630,12 @@ void machine::tell(epoch_id epoch, core::worker_group_event event,
     const auto now = world_.queue.now();
     if (auto* x = std::get_if<core::worker_exited>(&seen)) {
       x->when = now;
-      world_.checks.seen(pid, now);
+      if (const auto i = dying_.find(pid); i != dying_.end()) {
+        x->was_ending = true;
+        x->when = i->second.value_or(now);
+        dying_.erase(i);
+      }
+      world_.checks.seen(pid, x->when);
     }
     if (auto* x = std::get_if<core::worker_not_started>(&seen))
       x->when = now;

@@ -8,6 +8,7 @@
 #include "tests/sim/scenario.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -102,6 +103,7 @@ private:
     uint32_t local_rank;
     bool running = true;
     bool ordered = false; ///< It was ordered to end.
+    uint64_t sent = 0;    ///< Signals that it was sent by us, as bits.
     bool doomed = false;  ///< SIGKILL is pending; nothing else can end it.
     bool timed = false;   ///< Signalled for its timer, not by an order.
     bool noticed = false; ///< It knows that its node will leave.
@@ -153,6 +155,7 @@ private:
   std::vector<place> alive();
   place find(int64_t pid);
   void deliver(batch& group, size_t i, int signal);
+  void look(int64_t pid = 0);
   void send(batch& group, size_t i, int signal);
   void obey(batch& group, size_t i, int signal);
   void die(batch& group, size_t i, int exit_code, int signal);
@@ -175,6 +178,9 @@ private:
   uint64_t fence_version_ = 0;
   uint64_t fence_count_ = 0;
   bool frozen_ = false;
+  /// Workers that nothing of ours has ended, whose end is not known yet; when one was
+  /// found ending.
+  std::map<int64_t, std::optional<core::time_point>> dying_;
   std::vector<action> missed_; ///< What should have happened meanwhile.
 };
 

@@ -9,12 +9,20 @@
 
 namespace actorrun::core {
 
+// The end of a process is seen when all its memory is free, and its peers may have
+// failed before: a death by a signal counts from the earliest moment on at which it
+// may have begun. A closed connection is no reason to send one, and a worker that ends
+// itself for that says so. What happened in a stop has not caused it.
 bool failure_order::precedes(const entry& a, const entry& b) {
   const auto when = [](const entry& x) {
-    return misses_peer(x.failure) ? x.died + hearsay_lag : x.died;
+    return misses_peer(x.failure) ? x.died + hearsay_lag
+                                  : x.died - x.failure.teardown;
   };
-  return std::tuple{when(a), a.died, a.arrival, a.failure.global_rank}
-         < std::tuple{when(b), b.died, b.arrival, b.failure.global_rank};
+  const auto key = [&](const entry& x) {
+    return std::tuple{x.failure.while_stopped, when(x), x.died, x.arrival,
+                      x.failure.global_rank};
+  };
+  return key(a) < key(b);
 }
 
 void failure_order::insert(const worker_failure& x, time_point now) {

@@ -153,9 +153,9 @@ void event_log::on(const worker_exited& event, const worker_group& group,
   waiting_since_ = at.now;
   const auto& who = group.workers().at(event.local_rank);
   const auto failed = event.exit_code != 0 || event.signal != 0;
-  const auto* state = group.has_ordered(event.when) ? "TERMINATED"
-                      : failed                      ? "FAILED"
-                                                    : "SUCCEEDED";
+  const auto* state = group.has_ordered(event) ? "TERMINATED"
+                      : failed                 ? "FAILED"
+                                               : "SUCCEEDED";
   auto x = about_worker(state, event.local_rank, who.pid);
   x.who->exit_code = event.signal != 0 ? -event.signal : event.exit_code;
   if (x.state == "FAILED")

@@ -82,9 +82,28 @@ std::string message_of(const worker_failure& x) {
   return x.details.traceback.find(message) == std::string::npos ? message : "";
 }
 
+/// A line may be all that a worker has in memory, as text.
+constexpr auto line_size_max = size_t{1'000};
+
+std::string with_short_lines(std::string_view text) {
+  auto out = std::string{};
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const auto line = text.substr(0, end);
+    const auto kept = beginning_of(line, line_size_max);
+    out += kept;
+    if (kept.size() < line.size())
+      out += "… (" + std::to_string(line.size() - kept.size()) + " more bytes)";
+    if (end < text.size())
+      out += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 std::string traceback_of(const worker_failure& x) {
   if (!x.details.traceback.empty())
-    return x.details.traceback;
+    return with_short_lines(x.details.traceback);
   return substitute_traceback(x);
 }
 
@@ -114,7 +133,7 @@ std::string block_of(size_t index, const worker_failure& x,
   };
   add("cause", cause_of(x));
   add("stuck", details.where);
-  add("message", message_of(x));
+  add("message", with_short_lines(message_of(x)));
   add("output", output_of(x, is_advised));
   return out;
 }

@@ -25,7 +25,7 @@ overdue_worker::order overdue_worker::end(time_point now) {
 }
 
 bool overdue_worker::has_caused(const worker_exited& event) const {
-  if (!is_signalled_)
+  if (!is_signalled_ || event.was_ending)
     return false;
   const auto died_before
     = event.when != time_point{} && event.when < signalled_at_;

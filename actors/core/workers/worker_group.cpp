@@ -115,6 +115,8 @@ void worker_group::on(const worker_exited& event, time_point now,
                 .kind = failure_kind::signalled,
                 .code = event.signal,
                 .dumped = event.dumped,
+                .teardown = longest_teardown(event.memory),
+                .while_stopped = has_ordered(event.when) && !event.was_ending,
                 .details = event.details},
                event, now, out);
   else if (event.exit_code != 0)
@@ -461,12 +463,14 @@ void worker_group::fail_early(worker_failure failure,
     = std::max(event.failed, start_ordered_at_ - earliest_before_group);
   const auto is_early
     = event.failed != time_point{} && failed + file_time_grain < ended;
-  if (!is_early)
-    return fail(std::move(failure), event.when, now, out);
+  if (!is_early && !has_ordered(event))
+    return report_failure(std::move(failure), event.when, now, out);
   const auto is_older = failed + file_time_grain < stop_ordered_at_;
-  if (has_ordered(event.when) && !(looks_back() && is_older))
+  if (!is_early || (has_ordered(event) && !(looks_back() && is_older)))
     return;
   early_.insert(failure.local_rank);
+  failure.teardown = {}; // It has said when.
+  failure.while_stopped = failure.while_stopped && !is_older;
   report_failure(std::move(failure), failed, now, out);
 }
 

@@ -50,8 +50,9 @@ struct parked_workers {
 /// order to stop comes, no peer is left that could explain it, or its time is over.
 ///
 /// A worker that ends after a stop order has been stopped and has not failed. A
-/// worker that ended before the order and is noticed later has failed, and is
-/// reported last. So has, once another one has failed here, a worker whose error
+/// worker that ended before the order, or had begun to, and is noticed later has
+/// failed, and is reported last. So has one that died of a signal that was not sent
+/// by us, though that is no reason for the stop. So has, once another one has failed here, a worker whose error
 /// file is older than the order: it had failed and was on its way out. So has a
 /// worker that was signalled before the order because of
 /// its timer, and one that SIGKILL does not end in time: that one counts as
@@ -110,6 +111,12 @@ public:
   bool has_ordered(time_point when) const {
     return phase_ >= phase::stopping
            && (when == time_point{} || when >= stop_ordered_at_);
+  }
+
+  /// Whether this end was. That of a worker that was ending already was not, nor one
+  /// by a signal that was not ours.
+  bool has_ordered(const worker_exited& x) const {
+    return has_ordered(x.when) && !x.was_ending && !x.is_foreign;
   }
 
   /// Whether the details of another failure would be reported, or decide what is.

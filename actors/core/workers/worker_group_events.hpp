@@ -42,6 +42,10 @@ struct worker_exited {
   time_point when{}; ///< When the end was noticed; 0: now.
   /// When it had failed, as its error file says; 0: that says nothing.
   time_point failed{};
+  /// It had begun to end before it was sent a signal that is to end it.
+  bool was_ending = false;
+  bool is_foreign = false; ///< It died of a signal that it was not sent by us.
+  uint64_t memory = 0;     ///< The most that it has used, in bytes.
 };
 
 /// It has connected: it can live through a change.

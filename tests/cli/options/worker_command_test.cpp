@@ -232,3 +232,19 @@ TEST_CASE("worker command: the real machine distinguishes kinds of files",
   CHECK(self.is_executable);
   std::filesystem::remove_all(name);
 }
+
+TEST_CASE("worker command: T6 a report names the script, not its interpreter",
+          "[cli]") {
+  const auto title
+    = [](const std::string& name, std::vector<std::string> arguments) {
+        return title_of(worker_program{
+          .name = name, .arguments = std::move(arguments), .no_python = true});
+      };
+  CHECK(title("python3", {"-u", "s.py", "x.py"}) == "s.py");
+  CHECK(title("/usr/bin/python3.12", {"-m", "train"}) == "train");
+  CHECK(title("python3", {"-u"}) == "python3");
+  CHECK(title("python3", {}) == "python3");
+  CHECK(title("./a.out", {"s.py"}) == "./a.out");
+  CHECK(title_of(worker_program{.name = "python.py", .arguments = {"x"}})
+        == "python.py");
+}

@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <string>
 
 using namespace actorrun;
@@ -252,4 +253,72 @@ TEST_CASE_METHOD(
     add(110ms, bereft);
     CHECK(at(110ms) == "a0:10 b0:0");
   }
+}
+
+// -- deaths by signals --------------------------------------------------------
+
+namespace {
+
+worker_failure killed(const std::string& agent, duration age, duration teardown,
+                      int signal = SIGKILL) {
+  auto x = failure_of(agent, 0, age);
+  x.kind = failure_kind::signalled;
+  x.code = signal;
+  x.teardown = teardown;
+  return x;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(
+  fixture,
+  "failure_order: P1 a death by a signal counts from where it may"
+  " have begun",
+  "[core]") {
+  add(100ms, failure_of("a", 0, 2ms));
+  add(110ms, failure_of("b", 0, 5ms));
+  add(300ms, killed("c", 100ms, 150ms));
+  CHECK(at(300ms) == "c0:100 a0:202 b0:195");
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "failure_order: P1 a plain exit that came long before a death by"
+  " a signal stays the root cause",
+  "[core]") {
+  add(100ms, failure_of("a", 0, 0ms));
+  add(300ms, killed("c", 0ms, 199ms));
+  CHECK(name_of(uut.first()) == "a0");
+  add(301ms, killed("d", 1ms, 200ms + 1ns));
+  CHECK(name_of(uut.first()) == "d0");
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "failure_order: P1 an abort that says that a peer has gone, and"
+  " SIGPIPE, count later",
+  "[core]") {
+  add(100ms, failure_of("a", 0, 0ms));
+  auto says_so = killed("b", 20ms, 500ms, SIGABRT);
+  says_so.details.traceback = "what(): Connection closed by peer";
+  add(100ms, says_so);
+  add(100ms, killed("c", 30ms, 500ms, SIGPIPE));
+  CHECK(at(100ms) == "a0:0 c0:30 b0:20");
+  add(101ms, killed("d", 0ms, 500ms, SIGABRT)); // Says nothing.
+  CHECK(name_of(uut.first()) == "d0");
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "failure_order: P1 what was being stopped is listed last, however"
+  " early it may have begun to end",
+  "[core]") {
+  auto in_stop = killed("a", 10ms, 5s);
+  in_stop.while_stopped = true;
+  add(100ms, in_stop);
+  add(100ms, failure_of("b", 0, 1ms));
+  auto says_so = failure_of("c", 0, 0ms);
+  says_so.details.message = "Broken pipe";
+  add(100ms, says_so);
+  CHECK(at(100ms) == "b0:1 c0:0 a0:10");
 }

@@ -308,3 +308,13 @@ TEST_CASE(
                         "by 1.2 s\n")
         != std::string::npos);
 }
+
+TEST_CASE("failure report: T6 a line of 300,000 characters is not shown whole",
+          "[core]") {
+  const auto text
+    = report(with_traceback(exited(1), "Traceback\n" + std::string(300'000, 'x')
+                                         + "\nValueError: no data\n"));
+  CHECK(text.size() < 3'000);
+  CHECK(text.find("xx… (299000 more bytes)\n  ValueError: no data\n")
+        != std::string::npos);
+}

@@ -261,7 +261,7 @@ TEST_CASE_METHOD(fixture, "worker_group: ordered deaths are never listed",
   CHECK_FALSE(uut.has_ordered(time_point{40ms}));
   at(40ms, stop);
   CHECK(uut.has_ordered(time_point{40ms}));
-  CHECK(uut.has_ordered({})); // A death at this time.
+  CHECK(uut.has_ordered(time_point{})); // A death at this time.
   at(41ms, exited(1, 1, 40ms));
   at(42ms, exited(2, 1));
   CHECK(others_at(50ms) == "");
@@ -293,4 +293,111 @@ TEST_CASE_METHOD(fixture, "worker_group: the time of the first order counts",
   at(60ms, kill_ordered{});
   at(61ms, exited(1, 1, 50ms));
   CHECK(others_at(70ms) == "");
+}
+
+// -- who has ended them -------------------------------------------------------
+
+namespace {
+
+worker_exited killed(uint32_t local_rank, int signal, milliseconds when) {
+  auto x = worker_exited{.local_rank = local_rank, .signal = signal};
+  x.when = time_point{when};
+  x.memory = uint64_t{512} << 20;
+  return x;
+}
+
+/// The failures in the report of a group that has stopped.
+std::vector<worker_failure>
+others_in(const std::vector<worker_group_effect>& effects) {
+  const auto* report = std::get_if<report_stopped>(&effects.back());
+  REQUIRE(report != nullptr);
+  return report->others.listed;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(
+  fixture,
+  "worker_group: P1 a worker that was ending before the order has"
+  " failed, whatever ended it",
+  "[core]") {
+  at(100ms, stop);
+  auto by_signal = killed(1, SIGKILL, 101ms);
+  by_signal.was_ending = by_signal.is_foreign = true;
+  CHECK_FALSE(uut.has_ordered(by_signal));
+  auto by_itself = exited(2, 3, 101ms);
+  by_itself.was_ending = true;
+  CHECK_FALSE(uut.has_ordered(by_itself));
+  auto in_time = exited(3, 0, 101ms); // It has succeeded.
+  in_time.was_ending = true;
+  at(300ms, by_signal);
+  at(310ms, by_itself);
+  at(320ms, in_time);
+  CHECK(others_at(400ms) == "1:299 2:299");
+  const auto& others = others_in(effects);
+  CHECK(others[0].teardown == 612ms);
+  CHECK_FALSE(others[0].while_stopped);
+  CHECK(others[1].teardown == 0ms);
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "worker_group: P1 a death in a stop by a signal of others is told"
+  " as such, one by ours is not",
+  "[core]") {
+  at(100ms, stop);
+  at(110ms, killed(1, SIGTERM, 110ms));
+  auto crash = killed(2, SIGSEGV, 120ms);
+  crash.is_foreign = true;
+  at(120ms, crash);
+  auto short_of_memory = killed(3, SIGKILL, 130ms);
+  short_of_memory.is_foreign = short_of_memory.details.out_of_memory = true;
+  at(130ms, short_of_memory);
+  at(140ms, kill_ordered{});
+  at(150ms, killed(4, SIGKILL, 150ms));
+  CHECK(others_at(200ms) == "2:80 3:70");
+  for (const auto& x : others_in(effects))
+    CHECK(x.while_stopped);
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "worker_group: P1 a death by a signal may have begun before it was"
+  " seen, as the memory that is to be freed allows",
+  "[core]") {
+  at(100ms, killed(1, SIGKILL, 100ms));
+  CHECK(std::get<report_failed>(effects.at(0)).failure.teardown == 612ms);
+  CHECK(longest_teardown(0) == 100ms);
+  CHECK(longest_teardown(uint64_t{4} << 30) == 4'196ms);
+  CHECK(longest_teardown(uint64_t{1} << 50) == 5s);
+  CHECK(longest_teardown(~uint64_t{0}) == 5s);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: P1 who says when it failed is taken at its word"
+                 " also if a crash ends it",
+                 "[core]") {
+  at(50ms, exited(9, 7, 50ms));
+  at(100ms, stop);
+  auto crash = killed(1, SIGABRT, 120ms);
+  crash.is_foreign = true;
+  crash.failed = time_point{60ms};
+  at(120ms, crash);
+  CHECK(others_at(160ms) == "1:100");
+  CHECK_FALSE(others_in(effects)[0].while_stopped);
+  CHECK(others_in(effects)[0].teardown == 0ms);
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "worker_group: P1 a worker that was ending when its timer's signal"
+  " came has not died of its timer",
+  "[core]") {
+  at(100ms,
+     worker_overran{.local_rank = 1, .scope = "step", .signal = SIGKILL});
+  auto death = killed(1, SIGKILL, 101ms);
+  death.was_ending = death.is_foreign = true;
+  at(150ms, death);
+  const auto& failure = std::get<report_failed>(effects.at(0)).failure;
+  CHECK(failure.kind == failure_kind::signalled);
 }
