@@ -5,7 +5,7 @@
 #include "messages/formatted.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <iterator>
 #include <utility>
 
 namespace actorrun::cli {
@@ -49,6 +49,32 @@ bool is_negative_number(std::string_view word) {
          && word.find_first_not_of("0123456789.", 1) == word.npos;
 }
 
+/// What users of mpirun and srun type.
+constexpr std::pair<std::string_view, std::string_view> habits[]
+  = {{"-n", "--nproc-per-node"},
+     {"-np", "--nproc-per-node"},
+     {"-ppn", "--nproc-per-node"},
+     {"-N", "--nnodes"},
+     {"-H", "--hosts"}};
+
+/// `--nnodes` for `–nnodes`: editors and web pages make one longer dash of hyphens.
+/// Empty if the word does not begin with such a dash.
+std::string with_hyphens(std::string_view word) {
+  constexpr std::string_view dashes[]
+    = {"-", "‐", "‑", "‒", "–", "—", "―", "−"};
+  if (word.starts_with('-'))
+    return "";
+  auto rest = word;
+  const auto begins_rest = [&](auto dash) { return rest.starts_with(dash); };
+  for (;;) {
+    const auto* i
+      = std::find_if(std::begin(dashes), std::end(dashes), begins_rest);
+    if (i == std::end(dashes))
+      return rest.size() == word.size() ? "" : formatted("--{}", rest);
+    rest.remove_prefix(i->size());
+  }
+}
+
 class scanner {
 public:
   scanner(const std::vector<std::string>& words,
@@ -60,6 +86,10 @@ public:
       const auto& word = words_[next_++];
       if (word == "--") {
         take_all();
+      } else if (const auto meant = with_hyphens(word); !meant.empty()) {
+        return bad_argument(
+          formatted("{} begins with a dash that is not a hyphen; type {}",
+                    in_quotes(word), meant));
       } else if (!is_option(word)) {
         out_.rest.push_back(word);
         if (rule == rest_rule::remainder) {
@@ -149,6 +179,12 @@ private:
     auto names = std::vector<std::string>{};
     for (const auto& x : known_)
       names.push_back(x.name);
+    const auto usual = value_of(
+      std::string_view{typed}.substr(0, typed.find_first_of("0123456789")),
+      habits);
+    if (usual && std::find(names.begin(), names.end(), *usual) != names.end())
+      return bad_argument(
+        formatted("unknown option {}; is {} meant?", typed, *usual));
     return bad_argument(
       formatted("unknown option {}{}", typed,
                 guess(replaced(lowered(typed), '_', '-'), names)));

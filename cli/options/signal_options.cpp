@@ -5,6 +5,7 @@
 #include "messages/formatted.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -28,6 +29,15 @@ result<signal_choice> parse_signals_to_handle(const std::string& text) {
     return bad_argument(x.left_out.front());
   return bad_argument("no signal is named, so each would kill actorrun and"
                       " its workers without notice");
+}
+
+/// Whole seconds, as torchrun has them, or a time with a unit.
+result<std::chrono::milliseconds>
+parse_shutdown_timeout(const std::string& text) {
+  const auto has_unit
+    = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back()));
+  return has_unit ? parse_span(text, std::chrono::milliseconds{0})
+                  : parse_whole_seconds(text);
 }
 
 result<int> parse_notice_signal(const std::string& text) {
@@ -97,10 +107,10 @@ void add_signal_options(CLI::App& app, run_settings& out) {
       "step the workers save at a safe point, or get the --notice-signal "
       "(120s, 5m; default: they do not)",
       into(out.notice_before, span_parser(std::chrono::seconds{1})));
-  add("--shutdown-timeout", "SECONDS",
+  add("--shutdown-timeout", "TIME",
       "time from the stop signal to SIGKILL, whatever the reason for the "
       "stop (default: 30; 0 kills at once)",
-      into(out.grace_period, parse_whole_seconds),
+      into(out.grace_period, parse_shutdown_timeout),
       "TORCH_ELASTIC_SHUTDOWN_TIMEOUT");
 }
 

@@ -1,5 +1,6 @@
 #include "cli/report/diagnostics.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
 namespace actorrun::cli {
@@ -191,19 +192,31 @@ remedy remedy_of_workers(errc code) {
   }
 }
 
+/// One printable line: what was typed may have anything in it, and an escape
+/// sequence is to be seen, not obeyed.
+std::string one_line(std::string_view text) {
+  auto out = std::string{};
+  for (const unsigned char c : text)
+    out += c == '\n'               ? "\\n"
+           : c == '\r'             ? "\\r"
+           : c < 0x20 || c == 0x7f ? formatted("\\x{:02x}", c)
+                                   : std::string(1, static_cast<char>(c));
+  return core::printable(out);
+}
+
 } // namespace
 
 std::string explain(const failure& problem, std::string_view program) {
   const auto x = remedy_of(problem.code);
   auto out = formatted("{}: error: {}\n", program,
-                       problem.text.empty() ? x.what : problem.text);
+                       problem.text.empty() ? x.what : one_line(problem.text));
   if (*x.why)
     out += formatted("  why: {}\n", x.why);
   return out + formatted("  try: {}\n", x.action);
 }
 
 std::string warn(std::string_view text, std::string_view program) {
-  return formatted("{}: warning: {}\n", program, text);
+  return formatted("{}: warning: {}\n", program, one_line(text));
 }
 
 } // namespace actorrun::cli

@@ -124,3 +124,34 @@ TEST_CASE("scan: a sentence may begin with a dash", "[cli]") {
   CHECK_FALSE(scan({"--tee", "--tee=a b"}, known, rest_rule::remainder));
   CHECK_FALSE(scan({"--tee", "-m b"}, known, rest_rule::remainder));
 }
+
+TEST_CASE("scan: U10 a dash that is not a hyphen is named", "[cli]") {
+  for (const auto* word : {"–max_restarts=2", "—max_restarts=2",
+                           "–-max_restarts=2", "−−max_restarts=2"}) {
+    INFO(word);
+    const auto x = scan({word}, known, rest_rule::remainder);
+    REQUIRE_FALSE(x);
+    CHECK(x.error().text
+          == std::string{"\""} + word
+               + "\" begins with a dash that is not a hyphen; type"
+                 " --max_restarts=2");
+  }
+  CHECK(cut({"a", "–b"}).rest == words{"a", "–b"});
+  CHECK(cut({"--", "–b"}).rest == words{"–b"});
+  CHECK(cut({"--tee", "–b"}).options.front().value == "–b");
+}
+
+TEST_CASE("scan: P14 what users of mpirun type gets a hint", "[cli]") {
+  const auto why
+    = [](const std::string& word, const std::vector<spelling>& options) {
+        const auto x = scan({word, "4"}, options, rest_rule::remainder);
+        REQUIRE_FALSE(x);
+        return x.error().text;
+      };
+  const auto launcher
+    = std::vector<spelling>{{"--nproc-per-node", 0, "N"}, {"--nnodes", 0, "N"}};
+  for (const auto* word : {"-n", "-np", "-n4", "-ppn"})
+    CHECK(why(word, launcher).ends_with("; is --nproc-per-node meant?"));
+  CHECK(why("-N", launcher) == "unknown option -N; is --nnodes meant?");
+  CHECK(why("-n", known) == "unknown option -n");
+}

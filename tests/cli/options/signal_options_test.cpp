@@ -113,3 +113,17 @@ TEST_CASE("signals: torch's variable sets the timeout after SIGKILL", "[cli]") {
   for (const auto* value : {"soon", "3s", "604800.1", "inf", "nan", "1 "})
     CHECK(refused({"a"}, {{name, value}}).starts_with(name + ": "));
 }
+
+TEST_CASE("signals: P14 --shutdown-timeout takes units", "[cli]") {
+  const auto grace = [](const std::string& value) {
+    return accepted({"--shutdown-timeout=" + value, "a"})
+      .agent.workers.grace_period;
+  };
+  CHECK(grace("5m") == std::chrono::minutes{5});
+  CHECK(grace("300ms") == std::chrono::milliseconds{300});
+  CHECK(grace("1.5s") == std::chrono::milliseconds{1'500});
+  CHECK(grace("0s") == std::chrono::milliseconds{0});
+  for (const auto* value : {"1.5", "5x", "m", "-1s"})
+    CHECK(has(refused({std::string{"--shutdown-timeout="} + value, "a"}),
+              "--shutdown-timeout: "));
+}

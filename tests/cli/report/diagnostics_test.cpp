@@ -56,3 +56,10 @@ TEST_CASE("diagnostics: a message begins with the program's name", "[cli]") {
   CHECK(warn("x") == "actorrun: warning: x\n");
   CHECK(warn("x", "actorctl") == "actorctl: warning: x\n");
 }
+
+TEST_CASE("diagnostics: U10 a message is one printable line", "[cli]") {
+  const auto text = std::string{"\"a\r\x1b[31mb\nc\x7f\" – é"};
+  const auto shown = "\"a\\r\\x1b[31mb\\nc\\x7f\" – é";
+  CHECK(warn(text) == std::string{"actorrun: warning: "} + shown + "\n");
+  CHECK(lines_of({errc::bad_argument, text}).front() == first_line + shown);
+}
