@@ -31,10 +31,10 @@ public:
 
   /// @param may_answer If it returns false, no agent is answered any more. Called
   ///                   on any thread; null: always true.
-  /// @param patience   As in `core::life_signs`.
+  /// @param silence_max As in `core::life_signs`.
   explicit shared_lease_desk(std::function<bool()> may_answer = {},
-                             core::duration patience = core::duration::max())
-    : may_answer_(std::move(may_answer)), signs_(patience) {}
+                             core::duration silence_max = core::duration::max())
+    : may_answer_(std::move(may_answer)), signs_(silence_max) {}
 
   /// No keep-alive is heard until what it returns is gone.
   held hold() { return {guard_, desk_}; }

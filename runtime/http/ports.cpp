@@ -71,7 +71,7 @@ result<void> open_for(const wish& x, std::vector<opened_port>& out) {
   return {};
 }
 
-/// What clients cost is taken from nobody else: with few descriptors there are fewer
+/// What clients cost is their own share: with few descriptors there are fewer
 /// of them.
 http_limits limits_for(size_t port_count) {
   auto out = http_limits{};

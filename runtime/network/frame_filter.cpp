@@ -179,7 +179,7 @@ result<void> frame_filter::arriving(string_view bytes, std::string& out) {
                                    "frame of kind {} with {} bytes)",
                                    x.kind, x.content.size())
                        : fault_};
-    if (is_answered(x) || is_of_stranger(x))
+    if (is_answered(x) || is_of_outsider(x))
       continue;
     const auto join = marked(x);
     out += join.empty() ? string_view{**frame} : string_view{join};
@@ -305,7 +305,7 @@ bool frame_filter::may_ask() {
 }
 
 // It gets no answer, so it is cut after a few.
-bool frame_filter::is_of_stranger(const caf_frame& x) const {
+bool frame_filter::is_of_outsider(const caf_frame& x) const {
   if (!is_member_ || !is(x, frame_kind::direct_message))
     return false;
   return parse_message(x.content)->type == status_request && !is_member_();

@@ -73,7 +73,7 @@ private:
   std::string marked(const caf_frame& x) const;
   bool may_leave(const caf_frame& x);
   bool is_answered(const caf_frame& x);
-  bool is_of_stranger(const caf_frame& x) const;
+  bool is_of_outsider(const caf_frame& x) const;
   void note_answer(const caf_frame& x);
 
   link_ends ends_;

@@ -80,7 +80,7 @@ remote_agent_links::~remote_agent_links() {
   listener_.reset();
   run_and_wait(home_, [this] {
     *alive_ = false;
-    home_.cancel(guest_timer_);
+    home_.cancel(applicant_timer_);
     cut_links_.stop();
     probes_.clear();
     visits_.clear();
@@ -237,7 +237,7 @@ remote_agent_links::lease_check_of(const shared_text& agent) {
   };
 }
 
-/// Where nobody keeps leases, whoever has a link.
+/// Where no leases are kept, whoever has a link.
 bool remote_agent_links::is_member(const shared_text& agent) const {
   return !leases_ || leases_->hold()->heard({agent});
 }
@@ -302,36 +302,38 @@ void remote_agent_links::open(visit x) {
 void remote_agent_links::expect(const shared_text& agent, link_number number) {
   if (!leases_)
     return;
-  if (guests_.size() >= pending_max_)
-    std::erase_if(guests_, [this](const guest& x) { return !is_guest(x); });
-  if (guests_.size() >= pending_max_) {
-    cut_guest(guests_.front());
-    guests_.pop_front();
+  if (applicants_.size() >= pending_max_)
+    std::erase_if(applicants_,
+                  [this](const applicant& x) { return !is_applicant(x); });
+  if (applicants_.size() >= pending_max_) {
+    cut_applicant(applicants_.front());
+    applicants_.pop_front();
   }
-  guests_.push_back({agent, number, now() + accept_time_max_});
-  if (guest_timer_ == 0)
-    guest_timer_ = home_.after(accept_time_max_, [this] { settle_guests(); });
+  applicants_.push_back({agent, number, now() + accept_time_max_});
+  if (applicant_timer_ == 0)
+    applicant_timer_
+      = home_.after(accept_time_max_, [this] { settle_applicants(); });
 }
 
 // All have the same time, so the first is due first.
-void remote_agent_links::settle_guests() {
-  guest_timer_ = 0;
-  for (; !guests_.empty() && guests_.front().until <= now();
-       guests_.pop_front())
-    if (is_guest(guests_.front()))
-      cut_guest(guests_.front());
-  if (!guests_.empty())
-    guest_timer_
-      = home_.after(guests_.front().until - now(), [this] { settle_guests(); });
+void remote_agent_links::settle_applicants() {
+  applicant_timer_ = 0;
+  for (; !applicants_.empty() && applicants_.front().until <= now();
+       applicants_.pop_front())
+    if (is_applicant(applicants_.front()))
+      cut_applicant(applicants_.front());
+  if (!applicants_.empty())
+    applicant_timer_ = home_.after(applicants_.front().until - now(),
+                                   [this] { settle_applicants(); });
 }
 
-bool remote_agent_links::is_guest(const guest& x) const {
+bool remote_agent_links::is_applicant(const applicant& x) const {
   const auto i = links_.find(x.agent);
   return i != links_.end() && i->second.link && i->second.number == x.number
          && !is_member(x.agent);
 }
 
-void remote_agent_links::cut_guest(const guest& x) {
+void remote_agent_links::cut_applicant(const applicant& x) {
   auto& known = links_.at(x.agent);
   report_cut(x.agent, known.address,
              {errc::connection_timed_out, "has not joined in time"});

@@ -118,7 +118,7 @@ private:
   };
 
   /// A link that CAF has, and whose agent the coordinator has not accepted yet.
-  struct guest {
+  struct applicant {
     shared_text agent;
     link_number number = 0;
     core::time_point until;
@@ -136,9 +136,9 @@ private:
   std::optional<resumption_key> last_key_of(const std::string& agent) const;
   bool has_room_for(const peer& who) const;
   void expect(const shared_text& agent, link_number number);
-  void settle_guests();
-  void cut_guest(const guest& x);
-  bool is_guest(const guest& x) const;
+  void settle_applicants();
+  void cut_applicant(const applicant& x);
+  bool is_applicant(const applicant& x) const;
   void admit(visit x);
   void open(visit x);
   void on_closed(const shared_text& agent, link_number number);
@@ -177,9 +177,10 @@ private:
   rendezvous_coordinator_actor coordinator_;
   std::map<link_number, visit> visits_;
   std::map<shared_text, line> links_;
-  size_t link_count_ = 0;    ///< Of these, those with a link.
-  std::deque<guest> guests_; ///< Those that have waited longest in front.
-  reactor::timer guest_timer_ = 0;
+  size_t link_count_ = 0; ///< Of these, those with a link.
+  std::deque<applicant>
+    applicants_; ///< Those that have waited longest in front.
+  reactor::timer applicant_timer_ = 0;
   operator_sessions operators_;
   link_number last_link_ = 0;
   rejected_peers cut_links_;

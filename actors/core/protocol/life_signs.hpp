@@ -14,8 +14,8 @@ namespace actorrun::core {
 /// with one that notices no failure and no loss.
 class life_signs {
 public:
-  /// @param patience Longest time without a sign, > 0.
-  explicit life_signs(duration patience) : patience_(patience) {}
+  /// @param silence_max Longest time without a sign, > 0.
+  explicit life_signs(duration silence_max) : silence_max_(silence_max) {}
 
   /// Whoever decides has had its turn.
   void give(time_point now) {
@@ -23,10 +23,10 @@ public:
     asked_.reset();
   }
 
-  /// Whether it is to be asked for a sign: once per half of the patience without one.
+  /// Whether it is to be asked for a sign: once per half of that time without one.
   bool is_wanted(time_point now) {
     const auto last = std::max(given_, asked_);
-    if (!last || now - *last < patience_ / 2)
+    if (!last || now - *last < silence_max_ / 2)
       return false;
     asked_ = now;
     return true;
@@ -34,11 +34,11 @@ public:
 
   /// Whether it has given none for too long; not before it has given the first.
   bool are_missing(time_point now) const {
-    return given_ && now - *given_ > patience_;
+    return given_ && now - *given_ > silence_max_;
   }
 
 private:
-  duration patience_;
+  duration silence_max_;
   std::optional<time_point> given_; ///< The last; none: there was none.
   std::optional<time_point> asked_; ///< Since then.
 };

@@ -608,7 +608,7 @@ TEST_CASE_METHOD(fixture,
   };
   CHECK(excluded() == 1);
   REQUIRE(::chmod(path.c_str(), 0666) == 0);
-  CHECK(excluded() == 0); // Anybody may have written that.
+  CHECK(excluded() == 0); // Any user may have written that.
   REQUIRE(::chmod(path.c_str(), 0600) == 0);
   if (::geteuid() != 0)
     return skip("root", "only root can give a file to another user");

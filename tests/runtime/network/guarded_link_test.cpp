@@ -382,7 +382,7 @@ size_t flood(int fd, std::string_view bytes) {
 } // namespace
 
 TEST_CASE(
-  "guarded_link: S4 messages that nobody handles are not read without end",
+  "guarded_link: S4 messages that are not handled are not read without end",
   "[runtime]") {
   constexpr auto coordinator = uint64_t{7};
   constexpr auto agent = uint64_t{9};

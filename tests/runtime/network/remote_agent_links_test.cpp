@@ -233,9 +233,9 @@ struct strict_fixture : fixture {
     : fixture(std::make_shared<shared_lease_desk>(), accept_limit) {}
 };
 
-/// Cuts nobody who waits.
-struct patient_fixture : strict_fixture {
-  patient_fixture() : strict_fixture(1h) {}
+/// Cuts no link that waits.
+struct lenient_fixture : strict_fixture {
+  lenient_fixture() : strict_fixture(1h) {}
 };
 
 } // namespace
@@ -243,18 +243,18 @@ struct patient_fixture : strict_fixture {
 TEST_CASE_METHOD(strict_fixture,
                  "remote_agent_links: S5 a link that never joins is cut",
                  "[runtime]") {
-  auto guest = link();
-  CHECK(is_served(guest));
-  CHECK(is_closed(guest.for_caf));
+  auto applicant = link();
+  CHECK(is_served(applicant));
+  CHECK(is_closed(applicant.for_caf));
 }
 
 TEST_CASE_METHOD(
-  patient_fixture,
+  lenient_fixture,
   "remote_agent_links: S4 who floods the coordinator with requests "
   "for the status is cut",
   "[runtime]") {
-  auto guest = link();
-  CHECK(is_served(guest));
+  auto applicant = link();
+  CHECK(is_served(applicant));
   auto another = node_name(system);
   another.back() ^= 1;
   const auto message = [&](const std::string& type, const std::string& bytes) {
@@ -270,8 +270,8 @@ TEST_CASE_METHOD(
       + message("JoinRequest", join.SerializeAsString());
   for (auto i = 0; i < 9; ++i)
     all += message("StatusRequest", {});
-  guest.for_caf.write(frame_dialect{}.from_wire(all));
-  CHECK(is_closed(guest.for_caf));
+  applicant.for_caf.write(frame_dialect{}.from_wire(all));
+  CHECK(is_closed(applicant.for_caf));
 }
 
 TEST_CASE_METHOD(

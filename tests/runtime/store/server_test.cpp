@@ -433,7 +433,7 @@ std::optional<uid_t> never(int) {
   return {};
 }
 
-constexpr auto somebody_else = uid_t{10'001};
+constexpr auto another_user = uid_t{10'001};
 
 /// Connects as another user, and sends what a client of the store sends first.
 /// @returns what came back before the end of the connection; -1: no such user
@@ -443,7 +443,7 @@ ssize_t answer_for_another_user(const socket_address& where) {
   const auto child = ::fork();
   if (child == 0) {
     auto got = ssize_t{-1};
-    if (::setresuid(somebody_else, somebody_else, somebody_else) == 0) {
+    if (::setresuid(another_user, another_user, another_user) == 0) {
       const auto hello = store_hello(4711);
       const auto fd = ::socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
       char reply[64];
@@ -499,6 +499,6 @@ TEST_CASE(
   CHECK(is_served(always<0>));
   CHECK(is_served([](int) { return std::optional{::geteuid()}; }));
   CHECK(is_served(never));
-  CHECK_FALSE(is_served(always<somebody_else>));
+  CHECK_FALSE(is_served(always<another_user>));
   CHECK_FALSE(is_served(always<no_user>)); // It is gone, whoever it was.
 }
