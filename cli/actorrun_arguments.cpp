@@ -187,7 +187,7 @@ result<run_command> put_together(run_settings& settings,
   copy_plain(settings, out);
   if (auto ok = settle_slots(settings, world, out); !ok)
     return ok.error();
-  if (auto ok = settle_nodes(settings, out); !ok)
+  if (auto ok = settle_nodes(settings, world, out); !ok)
     return ok.error();
   settle_conf(settings.conf, out);
   if (auto ok = settle_job_id(settings, world, out); !ok)

@@ -1547,8 +1547,15 @@ std::string rendezvous::waiting_for(const agent_id& agent) const {
     if (const auto* why = exclusions_.find(host))
       return to_string(*why) + "; to let it in again: actorctl include " + host;
   }
-  if (!is_active())
-    return waiting_for();
+  if (!is_active()) {
+    auto text = waiting_for();
+    if (recovery_.is_listening())
+      text += ": " + std::to_string(agents_.counts().candidates) + " of "
+              + nodes_asked(settings_) + " nodes are here";
+    if (const auto until = waits_until(); until && !text.empty())
+      text += " (" + duration_text(*until - now_) + " at most)";
+    return text;
+  }
   if (is_placed)
     return {};
   return admission("with this one", "this one stands by");
