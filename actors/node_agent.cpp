@@ -433,7 +433,9 @@ void node_agent_state::on(const v1::JoinAccepted& x) {
                        && membership_.was_accepted();
   dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
                          duration{x.fence_ns()}});
-  if (config_.settings.agent_count_max > 1 && !x.waiting_for().empty())
+  // A node alone waits for no other.
+  if ((remote_ || config_.settings.agent_count_max > 1)
+      && !x.waiting_for().empty())
     config_.lines.info("joined the job: " + reason_line(x.waiting_for()));
   else if (is_back)
     config_.lines.info("joined the job again");

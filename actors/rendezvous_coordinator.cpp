@@ -463,8 +463,30 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   for (const auto& effect : effects)
     std::visit(effect_runner{*this}, effect);
   keep(std::move(records));
+  say_wait();
   if (is_closing_)
     close();
+}
+
+// Agents learn what they wait for when they join. How it goes on without an epoch is
+// said here: once the agents of an earlier coordinator have been waited for, and when
+// too few nodes are left.
+void rendezvous_coordinator_state::say_wait() {
+  using enum core::rendezvous::phase;
+  const auto where = rendezvous_.current_phase();
+  const auto is_listening = where == gathering && !rendezvous_.gives_up_then();
+  const auto now = is_listening                               ? wait::listening
+                   : where == gathering || where == last_call ? wait::nodes
+                                                              : wait::none;
+  if (std::exchange(said_wait_, now) == now || now != wait::nodes
+      || !config_.networked || rendezvous_.agents().empty())
+    return;
+  const auto until = rendezvous_.waits_until();
+  config_.lines.info(formatted(
+    "coordinator: {}{}", rendezvous_.waiting_for(),
+    until ? formatted(" ({} at most)",
+                      core::duration_text(*until - self_->clock().now()))
+          : std::string{}));
 }
 
 // Operators that wait get their answer first.

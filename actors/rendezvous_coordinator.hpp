@@ -94,6 +94,7 @@ private:
   void close();
   void steer(const operator_question& x);
   void keep(core::journal::chronicle::records x);
+  void say_wait();
   bool has_ended() const { return rendezvous_.result().has_value(); }
   template <class Write>
   void report_agent(Write write);
@@ -124,7 +125,9 @@ private:
   core::journal::chronicle chronicle_;
   status_desk_actor desk_;                   ///< Is told what that records …
   core::journal::chronicle::records untold_; ///< … except for these.
-  bool is_closing_ = false;                  ///< Every agent knows the outcome.
+  /// What it waits for that agents were told when they joined.
+  enum class wait : uint8_t { none, listening, nodes } said_wait_ = wait::nodes;
+  bool is_closing_ = false; ///< Every agent knows the outcome.
   watch_list watches_;
   std::map<agent_id, contact> contacts_;
   core::speakers<caf::actor_addr> speakers_;

@@ -190,7 +190,7 @@ result<run_command> put_together(run_program& program,
   copy_plain(settings, out);
   if (auto ok = settle_slots(settings, world, out); !ok)
     return ok.error();
-  if (auto ok = settle_nodes(settings, out); !ok)
+  if (auto ok = settle_nodes(settings, world, out); !ok)
     return ok.error();
   settle_conf(settings.conf, out);
   if (auto ok = settle_job_id(settings, world, out); !ok)

@@ -13,8 +13,10 @@
 #include "cli/report/failure_view.hpp"
 #include "cli/report/status_view.hpp"
 #include "cli/signals.hpp"
+#include "cli/slurm_address.hpp"
 #include "cli/slurm_time_limit.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/host_agents.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/program_support.hpp"
 #include "runtime/status.hpp"
@@ -88,7 +90,18 @@ int code_after_output(int code, std::string_view program) {
                   program);
 }
 
+namespace {
+
+/// The job has succeeded, and not here.
+bool has_stood_by(const core::ending& how) {
+  return how.result && how.why && how.why->code == errc::job_over;
+}
+
+} // namespace
+
 int exit_code_of(const core::ending& how) {
+  if (has_stood_by(how))
+    return static_cast<int>(exit_code::stood_by);
   if (how.why)
     return static_cast<int>(exit_code_of(how.why->code));
   if (!how.result && how.signal == 0)
@@ -120,6 +133,10 @@ namespace {
 void report_ending(const core::ending& how, const log& lines,
                    program_console& console, std::string_view name,
                    bool is_quiet = false) {
+  if (has_stood_by(how)) {
+    lines.warn(how.why->text);
+    return;
+  }
   if (how.why)
     fail(*how.why, "actorrun", console);
   if (how.why && (!how.result || how.why->code != errc::worker_unkillable))
@@ -235,6 +252,34 @@ watch_limit(const run_arguments& arguments, launcher& node, const log& lines) {
         }});
 }
 
+/// The kernel does not say when the last one has gone.
+constexpr auto launch_poll_interval = std::chrono::milliseconds{100};
+
+/// The launcher may have been killed and started again: what it has started before
+/// ends by itself, and until then nothing of the job is to run beside it. Ends this
+/// program if it is told to meanwhile.
+void await_earlier_launch(const job_id& job, const core::agent_order& order,
+                          signal_inbox& inbox, program_console& console,
+                          const log& lines) {
+  if (order.is_new_job || order.launch.empty())
+    return;
+  auto has_said = false;
+  while (is_earlier_launch_here(job, order.launch)) {
+    if (!std::exchange(has_said, true))
+      lines.warn(
+        formatted("job {} is still on this host, as an actorrun has "
+                  "started it before: waits until its workers are gone",
+                  job.value));
+    const auto x = inbox.next(launch_poll_interval);
+    if (x.signal != 0 && x.from != received_signal::origin::forwarded) {
+      await_console(console, inbox, 1);
+      leave(exit_code_of_signal(x.signal));
+    }
+  }
+  if (has_said)
+    lines.info(formatted("the job {} of before has gone: goes on", job.value));
+}
+
 } // namespace
 
 int run(const run_arguments& arguments, const received_order* by_order) {
@@ -261,6 +306,10 @@ int run(const run_arguments& arguments, const received_order* by_order) {
   for (const auto& x : arguments.notices)
     lines.info(x);
   auto job = arguments.job;
+  if (const auto text = find_address_by_slurm(job); !text.empty())
+    lines.info(text);
+  if (by_order != nullptr)
+    await_earlier_launch(job.job, by_order->order, inbox, *console, lines);
   auto config = system_config{place_of_actors(job, agent)};
   caf::actor_system system{config};
   auto node = launcher::start(
@@ -272,6 +321,7 @@ int run(const run_arguments& arguments, const received_order* by_order) {
      .http = arguments.http,
      .service = service,
      .is_new_job = by_order != nullptr && by_order->order.is_new_job,
+     .launch = by_order != nullptr ? by_order->order.launch : std::string{},
      .owns_children = true,
      .preferred_master_port = arguments.preferred_master_port});
   auto asked = requests{};

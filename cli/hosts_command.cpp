@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -91,6 +92,7 @@ core::host_settings settings_of(const hosts_arguments& arguments) {
   out.connector
     = arguments.remote_shell.empty() ? "ssh" : arguments.remote_shell[0];
   out.grace = arguments.grace;
+  out.stood_by_code = static_cast<int>(exit_code::stood_by);
   for (const auto x :
        {exit_code::bad_arguments, exit_code::refused,
         exit_code::machine_refused, exit_code::program_not_executable,
@@ -104,6 +106,7 @@ struct order_maker {
   hosts_arguments arguments;
   std::string directory;
   std::string own_name;
+  std::string launch;
 
   result<core::agent_order>
   operator()(const core::give_order& which,
@@ -119,7 +122,8 @@ struct order_maker {
                              .secret = arguments.secret,
                              .is_new_job = arguments.is_new_job,
                              .is_quiet = which.coordinator
-                                         && *which.coordinator != which.host};
+                                         && *which.coordinator != which.host,
+                             .launch = launch};
   }
 };
 
@@ -149,6 +153,8 @@ int run_on_hosts(const hosts_arguments& arguments) {
   if (!directory)
     return fail(directory.error(), "actorrun");
   fill_standard_descriptors();
+  // Agents would take an actorrun that stands still for lost, and end.
+  ::signal(SIGTSTP, SIG_IGN);
   auto inbox = signal_inbox{
     joined(arguments.signals_to_handle, arguments.signals_to_forward)};
   prepare_descriptors(arguments.hosts.size() * descriptors_per_host);
@@ -158,7 +164,8 @@ int run_on_hosts(const hosts_arguments& arguments) {
   auto agents = host_agents::start(
     {.settings = settings_of(arguments),
      .starts = starts_of(arguments, *program, own_name),
-     .order_of = order_maker{arguments, *std::move(directory), own_name},
+     .order_of = order_maker{arguments, *std::move(directory), own_name,
+                             this_process().random_id()},
      .console = console,
      .lines = lines,
      .on_ended = [&] { inbox.wake_up(); }});
@@ -202,6 +209,7 @@ int run_by_order() {
     told->order.words, facts_of_agent(this_process(), told->order.secret));
   if (!command)
     return fail(command.error(), "actorrun");
+  const auto signs = life_signs{};
   if (const auto* arguments = std::get_if<run_arguments>(&*command))
     return run(*arguments, &*told);
   return fail(bad_argument("the order has no job"), "actorrun");

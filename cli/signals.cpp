@@ -2,6 +2,7 @@
 
 #include "actors/core/hosts/agent_order.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -44,17 +45,31 @@ int signal_inbox::wait(milliseconds timeout) {
 }
 
 received_signal signal_inbox::next(milliseconds timeout) {
+  constexpr auto never = clock::time_point::max();
+  const auto until = timeout < milliseconds{0} ? never : clock::now() + timeout;
   for (;;) {
     if (const auto x = take_notice(); x.signal != 0)
       return x;
+    const auto lost_at
+      = connection_ >= 0 ? heard_ + core::life_sign_wait : never;
+    const auto due = std::min(until, lost_at);
+    const auto left
+      = due == never
+          ? milliseconds{-1}
+          : std::max(std::chrono::ceil<milliseconds>(due - clock::now()),
+                     milliseconds{0});
     // One that is negative is left out.
     pollfd ready[] = {
       {signals_, POLLIN, 0}, {wake_up_, POLLIN, 0}, {connection_, POLLIN, 0}};
     const auto count
-      = ::poll(ready, std::size(ready), static_cast<int>(timeout.count()));
-    if (count == 0 || (count < 0 && errno != EINTR))
+      = ::poll(ready, std::size(ready), static_cast<int>(left.count()));
+    if (count < 0 && errno != EINTR)
       return {};
-    if (count < 0)
+    if (count == 0 && clock::now() >= until)
+      return {};
+    if (count == 0 && clock::now() >= lost_at)
+      hang_up();
+    if (count <= 0)
       continue;
     auto info = signalfd_siginfo{};
     if ((ready[0].revents & POLLIN) != 0
@@ -72,6 +87,7 @@ received_signal signal_inbox::next(milliseconds timeout) {
 void signal_inbox::listen(int connection, std::string rest) {
   connection_ = connection;
   bytes_ = std::move(rest);
+  heard_ = clock::now();
 }
 
 // Lines that are none of ours are dropped, as is one without an end.
@@ -80,7 +96,7 @@ received_signal signal_inbox::take_notice() {
        end = bytes_.find('\n')) {
     const auto x = core::parse_notice(std::string_view{bytes_}.substr(0, end));
     bytes_.erase(0, end + 1);
-    if (x)
+    if (x && x->what != core::agent_notice::kind::alive)
       return {x->signal, x->what == core::agent_notice::kind::end
                            ? received_signal::origin::ordered
                            : received_signal::origin::forwarded};
@@ -96,11 +112,16 @@ void signal_inbox::read_connection() {
   if (n < 0 && (errno == EINTR || errno == EAGAIN))
     return;
   if (n > 0) {
+    heard_ = clock::now();
     if (bytes_.size() > core::order_line_max)
       bytes_.clear();
     bytes_.append(piece, static_cast<size_t>(n));
     return;
   }
+  hang_up();
+}
+
+void signal_inbox::hang_up() {
   ::close(std::exchange(connection_, -1));
   is_cut_off_ = true;
 }

@@ -41,7 +41,8 @@ public:
   /// The same, with where it is from.
   received_signal next(milliseconds timeout = milliseconds{-1});
 
-  /// Takes notices from a connection, too (`core::agent_notice`), until its end.
+  /// Takes notices from a connection, too (`core::agent_notice`), until its end, or
+  /// until nothing has come for `core::life_sign_wait`.
   /// @param rest What has come from there already.
   void listen(int connection, std::string rest);
 
@@ -49,14 +50,18 @@ public:
   void wake_up();
 
 private:
+  using clock = std::chrono::steady_clock;
+
   received_signal take_notice();
   void read_connection();
+  void hang_up();
 
   int signals_;
   int wake_up_;
   int connection_ = -1; ///< -1: none, or it has ended.
   bool is_cut_off_ = false;
-  std::string bytes_{}; ///< Of notices.
+  clock::time_point heard_{}; ///< When something has last come from there.
+  std::string bytes_{};       ///< Of notices.
 };
 
 } // namespace actorrun::cli

@@ -5,6 +5,7 @@
 #include "actors/core/hosts/agent_order.hpp"
 #include "actors/core/hosts/host_launch.hpp"
 #include "actors/log.hpp"
+#include "messages/ids.hpp"
 #include "messages/result.hpp"
 #include "runtime/program_support.hpp"
 
@@ -12,6 +13,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace actorrun {
@@ -95,5 +97,26 @@ struct received_order {
 /// @retval errc::connection_failed  the other side is gone
 /// @retval errc::bad_argument       what came is no order
 result<received_order> receive_order(const std::string& version);
+
+/// Shows the program that gave the order that this one is alive, as long as it exists,
+/// on a thread of its own. @pre the order was received
+class life_signs {
+public:
+  life_signs();
+  ~life_signs();
+
+  life_signs(const life_signs&) = delete;
+  life_signs& operator=(const life_signs&) = delete;
+
+private:
+  struct shared;
+  std::shared_ptr<shared> shared_;
+  std::thread thread_;
+};
+
+/// Whether an agent of the job, or a worker of such an agent, is on this host that
+/// another launch has started.
+/// @param launch Of the order.
+bool is_earlier_launch_here(const job_id& job, const std::string& launch);
 
 } // namespace actorrun

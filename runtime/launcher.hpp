@@ -56,6 +56,10 @@ struct launcher_hooks {
   /// The job has just been made up, so that no coordinator of it can have been
   /// before: one of this process waits for no workers of an earlier epoch.
   bool is_new_job = false;
+  /// What has started this part of the job and others together: the agents of another
+  /// launch of the job can be told by it (`is_earlier_launch_here`). Random; empty: it
+  /// was started by itself.
+  std::string launch{};
   /// The program has no child processes but those of the launcher, and such as are in
   /// its own session, and it adopts orphans: all that have ended elsewhere are reaped.
   /// Else only those that are known to come from workers.

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <arpa/inet.h>
+
 namespace actorrun {
 
 namespace {
@@ -279,18 +281,67 @@ std::string to_string(const endpoint& x) {
   return (is_v6 ? "[" + x.host + "]" : x.host) + ":" + std::to_string(x.port);
 }
 
+namespace {
+
+template <class Address>
+bool is_address(int family, std::string_view text) {
+  auto out = Address{};
+  return ::inet_pton(family, std::string{text}.c_str(), &out) == 1;
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// The letters of labels, and of the names of network interfaces.
+bool is_label(std::string_view text) {
+  return !text.empty() && text.front() != '-'
+         && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+              return std::isalnum(c) || c == '-' || c == '_';
+            });
+}
+
+/// The system would take it for the last part of an IPv4 address in an old form:
+/// there 30000 is 0.0.117.48, and 0x7f.1 is 127.0.0.1.
+bool is_numeric(std::string_view label) {
+  if (std::all_of(label.begin(), label.end(), is_digit))
+    return true;
+  return (label.starts_with("0x") || label.starts_with("0X"))
+         && std::all_of(label.begin() + 2, label.end(),
+                        [](unsigned char c) { return std::isxdigit(c) != 0; });
+}
+
+/// A dot at the end is the root's: `node1.example.org.`
+bool is_name(std::string_view text) {
+  if (text.ends_with('.'))
+    text.remove_suffix(1);
+  for (;;) {
+    const auto dot = text.find('.');
+    if (!is_label(text.substr(0, dot)))
+      return false;
+    if (dot == text.npos)
+      return !is_numeric(text);
+    text.remove_prefix(dot + 1);
+  }
+}
+
+} // namespace
+
 bool is_host(std::string_view text) {
   if (text.empty() || text.size() > label_length_max)
     return false;
   const auto scope = text.find('%');
   if (scope != text.npos) {
     const auto is_v6 = text.substr(0, scope).find(':') != text.npos;
-    return is_v6 && text.find('%', scope + 1) == text.npos
-           && is_host(text.substr(0, scope)) && is_host(text.substr(scope + 1));
+    const auto zone = text.substr(scope + 1); // May have dots: eth0.100.
+    return is_v6 && is_host(text.substr(0, scope)) && !zone.empty()
+           && std::all_of(zone.begin(), zone.end(), [](unsigned char c) {
+                return std::isalnum(c) || c == '.' || c == '-' || c == '_';
+              });
   }
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) || c == '.' || c == '-' || c == '_' || c == ':';
-  });
+  if (text.find(':') != text.npos)
+    return is_address<in6_addr>(AF_INET6, text);
+  return is_name(text) || is_address<in_addr>(AF_INET, text);
 }
 
 namespace {

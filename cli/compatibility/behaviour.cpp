@@ -42,7 +42,7 @@ constexpr ledger_entry habits[] = {
   {"`${local_rank}`, `$$` in the command", same, ""},
   {"parse errors", same, "exit code 2"},
   {"errors after parsing", different,
-   "a sentence with a remedy and an exit code of 2 to 7, 126 or 127; in"
+   "a sentence with a remedy and an exit code of 2 to 8, 126 or 127; in"
    " torchrun a traceback and 1"},
   {"exit code after success, after a failure", same, "0, 1"},
   {"exit code after a signal", different,
@@ -76,7 +76,10 @@ constexpr ledger_entry habits[] = {
   {"a node joins a running job", better,
    "the group grows after `join_settle`; in torchrun, with default settings,"
    " all agents crash"},
-  {"nodes beyond the maximum", same, "stand by"},
+  {"nodes beyond the maximum", better,
+   "stand by; one that was not needed until the job has succeeded says so, with"
+   " exit code 8. In torchrun it ends with a traceback and 1, or with 0. A"
+   " maximum of one node is a job of this node alone, without standbys"},
   {"the last call", different,
    "ends when there were no arrivals for `quiet_period`, and there is none"
    " after a failure; in torchrun it always takes 30 s"},

@@ -21,7 +21,9 @@ constexpr ledger_entry options[] = {
    "`etcd-v2` use etcd's API"
    " version 3. Python plug-ins are refused"},
   {"--rdzv-endpoint", different,
-   "`static` has a default port, 29500. The path of a file is refused"},
+   "`static` has a default port, 29500. The path of a file is refused, and so "
+   "is an empty host, which torchrun takes for this one. One node alone does"
+   " not ask there: two such jobs do not get in each other's way"},
   {"--rdzv-id", better, "also used on one node"},
   {"--rdzv-conf", different,
    "unknown keys, and those of another back end, have no effect, with a"

@@ -1,6 +1,7 @@
 #include "cli/options/host_options.hpp"
 
 #include "actors/core/epoch.hpp"
+#include "cli/options/node_options.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 
@@ -233,6 +234,9 @@ result<void> settle_given(const run_settings& settings, hosts_arguments& out) {
   const auto where = parse_endpoint(settings.rendezvous);
   if (!where)
     return bad_argument("--rdzv-endpoint: " + where.error().text);
+  if (out.nodes.max > 1)
+    if (auto ok = refuse_endpoint(*where); !ok)
+      return ok;
   if (is_loopback(where->host) && out.hosts.size() > 1)
     return bad_argument(formatted("--rdzv-endpoint: {} is another host on each "
                                   "host of the list; name one of"

@@ -1,6 +1,7 @@
 #include "cli/options/node_options.hpp"
 
 #include "actors/core/protocol/rank_assignment.hpp"
+#include "cli/options/host_list.hpp"
 #include "messages/formatted.hpp"
 
 #include <algorithm>
@@ -54,8 +55,17 @@ result<std::string> parse_master_address(const std::string& text) {
   return x->host;
 }
 
+/// Stands for all addresses of a host: to listen at, and not to be found at.
+bool is_any_address(std::string_view host) {
+  return host == "0.0.0.0" || host == "::";
+}
+
 result<std::string> parse_local_address(const std::string& text) {
   const auto bare = std::string{trimmed(text)};
+  if (is_any_address(bare))
+    return bad_argument(in_quotes(text)
+                        + " stands for all addresses, and the other nodes need"
+                          " one at which they find this node");
   if (bare.empty() || is_host(bare))
     return bare;
   return bad_argument(in_quotes(text)
@@ -79,8 +89,9 @@ result<std::string> parse_file_name(const std::string& text) {
 
 // -- how they go together -----------------------------------------------------
 
-/// torchrun's defaults.
-constexpr auto master_address_default = "127.0.0.1";
+/// Whoever names no host of node rank 0 is on it: torchrun listens on all its
+/// addresses, and scripts name one of them on the other nodes.
+constexpr auto master_address_default = "localhost";
 constexpr uint16_t master_port_default = 29'500;
 constexpr uint16_t etcd_port_default = 2'379;
 constexpr auto endpoint_name = "--rdzv-endpoint";
@@ -100,10 +111,6 @@ std::optional<uint16_t> port_of(const run_settings& x) {
 /// Whether one of torchrun's options for `static` is set.
 bool names_master(const run_settings& x) {
   return x.node_rank || master_of(x) || x.master_port;
-}
-
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
 rendezvous_backend backend_of(const run_settings& x) {
@@ -127,12 +134,52 @@ std::optional<endpoint> endpoint_of(const run_settings& x,
   return all.empty() ? std::nullopt : std::optional{all.front()};
 }
 
-result<void> refuse_port_0(const endpoint& x, const std::string& option) {
+/// Refuses what no other node can find.
+result<void> refuse_unusable(const endpoint& x, const std::string& option) {
+  if (x.host.empty())
+    return bad_argument(formatted("{}: the host is missing in {}; maybe a "
+                                  "variable of the shell is not set",
+                                  option, in_quotes(to_string(x))));
+  const auto is_link_local
+    = lowered(x.host).starts_with("fe80:") && x.host.find('%') == x.host.npos;
+  if (is_link_local)
+    return bad_argument(formatted(
+      "{}: {} is an address of each network by itself, and needs the interface "
+      "to it: [{}%eth0]",
+      option, x.host, x.host));
   if (x.port != 0)
     return {};
   return bad_argument(formatted(
     "{}: port 0 stands for any free port, which the other nodes cannot know",
     option));
+}
+
+/// Refuses 0.0.0.0 on a node that is to find another one there.
+result<void> refuse_any_address(const endpoint& x, const std::string& option) {
+  if (!is_any_address(x.host))
+    return {};
+  return bad_argument(
+    formatted("{}: {} stands for all addresses of a host, and the nodes meet "
+              "at one: give "
+              "the name or address of the node where the coordinator is to be",
+              option, x.host));
+}
+
+/// Whether a host of an option is this node for sure. Looks nothing up.
+bool is_here(const std::string& host, const host_facts& world) {
+  return host.empty() || is_any_address(host)
+         || is_this_host(host, world.own_name ? world.own_name() : "");
+}
+
+/// Whether the job is this node's alone, whatever else is said of where nodes meet.
+/// It is not where another process is said to have the coordinator: etcd knows which,
+/// and a node that must not host it waits for one.
+bool is_alone(const run_settings& x) {
+  if (x.nodes.max > 1 || backend_of(x) == rendezvous_backend::etcd)
+    return false;
+  return backend_of(x) == rendezvous_backend::fixed
+         || x.conf.place != coordinator_place::elsewhere
+         || trimmed(x.rendezvous).empty();
 }
 
 /// A warning about an option that has no effect. What a variable has set is no
@@ -146,19 +193,19 @@ void warn_of(const char* name, std::string text, const run_settings& x,
 
 /// Warns about options for node rank 0 that have no effect.
 void warn_of_master(const run_settings& x, const std::string& why,
-                    run_arguments& out) {
+                    const host_facts& world, run_arguments& out) {
   const auto warn = [&](const char* name) {
     warn_of(name, formatted("{} is ignored: {}", name, why), x, out);
   };
   if (x.node_rank.value_or(0) != 0)
     warn("--node-rank");
-  if (const auto master = master_of(x); master && !is_loopback(*master))
+  if (const auto master = master_of(x); master && !is_here(*master, world))
     warn("--master-addr");
 }
 
 /// `--standalone` wins over everything that names other nodes.
 result<void> settle_standalone(const run_settings& settings,
-                               run_arguments& out) {
+                               const host_facts& world, run_arguments& out) {
   if (settings.nodes.min > 1)
     return bad_argument(
       formatted("--nnodes needs {} nodes, and with --standalone the job has "
@@ -176,32 +223,42 @@ result<void> settle_standalone(const run_settings& settings,
   if (settings.backend && *settings.backend != rendezvous_backend::native)
     warn_of("--rdzv-backend", "--standalone: --rdzv-backend is ignored",
             settings, out);
-  warn_of_master(settings, "with --standalone the job has one node", out);
+  warn_of_master(settings, "with --standalone the job has one node", world,
+                 out);
   return {};
 }
 
-// With `static`, torchrun's only node would meet itself at the endpoint. No other
-// node connects there, so the port is the workers'.
-result<void> settle_alone(const run_settings& settings, run_arguments& out) {
+// What nodes meet at has no meaning for a node alone. With `static`, torchrun's only
+// node would meet itself at the endpoint; no other node connects there, so the port is
+// the workers'.
+result<void> settle_alone(const run_settings& settings, const host_facts& world,
+                          run_arguments& out) {
+  const auto is_fixed = backend_of(settings) == rendezvous_backend::fixed;
   const auto named = endpoint_of(settings, master_port_default);
-  if (named && named->port != 0)
+  const auto is_elsewhere = named && !is_here(named->host, world);
+  if (is_fixed && named && named->port != 0)
     out.agent.master_port = named->port;
   // torchrun's workers meet there if no option says anything, and some scripts know
   // the number.
   if (!named && !settings.master_port
       && settings.backend != rendezvous_backend::native)
     out.preferred_master_port = master_port_default;
-  if (named && !is_loopback(named->host))
+  if (is_fixed && is_elsewhere)
     warn_of(endpoint_name,
             "--rdzv-endpoint is ignored but for its port: the job has one node",
             settings, out);
+  else if (is_elsewhere) // Maybe under another name of this node.
+    out.notices.push_back(
+      formatted("the job has one node, because --nnodes has no more: this one, "
+                "and nothing is asked at {}",
+                to_string(*named)));
   if (settings.backend == rendezvous_backend::fixed
       && settings.node_rank.value_or(0) != 0)
     return bad_argument(
       formatted("--node-rank is {}, and the one node of the job has rank 0; "
                 "--nnodes says how many there are",
                 *settings.node_rank));
-  warn_of_master(settings, "the job has one node", out);
+  warn_of_master(settings, "the job has one node", world, out);
   return {};
 }
 
@@ -219,9 +276,14 @@ result<void> settle_fixed(const run_settings& settings, run_arguments& out) {
   const auto where = named.value_or(
     endpoint{.host = master_of(settings).value_or(master_address_default),
              .port = port_of(settings).value_or(master_port_default)});
-  if (auto ok = refuse_port_0(where, named ? endpoint_name : "--master-port");
+  if (auto ok = refuse_unusable(where, named ? endpoint_name : "--master-port");
       !ok)
     return ok;
+  if (rank != 0)
+    if (auto ok
+        = refuse_any_address(where, named ? endpoint_name : "--master-addr");
+        !ok)
+      return ok;
   if (rank >= count)
     return bad_argument(formatted(
       "--node-rank is {}, and the {} nodes of --nnodes have the ranks 0..{}",
@@ -243,9 +305,12 @@ result<void> meet_through_etcd(const std::string& endpoints, job_options& out) {
     return bad_argument("--rdzv-backend=etcd needs --rdzv-endpoint, the address"
                         " of an etcd server, or of several of one cluster:"
                         " --rdzv-endpoint=etcd1:2379,etcd2:2379");
-  for (const auto& member : members)
-    if (auto ok = refuse_port_0(member, endpoint_name); !ok)
+  for (const auto& member : members) {
+    if (auto ok = refuse_unusable(member, endpoint_name); !ok)
       return ok;
+    if (auto ok = refuse_any_address(member, endpoint_name); !ok)
+      return ok;
+  }
   out.backend = rendezvous_backend::etcd;
   out.rendezvous = std::move(members.front());
   out.etcd.more_members.assign(members.begin() + 1, members.end());
@@ -262,29 +327,31 @@ result<void> refuse_list(const std::string& endpoints) {
               endpoint_name, count));
 }
 
-result<void> settle_etcd(const run_settings& settings, run_arguments& out) {
+result<void> settle_etcd(const run_settings& settings, const host_facts& world,
+                         run_arguments& out) {
   if (auto ok = meet_through_etcd(settings.rendezvous, out.job); !ok)
     return ok;
-  warn_of_master(settings, "etcd knows where the nodes meet", out);
+  warn_of_master(settings, "etcd knows where the nodes meet", world, out);
   out.job.agent_count_min = settings.nodes.min;
   out.job.agent_count_max = settings.nodes.max;
   return {};
 }
 
-result<void> settle_native(const run_settings& settings, run_arguments& out) {
+result<void> settle_native(const run_settings& settings,
+                           const host_facts& world, run_arguments& out) {
   const auto where = endpoint_of(settings, endpoint{}.port);
   const auto nodes = settings.nodes;
-  if (!where && nodes.max > 1)
+  if (!where)
     return bad_argument(
       "--nnodes with more than one node needs --rdzv-endpoint, the address of"
       " one of them: actorrun --nnodes=2 --rdzv-endpoint=node1:29400 …; or"
       " --node-rank and --master-addr");
-  // torchrun's manual starts a job of one node with the endpoint localhost:0.
-  if (!where || (where->port == 0 && nodes.max == 1))
-    return settle_alone(settings, out);
-  if (auto ok = refuse_port_0(*where, endpoint_name); !ok)
+  if (auto ok = refuse_unusable(*where, endpoint_name); !ok)
     return ok;
-  warn_of_master(settings, "only the backend static uses it", out);
+  if (settings.conf.place != coordinator_place::here)
+    if (auto ok = refuse_any_address(*where, endpoint_name); !ok)
+      return ok;
+  warn_of_master(settings, "only the backend static uses it", world, out);
   out.job.rendezvous = where;
   out.job.agent_count_min = nodes.min;
   out.job.agent_count_max = nodes.max;
@@ -292,6 +359,12 @@ result<void> settle_native(const run_settings& settings, run_arguments& out) {
 }
 
 } // namespace
+
+result<void> refuse_endpoint(const endpoint& x) {
+  if (auto ok = refuse_unusable(x, endpoint_name); !ok)
+    return ok;
+  return refuse_any_address(x, endpoint_name);
+}
 
 value_reader endpoint_reader(std::string& target) {
   return into(target, parse_endpoint_text);
@@ -374,7 +447,7 @@ void add_node_options(CLI::App& app, run_settings& out) {
       "imply --rdzv-backend=static",
       into(out.node_rank, count_parser(0, core::agents_per_epoch_max - 1)));
   add("--master-addr", "ADDRESS",
-      "static: address of node rank 0 (default: 127.0.0.1)",
+      "static: address of node rank 0 (default: localhost)",
       into(out.master_address, parse_master_address));
   add(
     "--master-port", "PORT",
@@ -431,29 +504,31 @@ result<void> settle_meeting(const std::string& endpoints,
     return bad_argument(std::string{endpoint_name} + " is empty");
   out.backend = backend;
   out.rendezvous = where.front();
-  return refuse_port_0(where.front(), endpoint_name);
+  return refuse_unusable(where.front(), endpoint_name);
 }
 
-result<void> settle_nodes(const run_settings& settings, run_arguments& out) {
+result<void> settle_nodes(const run_settings& settings, const host_facts& world,
+                          run_arguments& out) {
   if (settings.nodes.max == 1 || settings.standalone)
     if (settings.master_port.value_or(0) != 0)
       out.agent.master_port = port_of(settings);
   if (settings.standalone)
-    return settle_standalone(settings, out);
+    return settle_standalone(settings, world, out);
   const auto backend = backend_of(settings);
   if (backend != rendezvous_backend::etcd)
     if (auto ok = refuse_list(settings.rendezvous); !ok)
       return ok;
+  if (is_alone(settings))
+    return settle_alone(settings, world, out);
   switch (backend) {
     case rendezvous_backend::native:
-      return settle_native(settings, out);
+      return settle_native(settings, world, out);
     case rendezvous_backend::fixed:
-      return settings.nodes.max == 1 ? settle_alone(settings, out)
-                                     : settle_fixed(settings, out);
+      return settle_fixed(settings, out);
     case rendezvous_backend::etcd:
       break;
   }
-  return settle_etcd(settings, out);
+  return settle_etcd(settings, world, out);
 }
 
 result<void> settle_job_id(const run_settings& settings,

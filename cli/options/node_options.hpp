@@ -32,10 +32,16 @@ value_reader backend_reader(std::optional<rendezvous_backend>& target);
 ///
 /// torchrun's default back end is `static`. Here `static` is implied by an option
 /// that names this node's rank or the address of node rank 0; otherwise ours is
-/// used. A job of one node needs neither.
+/// used. A job of one node needs neither, and has nowhere to meet, whatever is said,
+/// unless the coordinator is said to be another process (decision 0050).
 /// @retval errc::bad_argument  options exclude each other, or one is missing;
 ///         the text names it
-result<void> settle_nodes(const run_settings& settings, run_arguments& out);
+result<void> settle_nodes(const run_settings& settings, const host_facts& world,
+                          run_arguments& out);
+
+/// @retval errc::bad_argument  other nodes cannot find a coordinator at this
+///         `--rdzv-endpoint`, whatever the network is
+result<void> refuse_endpoint(const endpoint& x);
 
 /// Decides where and how the nodes of a job meet, for a program that is none of
 /// them.

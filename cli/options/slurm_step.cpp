@@ -204,7 +204,10 @@ private:
   void take_place() {
     if (!given_.has("--nnodes")) {
       settings_.nodes = {step_.node_count, step_.node_count};
-      taken_.push_back(counted(step_.node_count, "node"));
+      // Whoever has typed this in a shell of the step waits for the others.
+      taken_.push_back(counted(step_.node_count, "node")
+                       + " (srun starts this on each; --standalone is for one"
+                         " alone)");
     }
     if (settings_.nodes.min == settings_.nodes.max
         && settings_.nodes.max == step_.node_count) {

@@ -37,6 +37,9 @@ std::optional<Number> number(std::string_view text, Format... format) {
 
 result<uint16_t> parse_port(std::string_view text) {
   constexpr size_t digits_max = 5;
+  if (text.empty())
+    return bad_argument("the port is missing behind the colon; maybe a variable"
+                        " of the shell is not set");
   const auto all_digits = std::all_of(
     text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   const auto x = number<uint32_t>(text);
@@ -52,6 +55,17 @@ std::string bound_text(milliseconds x) {
     return formatted("{}ms", x.count());
   const auto count = std::chrono::duration_cast<days>(x).count();
   return formatted("{} {}", count, count == 1 ? "day" : "days");
+}
+
+/// What may have been meant by a host that is none.
+std::string hint_for(std::string_view host) {
+  const auto is_number = std::all_of(
+    host.begin(), host.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (is_number)
+    return formatted("; a port stands behind a host: node1:{}", host);
+  if (const auto at = host.find('@'); at != host.npos)
+    return formatted("; without a user's name it is {}", host.substr(at + 1));
+  return {};
 }
 
 /// Where the host ends in `host:port`; npos if there is no port.
@@ -245,13 +259,13 @@ result<endpoint> parse_endpoint(std::string_view text, uint16_t default_port) {
     return bad_argument(formatted(
       "{} has several colons; an IPv6 address stands in brackets: [::1]:29400",
       in_quotes(text)));
-  out.host = host.empty() ? "localhost" : std::string{host};
-  if (!is_host(out.host))
-    return bad_argument(
-      formatted("{}{} is neither a host name nor an IP address",
-                out.host == text ? "" : formatted("in {}, ", in_quotes(text)),
-                in_quotes(out.host)));
-  return out;
+  out.host = host;
+  if (host.empty() || is_host(host))
+    return out;
+  return bad_argument(
+    formatted("{}{} is neither a host name nor an IP address{}",
+              out.host == text ? "" : formatted("in {}, ", in_quotes(text)),
+              in_quotes(out.host), hint_for(host)));
 }
 
 result<std::vector<endpoint>> parse_endpoints(std::string_view text,

@@ -95,8 +95,8 @@ struct node_range {
 /// `N` or `MIN:MAX`.
 result<node_range> parse_node_range(std::string_view text);
 
-/// `host`, `host:port`, `[v6]`, `[v6]:port`, `:port` (this host). Port 0 passes:
-/// on one node it means that the port does not matter.
+/// `host`, `host:port`, `[v6]`, `[v6]:port`, `:port` (the host is empty). Port 0
+/// and an empty host pass: on one node they do not matter.
 /// @param default_port If `text` has none.
 /// @pre `text` is not empty
 result<endpoint> parse_endpoint(std::string_view text,

@@ -78,6 +78,8 @@ std::vector<std::pair<std::string, std::string>> exit_code_table() {
                                  " not writable"},
     {exit_code::worker_unkillable,
      "workers of this node outlived SIGKILL and hang in the kernel"},
+    {exit_code::stood_by, "the job succeeded without this node, which stood by:"
+                          " what it was to run has not run to its end"},
     {exit_code::program_not_executable, "the program cannot be executed"},
     {exit_code::program_not_found, "the program or script does not exist"},
   };

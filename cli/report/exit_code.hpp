@@ -19,6 +19,7 @@ enum class exit_code : uint8_t {
   coordinator_lost = 5,         ///< It went away; or the job is over.
   machine_refused = 6,          ///< A port, a process, a descriptor was denied.
   worker_unkillable = 7,        ///< SIGKILL has not ended workers of this node.
+  stood_by = 8,                 ///< The job succeeded, and others ran it.
   program_not_executable = 126, ///< As in shells.
   program_not_found = 127,      ///< As in shells.
 };

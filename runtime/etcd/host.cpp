@@ -77,7 +77,8 @@ etcd_host::locator_for(const agent_id& agent) {
                                       .agent = agent.value,
                                       .announced = config_.announced,
                                       .limit = config_.job.timeouts.connect,
-                                      .dead = config_.dead},
+                                      .dead = config_.dead,
+                                      .launch = config_.launch},
              config_.lines),
            home_);
   return std::make_shared<etcd_locator>(leadership_, std::move(link),

@@ -19,6 +19,7 @@ struct etcd_host_config {
   job_options job; ///< Its rendezvous is etcd's address.
   credentials mine;
   std::string announced; ///< Where others reach this node; empty: detected.
+  std::string launch{};  ///< Of the agent; see `open_presence`.
   /// There is no agent: always campaigns, and accepts operators while it leads.
   bool is_alone = false;
   /// Says when this process has ended.

@@ -1,5 +1,8 @@
 #include "runtime/hosts/console_relay.hpp"
 
+#include "actors/core/hosts/agent_order.hpp"
+
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -38,7 +41,7 @@ void relayed_stream::read_some() {
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
     return;
   if (n > 0)
-    take({piece, static_cast<size_t>(n)});
+    take_out_signs({piece, static_cast<size_t>(n)});
   else
     end();
   if (!flush()) {
@@ -47,6 +50,26 @@ void relayed_stream::read_some() {
   } else if (is_ended_) {
     hooks_.on_end();
   }
+}
+
+// A sign is written in one piece, and may come in several.
+void relayed_stream::take_out_signs(std::string_view bytes) {
+  constexpr auto sign = core::life_sign;
+  if (!hooks_.on_life_sign
+      || (sign_.empty() && bytes.find(sign.front()) == bytes.npos))
+    return take(bytes);
+  const auto all = std::exchange(sign_, {}).append(bytes);
+  auto rest = std::string_view{all};
+  for (auto at = rest.find(sign); at != rest.npos; at = rest.find(sign)) {
+    take(rest.substr(0, at));
+    rest.remove_prefix(at + sign.size());
+    hooks_.on_life_sign();
+  }
+  auto size = std::min(rest.size(), sign.size() - 1);
+  while (!rest.ends_with(sign.substr(0, size)))
+    --size;
+  take(rest.substr(0, rest.size() - size));
+  sign_ = rest.substr(rest.size() - size);
 }
 
 void relayed_stream::take(std::string_view bytes) {
@@ -64,6 +87,7 @@ void relayed_stream::take(std::string_view bytes) {
 }
 
 void relayed_stream::end() {
+  take(std::exchange(sign_, {}));
   lines_.add(std::exchange(head_, {}), batch_);
   lines_.end(batch_);
   pause();

@@ -22,6 +22,9 @@ public:
     /// it; null: all lines are for the console.
     /// @returns whether the line was taken
     std::function<bool(std::string_view line)> on_line;
+    /// A sign of life (`core::life_sign`) has come, and is not shown; null: it is
+    /// shown as all else.
+    std::function<void()> on_life_sign;
     /// The console does not take more: call `resume` when it does.
     std::function<void()> on_blocked;
     /// Nothing follows, and the console has all; or `resume` or `cut` say so.
@@ -56,6 +59,7 @@ public:
 private:
   void read_some();
   void take(std::string_view bytes);
+  void take_out_signs(std::string_view bytes);
   void end();
   void pause();
   bool flush();
@@ -66,6 +70,7 @@ private:
   unique_fd fd_;
   core::line_labeller lines_;
   hooks hooks_;
+  std::string sign_{};  ///< Maybe the beginning of a sign of life.
   std::string head_{};  ///< Of the line that `on_line` has not seen yet.
   std::string batch_{}; ///< Lines that the console has not taken.
   bool is_ended_ = false;

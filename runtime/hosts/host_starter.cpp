@@ -79,6 +79,12 @@ struct host_starter::effect_runner {
               core::to_line({core::agent_notice::kind::forward, x.signal}));
   }
 
+  void operator()(const core::assure_agent& x) {
+    // What it has not taken yet will be as good.
+    if (self.hosts_[x.host].to_write.empty())
+      self.send(x.host, core::to_line({core::agent_notice::kind::alive}));
+  }
+
   void operator()(const core::drop_host& x) { self.drop(x.host); }
 
   void operator()(const core::host_report& x) {
@@ -173,6 +179,11 @@ host_starter::relay(core::host_index i, unique_fd fd, core::output_stream to) {
   if (to == core::output_stream::out)
     calls.on_line
       = [this, i](std::string_view line) { return on_line(i, line); };
+  // The end of an agent on this host ends its connection.
+  if (to == core::output_stream::out && !options_.starts[i].is_local)
+    calls.on_life_sign = [this, i] { step_later(core::host_heard{i}); };
+  else if (to == core::output_stream::out)
+    calls.on_life_sign = [] {};
   calls.on_blocked = [this, to] { await_console(to); };
   calls.on_end = [this, i] { report_end(i); };
   return std::make_unique<relayed_stream>(
@@ -209,6 +220,11 @@ void host_starter::later(reactor::task fn) {
     if (!alive.expired())
       fn();
   });
+}
+
+// Not now: a stream is in the middle of its bytes.
+void host_starter::step_later(core::host_event event) {
+  later([this, event = std::move(event)] { step(event); });
 }
 
 void host_starter::give(const core::give_order& x) {
@@ -356,10 +372,15 @@ void host_starter::step(const core::host_event& event) {
 void host_starter::arm() {
   loop_.cancel(alarm_);
   alarm_ = 0;
-  const auto due = launch_.due();
+  const auto due = std::min(launch_.due(), launch_.signs_due());
   if (due != core::time_point::max())
     alarm_ = loop_.after(std::max(due - now(), core::duration{0}), [this] {
       alarm_ = 0;
+      // Their signs of life wait for the console, too.
+      for (core::host_index i = 0; i < hosts_.size(); ++i)
+        if (const auto& x = hosts_[i].out;
+            x && x->is_blocked() && !options_.starts[i].is_local)
+          launch_.step(core::host_heard{i}, now());
       step(core::time_passed{});
     });
 }

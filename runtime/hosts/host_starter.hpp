@@ -78,6 +78,7 @@ private:
   void give(const core::give_order& x);
   void drop(core::host_index i);
   void later(reactor::task fn);
+  void step_later(core::host_event event);
   void step(const core::host_event& event);
   void arm();
 

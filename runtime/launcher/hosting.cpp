@@ -1,6 +1,8 @@
 #include "runtime/launcher/hosting.hpp"
 
-#include "runtime/os/socket_address.hpp"
+#include "runtime/os/host_addresses.hpp"
+
+#include <strings.h>
 
 namespace actorrun::detail {
 
@@ -13,6 +15,23 @@ bool may_host_coordinator(const job_options& job, const agent_options& agent) {
       && job.backend == rendezvous_backend::native)
     return names_this_host(job.rendezvous->host);
   return job.place != coordinator_place::elsewhere;
+}
+
+result<hosting_place> place_of_coordinator(const job_options& job) {
+  const auto& [host, port] = *job.rendezvous;
+  const auto is_localhost = ::strcasecmp(host.c_str(), "localhost") == 0;
+  const auto is_any = is_any_address(host);
+  if (is_any || (is_localhost && job.agent_count_max > 1)) {
+    auto others = address_for_others();
+    return hosting_place{.where = is_any ? *numeric_address(host, port)
+                                         : wildcard_address(port),
+                         .announced = others.empty() ? "127.0.0.1" : others,
+                         .is_whole_host = true};
+  }
+  auto where = listen_address(host, port);
+  if (!where)
+    return where.error();
+  return hosting_place{.where = *where, .announced = host};
 }
 
 } // namespace actorrun::detail

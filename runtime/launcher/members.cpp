@@ -138,9 +138,9 @@ result<void> launcher::members::host_coordinator() {
   if (mine.identity && !mine.identity->names(job.rendezvous->host))
     return mine.identity->does_not_name(job.rendezvous->host,
                                         "where the nodes meet");
-  const auto where = listen_address(job.rendezvous->host, job.rendezvous->port);
-  if (!where)
-    return where.error();
+  const auto place = place_of_coordinator(job);
+  if (!place)
+    return place.error();
   auto config = coordinator_config();
   config.beginning.excluded = known_exclusions();
   coordinator = std::make_unique<hosted_coordinator>(
@@ -152,12 +152,20 @@ result<void> launcher::members::host_coordinator() {
         to->admit(std::move(client), address);
       });
   }
-  auto listening = coordinator->listen(
-    job, *where, mine, hooks.is_new_job ? std::optional{false} : std::nullopt);
-  if (listening)
-    return {};
-  coordinator.reset();
-  return listening.error();
+  auto listening = coordinator->listen(job, place->where, mine,
+                                       hooks.is_new_job ? std::optional{false}
+                                                        : std::nullopt);
+  if (!listening) {
+    coordinator.reset();
+    return listening.error();
+  }
+  hosted_at = place->announced;
+  if (place->is_whole_host)
+    lines.info(formatted(
+      "{} stands for all addresses of this host; others reach it at {}",
+      job.rendezvous->host,
+      to_string(endpoint{place->announced, job.rendezvous->port})));
+  return {};
 }
 
 // An operator's order outlives the coordinator that was given it.
@@ -243,6 +251,7 @@ result<void> launcher::members::open_etcd(const std::string& announced,
     {.job = job,
      .mine = mine,
      .announced = announced,
+     .launch = hooks.launch,
      .is_alone = alone,
      .dead = guardian,
      .configure = [this] { return coordinator_config(); },
@@ -314,14 +323,15 @@ launcher::members::make_locator(const core::offer& offering) {
   if (coordinator)
     return std::make_shared<local_locator>(
       caf::actor_cast<caf::strong_actor_ptr>(coordinator->actor()),
-      job.rendezvous ? job.rendezvous->host : own_address);
-  return keep(std::make_unique<coordinator_link>(
-                system, *loop,
-                coordinator_link::target{
-                  *job.rendezvous, mine, offering.agent.value, offering.address,
-                  job.timeouts.connect, occupied, guardian},
-                lines),
-              loop);
+      job.rendezvous ? hosted_at : own_address);
+  return keep(
+    std::make_unique<coordinator_link>(
+      system, *loop,
+      coordinator_link::target{*job.rendezvous, mine, offering.agent.value,
+                               offering.address, job.timeouts.connect, occupied,
+                               guardian, job.timeouts.seek, hooks.launch},
+      lines),
+    loop);
 }
 
 // A known address is resolved here, because a name may take long. Otherwise the
@@ -348,7 +358,7 @@ launcher::members::make_ports(const agent_options& options) {
   if (!options.local_address.empty())
     ports->announce(options.local_address);
   else if (coordinator)
-    ports->announce(job.rendezvous ? job.rendezvous->host : own_address);
+    ports->announce(job.rendezvous ? hosted_at : own_address);
   // A node alone could never get another one.
   if (!job.rendezvous)
     if (auto held = ports->hold(); !held)
@@ -407,10 +417,18 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
                                     .node_rank = options.node_rank};
   if (coordinator
       && guardian) { // A link does it for agents of other processes.
-    const auto presence = open_presence(mine.fingerprint, offering.agent);
-    if (!presence)
-      return presence.error();
-    guardian->bury(grave::presence, presence->get());
+    const auto shown
+      = open_presence(mine.fingerprint, offering.agent, hooks.launch);
+    if (!shown)
+      return shown.error();
+    guardian->bury(grave::presence, shown->get());
+  } else if (coordinator && !hooks.launch.empty()) {
+    // No other node asks, but the next launch on this host does.
+    auto shown
+      = open_presence(fingerprint_of(job.job), offering.agent, hooks.launch);
+    if (!shown)
+      return shown.error();
+    presence = std::move(*shown);
   }
   auto environment
     = core::job_environment{job.job, options.workers.role,

@@ -21,6 +21,7 @@
 #include "runtime/network/liveness.hpp"
 #include "runtime/network/operator_socket.hpp"
 #include "runtime/os/socket_address.hpp"
+#include "runtime/os/unique_fd.hpp"
 #include "runtime/processes/warden.hpp"
 #include "runtime/store/entrance.hpp"
 #include "runtime/timers/node_timers.hpp"
@@ -97,6 +98,8 @@ struct launcher::members {
   std::string host;
   bool has_agent;        ///< Else there is a coordinator only.
   bool occupied = false; ///< Another process listens at our endpoint.
+  /// At which address the nodes find the coordinator that is hosted here.
+  std::string hosted_at;
   std::shared_ptr<detail::reactor> loop
     = detail::loop_scheduler::reactor_for(system);
   std::shared_ptr<detail::warden>
@@ -106,7 +109,8 @@ struct launcher::members {
   /// From its port to the store here. Null: it has none.
   std::shared_ptr<detail::store_entrance> entrance;
   std::unique_ptr<detail::etcd_host>
-    etcd; ///< Has the coordinator, if it is ours.
+    etcd;                     ///< Has the coordinator, if it is ours.
+  detail::unique_fd presence; ///< Of a node alone that a launch has started.
   node_agent_actor agent;
   detail::actor_watch agent_watch;
   /// When the processes of its workers are gone. An agent that is killed cannot wait

@@ -1,10 +1,12 @@
 #include "runtime/network/coordinator_link.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/network/caf_links.hpp"
 #include "runtime/network/first_answer.hpp"
 #include "runtime/network/presence.hpp"
 #include "runtime/network/tombstone.hpp"
+#include "runtime/os/host_addresses.hpp"
 
 #include <utility>
 
@@ -17,6 +19,16 @@ namespace {
 constexpr auto second_way_pause = std::chrono::milliseconds{100};
 /// … and at most so many are made at a time; the oldest goes.
 constexpr size_t second_way_count_max = 4;
+
+/// Who waits longer for a first answer wants to know what for.
+constexpr auto slow_after = std::chrono::seconds{1};
+
+/// Whether it leads to the host that asks, whichever that is.
+bool is_own_of_each_host(const std::string& host) {
+  const auto number = numeric_address(host, 0);
+  return host == "localhost" || is_any_address(host)
+         || (number && is_loopback(*number));
+}
 
 } // namespace
 
@@ -50,6 +62,11 @@ void coordinator_link::seek_at(const endpoint& where, listener on_result) {
     sought_ = where;
     if (found)
       return on_connected(std::move(*found), on_result);
+    if (!has_answer_ && to_.seek_limit > core::duration{0})
+      slow_ = home_.after(slow_after, [this] {
+        slow_ = 0;
+        say_slow();
+      });
     attempt_ = connect(home_, where, self(), to_.limit,
                        [this, on_result](result<connected> x) {
                          on_connected(std::move(x), on_result);
@@ -120,6 +137,8 @@ void coordinator_link::drop() {
 
 void coordinator_link::on_connected(result<connected> x,
                                     const listener& on_result) {
+  home_.cancel(std::exchange(slow_, 0));
+  has_answer_ = true;
   if (!x) {
     // It may not have got as far as we did over the last link.
     if (earlier_key_ && x.error().code == errc::connection_failed)
@@ -200,7 +219,8 @@ coordinator_link::check_certificate(const std::string& seen_at) const {
 result<void> coordinator_link::show_presence() {
   if (!to_.dead || is_present_)
     return {};
-  const auto presence = open_presence(to_.mine.fingerprint, {to_.agent});
+  const auto presence
+    = open_presence(to_.mine.fingerprint, {to_.agent}, to_.launch);
   if (!presence)
     return presence.error();
   to_.dead->bury(grave::presence, presence->get());
@@ -240,10 +260,22 @@ failure coordinator_link::explain(failure why) const {
                || why.code == errc::connection_failed))
     why.text += "; this host is meant, and its port is held by another"
                 " program, or by a coordinator that is stopped";
+  else if (!to_.occupied && why.code == errc::connection_refused
+           && is_own_of_each_host(to_.where.host))
+    why.text += "; that is this host, and others are not found there";
   return why;
 }
 
+// Once: the end of the attempt is reported anyway.
+void coordinator_link::say_slow() const {
+  lines_.info(formatted(
+    "no coordinator yet: nothing has come from {} so far, and it is waited for "
+    "{} at most",
+    to_string(to_.where), core::duration_text(to_.seek_limit)));
+}
+
 void coordinator_link::cut() {
+  home_.cancel(std::exchange(slow_, 0));
   link_.reset();
 }
 

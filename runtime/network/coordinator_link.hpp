@@ -35,6 +35,10 @@ public:
     bool occupied = false;
     /// Says when the agent has ended; null: nothing does.
     std::shared_ptr<undertaker> dead{};
+    /// For so long the agent looks for its coordinator. Says so when the first one
+    /// has not answered soon; 0: says nothing.
+    core::duration seek_limit{};
+    std::string launch{}; ///< Of the agent; see `open_presence`.
   };
 
   /// @pre `system` and `home` outlive the link
@@ -72,6 +76,7 @@ private:
   void show_liveness(const std::string& address);
   result<void> check_certificate(const std::string& seen_at) const;
   failure explain(failure why) const;
+  void say_slow() const;
   void cut();
 
   caf::actor_system& system_;
@@ -93,6 +98,8 @@ private:
   std::string statement_; ///< What is said there when the agent has ended.
   std::optional<nonce_bytes> served_by_; ///< The last coordinator.
   bool is_present_ = false;
+  reactor::timer slow_ = 0; ///< Of the attempt.
+  bool has_answer_ = false; ///< Of any attempt.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

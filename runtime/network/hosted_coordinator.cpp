@@ -129,8 +129,9 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
     else // As quiet as a node without an endpoint.
       lines_.debug(line);
   };
-  tell(formatted("coordinator of job {} listens on {}", job.job.value,
-                 *listening));
+  tell(formatted(
+    "coordinator of job {} listens on {}{}", job.job.value, *listening,
+    is_loopback(where) ? ", where no other host can reach it" : ""));
   if (config_.beginning.successor)
     tell("coordinator may have had a predecessor: it waits for agents with "
          "workers of an earlier epoch");

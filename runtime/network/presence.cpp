@@ -17,8 +17,15 @@ namespace actorrun::detail {
 
 namespace {
 
-/// Ids of agents are longer than an address may be; their ends are random.
+/// In bytes, of what follows the name of the job. Ids of agents are longer than an
+/// address may be; their ends are random.
 constexpr size_t id_size_max = 64;
+/// Of the name of a launch, which is random, too.
+constexpr size_t launch_size_max = 24;
+
+std::string end_of(const std::string& text, size_t size) {
+  return text.substr(text.size() - std::min(text.size(), size));
+}
 
 template <size_t N>
 std::string hex(const std::array<uint8_t, N>& x) {
@@ -61,10 +68,28 @@ size_t count(const std::string& text, const std::string& part) {
 } // namespace
 
 result<unique_fd> open_presence(const job_fingerprint& job,
-                                const agent_id& agent) {
-  const auto& id = to_string(agent);
-  return hold(names_of(job)
-              + id.substr(id.size() - std::min(id.size(), id_size_max)));
+                                const agent_id& agent,
+                                const std::string& launch) {
+  const auto from
+    = launch.empty() ? launch : end_of(launch, launch_size_max) + "/";
+  return hold(names_of(job) + from
+              + end_of(to_string(agent), id_size_max - from.size()));
+}
+
+bool is_other_launch_present(const job_fingerprint& job,
+                             const std::string& launch) {
+  const auto list = read_kernel_file("/proc/self/net/unix");
+  const auto name = "@" + names_of(job);
+  for (auto at = list.find(name); at != list.npos;
+       at = list.find(name, at + name.size())) {
+    const auto begin = at + name.size();
+    const auto entry = list.substr(begin, list.find('\n', begin) - begin);
+    const auto slash = entry.find('/');
+    if (slash != entry.npos
+        && entry.substr(0, slash) != end_of(launch, launch_size_max))
+      return true;
+  }
+  return false;
 }
 
 // Its own entry shows that the list is one: some sandboxes have an empty file.

@@ -12,12 +12,21 @@
 #include "runtime/network/keys.hpp"
 #include "runtime/os/unique_fd.hpp"
 
+#include <string>
+
 namespace actorrun::detail {
 
 /// Enters an agent into the list until the socket is closed everywhere.
+/// @param launch What has started it and others together; empty: nothing has. No `/`.
 /// @retval errc::system_failure  the system refuses
 result<unique_fd> open_presence(const job_fingerprint& job,
-                                const agent_id& agent);
+                                const agent_id& agent,
+                                const std::string& launch = {});
+
+/// True if an agent of the job is in the list that another launch has started. False
+/// also if the list cannot be read.
+bool is_other_launch_present(const job_fingerprint& job,
+                             const std::string& launch);
 
 /// True if no agent of the job is in the list. False also if the list cannot be
 /// read.

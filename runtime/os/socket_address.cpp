@@ -1,7 +1,7 @@
 #include "runtime/os/socket_address.hpp"
 
 #include "messages/formatted.hpp"
-#include "runtime/os/unique_fd.hpp"
+#include "runtime/os/host_addresses.hpp"
 
 #include <algorithm>
 #include <array>
@@ -108,17 +108,6 @@ bool same_name(const std::string& a, const std::string& b) {
   return ::strcasecmp(a.c_str(), b.c_str()) == 0;
 }
 
-// All addresses of this machine, of both families if it has IPv6.
-socket_address wildcard_address(uint16_t port) {
-  const auto both = *numeric_address("::", port);
-  const auto fd
-    = unique_fd{::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP)};
-  auto any_port = *numeric_address("::", 0);
-  if (fd && ::bind(fd.get(), any_port.get(), any_port.size) == 0)
-    return both;
-  return *numeric_address("0.0.0.0", port);
-}
-
 template <class Call>
 std::optional<socket_address> name_of(int fd, Call call) {
   auto out = socket_address{};
@@ -221,7 +210,8 @@ std::string local_host_name() {
 bool names_this_host(const std::string& host) {
   if (host.empty())
     return false;
-  if (same_name(host, "localhost") || same_name(host, local_host_name()))
+  if (same_name(host, "localhost") || same_name(host, local_host_name())
+      || is_any_address(host))
     return true;
   const auto found = resolve(host, 0);
   if (!found)

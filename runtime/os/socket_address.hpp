@@ -59,9 +59,9 @@ result<std::vector<socket_address>> resolve(const std::string& host,
 /// The result of gethostname(2).
 std::string local_host_name();
 
-/// Whether a rendezvous endpoint's host is this machine: `localhost`, a
-/// loopback address, our host name, or a name or number that leads to one of
-/// our interfaces. Blocks like `resolve`.
+/// Whether a rendezvous endpoint's host is this machine: `localhost`, a loopback
+/// address, 0.0.0.0, our host name, or a name or number that leads to one of our
+/// interfaces. Blocks like `resolve`.
 /// @see PyTorch's torch/distributed/elastic/rendezvous/utils.py,
 ///      `_matches_machine_hostname`
 bool names_this_host(const std::string& host);

@@ -58,13 +58,28 @@ TEST_CASE("options: an endpoint is shown as it is typed", "[runtime]") {
 
 TEST_CASE("options: hosts are names or addresses", "[runtime]") {
   for (const auto* host :
-       {"a", "node-1.example.org", "n_1", "10.0.0.1", "::1", "fe80::1%eth0"})
+       {"a", "node-1.example.org", "n_1", "10.0.0.1", "::1", "fe80::1%eth0",
+        "fe80::1%eth0.100", "node1.", "::ffff:10.0.0.1", "_", "1a", "0xg"}) {
+    INFO(host);
     CHECK(is_host(host));
+  }
   for (const auto* host : {"", "a b", "a/b", "[::1]", "n1%eth0", "fe80::1%",
-                           "fe80::1%a%b", "%eth0", "a\n"})
+                           "fe80::1%a%b", "%eth0", "a\n", ".", "a..b", ".a",
+                           "-a", "a.-b", "a:b", ":::", "1:2", "a@b"}) {
+    INFO(host);
     CHECK_FALSE(is_host(host));
+  }
   CHECK(is_host(std::string(label_length_max, 'a')));
   CHECK_FALSE(is_host(std::string(label_length_max + 1, 'a')));
+}
+
+TEST_CASE("options: U14 a number is no name of a host", "[runtime]") {
+  for (const auto* host :
+       {"30000", "127.1", "10.0.0", "10.0.0.256", "1.2.3.4.5", "1.2.3.4.",
+        "0x7f000001", "0X7F.1", "0x", "a.7", "010.0.0.1"}) {
+    INFO(host);
+    CHECK_FALSE(is_host(host));
+  }
 }
 
 TEST_CASE("options: defaults are valid except for the command", "[runtime]") {

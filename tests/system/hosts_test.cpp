@@ -276,6 +276,98 @@ TEST_CASE_METHOD(hosts_scene,
   CHECK(all_dead(workers));
 }
 
+TEST_CASE_METHOD(hosts_scene,
+                 "hosts: W5 so does that of a coordinator whose place is given",
+                 "[system][hosts]") {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  auto& x = run(
+    {"--hosts=a,b", "--rsh=" + rsh, "--rdzv-id=job", "--nnodes=1:2",
+     std::string{"--rdzv-endpoint="} + name + ":" + std::to_string(port()),
+     "--rdzv-conf=quiet_period=300ms,join_settle=300ms", "--no-python",
+     STAMPING_WORKER, "--folder=" + folder() + "/stamps"},
+    {{"LOGLEVEL", "INFO"}});
+  const auto workers = await_world(2);
+  auto host = std::string{};
+  for (const auto& line : lines_of(x.output()))
+    if (line.find("coordinator of job job listens on") != line.npos)
+      host = line.substr(0, line.find(':'));
+  REQUIRE_FALSE(host.empty());
+  ::kill(shell_of(host), SIGKILL);
+  CHECK(x.wait() == 5);
+  CHECK(all_dead(workers));
+}
+
+TEST_CASE_METHOD(
+  hosts_scene, "hosts: N3 started again, no second group runs beside the first",
+  "[system][hosts]") {
+  const auto nodes = GENERATE(as<std::string>{}, "a", "a,b");
+  const auto count = nodes == "a" ? 1u : 2u;
+  // They have their grace when their launcher is killed.
+  auto& first = stamping(nodes, {"--shutdown-timeout=3"}, {"--ignore-term"});
+  const auto before = await_world(count);
+  first.signal(SIGKILL);
+  auto& second = stamping(nodes, {"--shutdown-timeout=3"});
+  CHECK(
+    second.says("job job is still on this host, as an actorrun has started it"
+                " before: waits until its workers are gone"));
+  const auto after = await_world(count, before.front().epoch);
+  CHECK(first_of(after) > last_of(records_of(before)));
+  order_end();
+  CHECK(second.wait() == 0);
+}
+
+/// The agent behind a shell of the stand-in, and the program that brings it notices.
+struct remote_side {
+  pid_t agent = 0;
+  pid_t pump = 0;
+};
+
+remote_side behind(pid_t shell) {
+  auto out = remote_side{};
+  for (const auto pid : descendants(shell)) {
+    const auto line = content_of("/proc/" + std::to_string(pid) + "/cmdline");
+    if (line == std::string{"cat\0", 4})
+      out.pump = pid;
+    if (line.starts_with(ACTORRUN_PROGRAM) && !is_warden(pid) && out.agent == 0)
+      out.agent = pid;
+  }
+  return out;
+}
+
+TEST_CASE_METHOD(hosts_scene,
+                 "hosts: N3 an agent that hears nothing ends in 15 s",
+                 "[system][hosts]") {
+  auto& x = stamping("a,b", {"--nnodes=1:2"});
+  const auto before = await_world(2);
+  const auto side = behind(shell_of("b"));
+  REQUIRE(side.pump > 0);
+  ::kill(side.pump, SIGSTOP);
+  const auto after = await_world(1, before.front().epoch, 40s);
+  CHECK(x.says("b: [actorrun"));
+  CHECK(x.output().find("connection to it: stops the workers")
+        != std::string::npos);
+  ::kill(side.pump, SIGCONT);
+  order_end();
+  CHECK(x.wait() == 0);
+}
+
+TEST_CASE_METHOD(hosts_scene,
+                 "hosts: N3 an agent that is not heard is lost in 15 s",
+                 "[system][hosts]") {
+  auto& x = stamping("a,b", {"--nnodes=1:2"});
+  await_world(2);
+  const auto side = behind(shell_of("b"));
+  REQUIRE(side.agent > 0);
+  ::kill(side.agent, SIGSTOP);
+  CHECK(x.says("b has given no sign of life for 15 s", 40s));
+  CHECK(x.says("b is lost"));
+  ::kill(side.agent, SIGCONT);
+  CHECK(eventually([&] { return !alive(side.agent); }));
+  order_end();
+  CHECK(x.wait() == 0);
+}
+
 TEST_CASE_METHOD(hosts_scene, "hosts: no line is lost or torn",
                  "[system][hosts]") {
   constexpr auto count = 20'000;

@@ -12,6 +12,7 @@ constexpr std::string_view order_word = "actorrun-order";
 constexpr std::string_view greeting_word = "actorrun-agent";
 constexpr std::string_view end_word = "end";
 constexpr std::string_view forward_word = "forward";
+constexpr std::string_view alive_word = "alive";
 constexpr int signal_max = 64;
 
 /// What a field of an order is.
@@ -23,6 +24,7 @@ enum class tag : char {
   secret = 's',
   new_job = 'j', ///< Empty, as the next.
   quiet = 'q',
+  launch = 'l',
 };
 
 void put(tag what, std::string_view text, std::string& out) {
@@ -109,6 +111,9 @@ bool take(const field& x, bool& awaits_value, agent_order& out) {
     case tag::quiet:
       out.is_quiet = true;
       return x.text.empty();
+    case tag::launch:
+      out.launch = x.text;
+      return x.text.find('/') == x.text.npos;
   }
   return false;
 }
@@ -123,7 +128,7 @@ bool has_zero(const agent_order& x) {
   for (const auto& [name, value] : x.variables)
     if (is_bad(name) || is_bad(value))
       return true;
-  return is_bad(x.directory);
+  return is_bad(x.directory) || is_bad(x.launch);
 }
 
 } // namespace
@@ -142,6 +147,8 @@ result<std::string> encoded(const agent_order& order) {
     put(tag::new_job, "", body);
   if (order.is_quiet)
     put(tag::quiet, "", body);
+  if (!order.launch.empty())
+    put(tag::launch, order.launch, body);
   if (body.size() > order_size_max)
     return bad_argument("the command line and the variables to export have "
                         + std::to_string(body.size())
@@ -207,11 +214,15 @@ std::optional<agent_greeting> parse_greeting(std::string_view line) {
 }
 
 std::string to_line(const agent_notice& x) {
+  if (x.what == agent_notice::kind::alive)
+    return std::string{alive_word} + '\n';
   const auto word = x.what == agent_notice::kind::end ? end_word : forward_word;
   return std::string{word} + ' ' + std::to_string(x.signal) + '\n';
 }
 
 std::optional<agent_notice> parse_notice(std::string_view line) {
+  if (line == alive_word)
+    return agent_notice{agent_notice::kind::alive, 0};
   const auto words = words_of<2>(line);
   if (!words || ((*words)[0] != end_word && (*words)[0] != forward_word))
     return std::nullopt;

@@ -2,8 +2,10 @@
 // other over the agent's standard input and output.
 #pragma once
 
+#include "actors/core/time.hpp"
 #include "messages/result.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,7 +17,17 @@
 namespace actorrun::core {
 
 /// The version of what stands here. Both sides must have the same.
-inline constexpr uint32_t order_version = 1;
+inline constexpr uint32_t order_version = 2;
+
+/// Each side says so often that it is alive …
+inline constexpr duration life_sign_interval = std::chrono::seconds{5};
+/// … and is taken for lost after so long without a sign. A connection that breaks
+/// without a word would be noticed in hours, or never.
+inline constexpr duration life_sign_wait = std::chrono::seconds{15};
+
+/// What an agent puts into its standard output as a sign of life, which workers write
+/// to, too: it may stand in the middle of their lines, and is taken out again.
+inline constexpr std::string_view life_sign{"\0actorrun-alive\0", 16};
 
 /// In bytes: the longest order, and the longest line before and after it.
 inline constexpr size_t order_size_max = 1024 * 1024;
@@ -33,6 +45,8 @@ struct agent_order {
   bool is_new_job = false;
   /// The agent of another host reports why the job has failed.
   bool is_quiet = false;
+  /// The same in all orders of one launch, and in no other; empty: it is not said.
+  std::string launch{};
 
   friend bool operator==(const agent_order&, const agent_order&) = default;
 };
@@ -74,9 +88,10 @@ struct agent_notice {
   enum class kind : uint8_t {
     end,     ///< Leave the job, as if the agent had got this signal.
     forward, ///< Pass this signal on to the workers.
+    alive,   ///< The side that has given the order is.
   };
   kind what = kind::end;
-  int signal = 0; ///< 1..64
+  int signal = 0; ///< 1..64; 0: `alive`
 
   friend bool operator==(const agent_notice&, const agent_notice&) = default;
 };

@@ -14,6 +14,10 @@ namespace {
 using level = host_report::level;
 using reason = end_launch::reason;
 
+/// Of an agent whose job was ended by the agent with the coordinator when that had
+/// lost its connection.
+constexpr int hung_up_code = 128 + SIGHUP;
+
 std::string how_it_ended(const host_ended& x) {
   return x.signal != 0 ? "was ended by " + signal_name(x.signal)
                        : "has ended with code " + std::to_string(x.code);
@@ -49,7 +53,7 @@ host_launch::effects host_launch::step(const host_event& event,
   return out;
 }
 
-void host_launch::on(const host_greeted& x, time_point, effects& out) {
+void host_launch::on(const host_greeted& x, time_point now, effects& out) {
   auto& host = hosts_.at(x.host);
   if (host.where != phase::starting || host.is_late || is_ending_)
     return;
@@ -57,12 +61,12 @@ void host_launch::on(const host_greeted& x, time_point, effects& out) {
   if (std::none_of(hosts_.begin(), hosts_.end(),
                    [](const auto& y) { return y.where == phase::starting; }))
     answers_due_ = time_point::max();
-  give_orders(out);
+  give_orders(now, out);
 }
 
 // The first host of the list has it: people expect rank 0 there. Those behind it
 // wait until it has answered or cannot be reached.
-void host_launch::give_orders(effects& out) {
+void host_launch::give_orders(time_point now, effects& out) {
   if (is_ending_)
     return;
   if (!coordinator_ && settings_.chooses_coordinator) {
@@ -81,7 +85,31 @@ void host_launch::give_orders(effects& out) {
     if (hosts_[i].where == phase::greeted) {
       hosts_[i].where = phase::working;
       out.emplace_back(give_order{i, coordinator_});
+      signs_due_ = std::min(signs_due_, now + life_sign_interval);
     }
+}
+
+void host_launch::on(const host_heard& x, time_point now, effects&) {
+  hosts_.at(x.host).heard = now;
+}
+
+/// Each side shows the other that the line between them is good.
+void host_launch::exchange_signs(time_point now, effects& out) {
+  signs_due_ = now + life_sign_interval;
+  for (host_index i = 0; i < hosts_.size(); ++i) {
+    auto& host = hosts_[i];
+    if (host.where != phase::working)
+      continue;
+    out.emplace_back(assure_agent{i});
+    if (!host.heard || now - *host.heard < life_sign_wait)
+      continue;
+    host.heard.reset();
+    out.emplace_back(host_report{
+      level::warning, settings_.names[i] + " has given no sign of life for "
+                        + seconds(life_sign_wait)
+                        + ": the connection to it is given up"});
+    out.emplace_back(drop_host{i});
+  }
 }
 
 void host_launch::on(const host_ended& x, time_point now, effects& out) {
@@ -91,7 +119,7 @@ void host_launch::on(const host_ended& x, time_point now, effects& out) {
     return;
   const auto is_lost = x.signal != 0 || x.code == connection_failed_code;
   if (before == phase::working && !is_lost)
-    host.code = last_code_ = x.code;
+    host.code = last_code_ = x.code == settings_.stood_by_code ? 0 : x.code;
   if (is_ending_)
     return;
   if (before != phase::working)
@@ -125,7 +153,7 @@ void host_launch::miss(const host_ended& x, time_point now, effects& out) {
   out.emplace_back(
     host_report{goes_on ? level::warning : level::error, std::move(text)});
   if (goes_on) {
-    give_orders(out);
+    give_orders(now, out);
     return;
   }
   cause_ = end_launch{reason::unmet, 0};
@@ -135,6 +163,7 @@ void host_launch::miss(const host_ended& x, time_point now, effects& out) {
 
 /// The agent has ended without saying how, or the connection has.
 void host_launch::lose(const host_ended& x, time_point now, effects& out) {
+  has_lost_ = true;
   const auto left = count_left();
   const auto& name = settings_.names[x.host];
   const auto is_coordinator = coordinator_ == x.host;
@@ -234,6 +263,8 @@ void host_launch::drop_all(effects& out) {
 void host_launch::on(const time_passed&, time_point now, effects& out) {
   if (now >= answers_due_)
     give_up_late(out);
+  if (now >= signs_due_)
+    exchange_signs(now, out);
   if (now < end_due_)
     return;
   end_due_ = time_point::max();
@@ -267,7 +298,7 @@ void host_launch::finish(effects& out) {
   if (count_left() > 0)
     return;
   is_over_ = true;
-  answers_due_ = end_due_ = time_point::max();
+  answers_due_ = end_due_ = signs_due_ = time_point::max();
   out.emplace_back(verdict());
 }
 
@@ -278,6 +309,10 @@ end_launch host_launch::verdict() const {
     return *cause_;
   if (coordinator_ && hosts_[*coordinator_].code)
     return {reason::code, *hosts_[*coordinator_].code};
+  // Where the coordinator is given, its host is not known to us. Its agent has ended
+  // the job as if by SIGHUP when it lost us.
+  if (has_lost_ && signal_count_ == 0 && last_code_ == hung_up_code)
+    return {reason::coordinator_lost, 0};
   if (last_code_)
     return {reason::code, *last_code_};
   return signal_count_ > 0 ? end_launch{reason::signal, first_signal_}

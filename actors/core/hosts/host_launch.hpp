@@ -3,6 +3,7 @@
 // is over.
 #pragma once
 
+#include "actors/core/hosts/agent_order.hpp"
 #include "actors/core/time.hpp"
 
 #include <algorithm>
@@ -33,6 +34,8 @@ struct host_settings {
   std::string connector = "ssh"; ///< What reaches hosts; for texts.
   /// Exit codes of agents that could not take part, whatever the others did.
   std::vector<int> start_failures{};
+  /// Exit code of agents that stood by while the job succeeded, which is 0 of the job.
+  int stood_by_code = -1;
   duration grace = std::chrono::seconds{30}; ///< Of the workers.
 };
 
@@ -64,6 +67,12 @@ struct host_ended {
   int signal = 0; ///< That has killed it.
 };
 
+/// A sign of life has come from the agent, or cannot come because its output is not
+/// read here.
+struct host_heard {
+  host_index host = 0;
+};
+
 /// This program got a signal.
 struct signal_arrived {
   int signal = 0;
@@ -73,8 +82,8 @@ struct signal_arrived {
 /// It is `due()` or later.
 struct time_passed {};
 
-using host_event
-  = std::variant<host_greeted, host_ended, signal_arrived, time_passed>;
+using host_event = std::variant<host_greeted, host_ended, host_heard,
+                                signal_arrived, time_passed>;
 
 /// @}
 /// @name What has to be done
@@ -96,6 +105,11 @@ struct end_agent {
 struct forward_signal {
   host_index host = 0;
   int signal = 0;
+};
+
+/// Show it that this side is alive.
+struct assure_agent {
+  host_index host = 0;
 };
 
 /// Give up the connection; `host_ended` follows.
@@ -124,8 +138,9 @@ struct end_launch {
   friend bool operator==(const end_launch&, const end_launch&) = default;
 };
 
-using host_effect = std::variant<give_order, end_agent, forward_signal,
-                                 drop_host, host_report, end_launch>;
+using host_effect
+  = std::variant<give_order, end_agent, forward_signal, assure_agent, drop_host,
+                 host_report, end_launch>;
 
 /// @}
 
@@ -145,8 +160,11 @@ public:
 
   effects step(const host_event& event, time_point now);
 
-  /// When `time_passed` is wanted; `time_point::max()`: never.
+  /// When `time_passed` is wanted for a decision; `time_point::max()`: never.
   time_point due() const { return std::min(answers_due_, end_due_); }
+
+  /// The same, for the signs of life.
+  time_point signs_due() const { return signs_due_; }
 
 private:
   enum class phase : uint8_t { starting, greeted, working, ended };
@@ -156,14 +174,19 @@ private:
     bool is_late = false; ///< It has not answered in time.
     /// Of an agent that has ended by itself.
     std::optional<int> code{};
+    /// Its last sign of life. None: it gives none, and only the end of its connection
+    /// shows its own.
+    std::optional<time_point> heard{};
   };
 
   void on(const host_greeted& x, time_point now, effects& out);
   void on(const host_ended& x, time_point now, effects& out);
+  void on(const host_heard& x, time_point now, effects& out);
   void on(const signal_arrived& x, time_point now, effects& out);
   void on(const time_passed& x, time_point now, effects& out);
 
-  void give_orders(effects& out);
+  void give_orders(time_point now, effects& out);
+  void exchange_signs(time_point now, effects& out);
   void miss(const host_ended& x, time_point now, effects& out);
   void lose(const host_ended& x, time_point now, effects& out);
   void follow(host_index ended, time_point now, effects& out);
@@ -181,12 +204,14 @@ private:
   std::optional<host_index> coordinator_;
   time_point answers_due_;
   time_point end_due_ = time_point::max();
+  time_point signs_due_ = time_point::max(); ///< Of life.
   bool is_ending_ = false;
   bool is_over_ = false;
   /// Why the job cannot go on.
   std::optional<end_launch> cause_;
   /// The agents were told to end because of it, so what they say is no news.
   bool is_cause_final_ = false;
+  bool has_lost_ = false;        ///< An agent, or the connection to it.
   std::optional<int> last_code_; ///< Of the agents that ended by themselves.
   uint32_t signal_count_ = 0;
   int first_signal_ = 0;

@@ -200,7 +200,11 @@ void membership::give_up(time_point now, effects& out) {
     why = {errc::coordinator_lost,
            "the coordinator is gone and did not come back within "
              + std::to_string(limits_.seek.count() / 1000) + " s (" + why.text
-             + ")"};
+             + ")"
+             + (share_.state() == share_state::succeeded
+                  ? "; the workers of this node have succeeded, and no node is "
+                    "left who knows whether the job has"
+                  : "")};
   end({.result = {}, .why = std::move(why), .signal = 0}, 0, now, out);
 }
 
@@ -634,7 +638,17 @@ void membership::report_stopped(uint16_t master_port, time_point now,
 void membership::on(const job_ended& event, time_point now, effects& out) {
   if (ending_ && ending_->result)
     return;
-  end({.result = event.result, .why = {}, .signal = 0}, 0, now, out);
+  auto how = ending{.result = event.result, .why = {}, .signal = 0};
+  // Success of others: no program of this node has come to its end.
+  if (event.result.kind == outcome::verdict::succeeded && !ending_
+      && share_.state() != share_state::succeeded)
+    how.why = failure{errc::job_over,
+                      share_.plan()
+                        ? "the job has succeeded, and this node stood by when "
+                          "it did: its own workers had no part in that"
+                        : "the job has succeeded, and this node stood by: "
+                          "nothing was run here"};
+  end(std::move(how), 0, now, out);
 }
 
 void membership::on(const leave_requested& event, time_point now,

@@ -1729,8 +1729,15 @@ std::string rendezvous::waiting_for(const agent_id& agent) const {
   }
   if (agents().contains(agent) && agents().at(agent).stands_by)
     return stand_by_text(agents().at(agent));
-  if (!is_active())
-    return waiting_for();
+  if (!is_active()) {
+    auto text = waiting_for();
+    if (recovery_.is_listening())
+      text += ": " + std::to_string(agents_.counts().candidates) + " of "
+              + nodes_asked(settings_) + " nodes are here";
+    if (const auto until = waits_until(); until && !text.empty())
+      text += " (" + duration_text(*until - now_) + " at most)";
+    return text;
+  }
   if (is_placed)
     return {};
   return admission("with this one", "this one stands by");

@@ -31,10 +31,12 @@ const option_case value_options[] = {
   {"--nproc-per-node", "8",
    [](const run_arguments& x) { return x.agent.workers.slot_count == 8; }},
   {"--rdzv-backend", "c10d", [](const run_arguments&) { return true; }},
-  {"--rdzv-endpoint", "n1:5000",
+  {"--rdzv-endpoint",
+   "n1:5000",
    [](const run_arguments& x) {
      return x.job.rendezvous == endpoint{"n1", 5000};
-   }},
+   },
+   {"--nnodes=2"}},
   {"--rdzv-id", "job7",
    [](const run_arguments& x) { return x.job.job.value == "job7"; }},
   {"--rdzv-conf", "join_timeout=7",
@@ -112,7 +114,7 @@ const option_case value_options[] = {
   {"--master-port",
    "7000",
    [](const run_arguments& x) {
-     return x.job.rendezvous == endpoint{"127.0.0.1", 7'000};
+     return x.job.rendezvous == endpoint{"localhost", 7'000};
    },
    {"--nnodes=2"}},
   {"--start-method", "fork", [](const run_arguments&) { return true; }},
@@ -130,7 +132,7 @@ const option_case flags[] = {
   {"--standalone",
    "",
    [](const run_arguments& x) { return !x.job.rendezvous; },
-   {"--rdzv-endpoint=n1"}},
+   {"--nnodes=1:2", "--rdzv-endpoint=n1"}},
   {"--module", "", [](const run_arguments& x) { return x.program.is_module; }},
   {"--no-python", "",
    [](const run_arguments& x) { return x.program.no_python; }},

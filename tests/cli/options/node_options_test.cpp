@@ -50,6 +50,182 @@ TEST_CASE("nodes: every back end of torchrun has its name", "[cli]") {
                                                       " etcd and etcd-v2"));
 }
 
+TEST_CASE("nodes: U1 U2 U6 a maximum of one node is a job of this node alone",
+          "[cli]") {
+  for (const auto* endpoint :
+       {"0.0.0.0:29502", "[::]:29502", "localhost:29502", "localhost",
+        "n1:29502", "127.0.0.1:29502", "[::1]", "10.0.0.1", "localhost:0",
+        ":29502", ":0"})
+    for (const auto* backend : {"", "c10d", "actor", "static"})
+      for (const auto* place : {"", "is_host=1"}) {
+        auto line = words{"--nnodes=1", "--rdzv-id=mine"};
+        line.push_back(std::string{"--rdzv-endpoint="} + endpoint);
+        if (*backend != '\0')
+          line.push_back(std::string{"--rdzv-backend="} + backend);
+        if (*place != '\0')
+          line.push_back(std::string{"--rdzv-conf="} + place);
+        INFO(endpoint << " " << backend << " " << place);
+        const auto x = accepted(with_script(line));
+        CHECK(meeting_of(x) == "alone");
+        CHECK(x.job.job.value == "mine");
+        CHECK(x.job.agent_count_max == 1);
+      }
+  CHECK(meeting({"--nnodes=1:1", "--rdzv-endpoint=n1:5"}) == "alone");
+  CHECK(meeting({"--rdzv-endpoint=n1:5"}) == "alone"); // Its default.
+  CHECK(meeting({"--nnodes=1", "--node-rank=0", "--master-addr=n1",
+                 "--master-port=5"})
+        == "alone");
+}
+
+TEST_CASE("nodes: U6 a node alone warns of nothing that others would need",
+          "[cli]") {
+  auto world = world_with({});
+  world.own_name = [] { return std::string{"n1.example.org"}; };
+  const auto heard = [&](const std::string& endpoint) {
+    const auto x = parse_run(
+      {"--nnodes=1", "--rdzv-backend=c10d", "--rdzv-endpoint=" + endpoint, "a"},
+      world);
+    REQUIRE(x);
+    const auto& run = std::get<run_arguments>(*x);
+    CHECK(run.warnings.empty());
+    return run.notices;
+  };
+  for (const auto* endpoint : {"n1:5", "n1.example.org:5", "N1:5", "0.0.0.0:5",
+                               "localhost:5", "127.0.0.1:5", ":5"})
+    CHECK(heard(endpoint).empty());
+  CHECK(heard("n2:5")
+        == words{"the job has one node, because --nnodes has no more: this one,"
+                 " and nothing is asked at n2:5"});
+  const auto fixed = parse_run(
+    {"--nnodes=1", "--node-rank=0", "--master-addr=n1", "--master-port=5", "a"},
+    world);
+  REQUIRE(fixed);
+  CHECK(std::get<run_arguments>(*fixed).warnings.empty());
+  CHECK(std::get<run_arguments>(*fixed).agent.master_port == 5);
+}
+
+TEST_CASE("nodes: U2 where c10d's only node meets no other, its port is free",
+          "[cli]") {
+  const auto x
+    = accepted({"--rdzv-backend=c10d", "--rdzv-endpoint=localhost:29502", "a"});
+  CHECK_FALSE(x.agent.master_port); // A second job beside it has one, too.
+  CHECK_FALSE(x.preferred_master_port);
+}
+
+TEST_CASE("nodes: who says that the coordinator is elsewhere is not alone",
+          "[cli]") {
+  CHECK(meeting({"--nnodes=1", "--rdzv-endpoint=n1:5", "--rdzv-id=j",
+                 "--rdzv-conf=is_host=0"})
+        == "native n1:5 of 1");
+  CHECK(meeting({"--nnodes=1", "--rdzv-conf=is_host=0"}) == "alone");
+}
+
+TEST_CASE("nodes: U3 whoever names no node rank 0 is its host", "[cli]") {
+  CHECK(meeting({"--nnodes=2", "--node-rank=0"})
+        == "static localhost:29500 rank 0 of 2");
+  CHECK(meeting({"--nnodes=2", "--node-rank=0", "--master-addr=0.0.0.0"})
+        == "static 0.0.0.0:29500 rank 0 of 2");
+}
+
+namespace {
+
+/// A form of an endpoint, and what becomes of it on two nodes: where they meet, or a
+/// part of the refusal.
+struct endpoint_form {
+  std::string text;
+  std::string meaning;
+};
+
+} // namespace
+
+TEST_CASE(
+  "nodes: U13 U14 every form of an endpoint is right or refused at once",
+  "[cli]") {
+  const auto forms = std::vector<endpoint_form>{
+    {"n1", "n1:29400"},
+    {"n1:5", "n1:5"},
+    {" n1:5 ", "n1:5"},
+    {"n1.example.org.:5", "n1.example.org.:5"},
+    {"n_1:5", "n_1:5"},
+    {"10.0.0.1:5", "10.0.0.1:5"},
+    {"[fd00::1]", "[fd00::1]:29400"},
+    {"[fd00::1]:5", "[fd00::1]:5"},
+    {"[fe80::1%eth0]:5", "[fe80::1%eth0]:5"},
+    {"localhost:65535", "localhost:65535"},
+    {"127.0.0.1:5", "127.0.0.1:5"},
+    {":29400",
+     "the host is missing in \":29400\"; maybe a variable of the shell"
+     " is not set"},
+    {":0", "the host is missing"},
+    {"n1:", "the port is missing behind the colon"},
+    {"n1:0", "port 0 stands for any free port"},
+    {"n1:65536", "the port \"65536\" is not an integer in 0..65535"},
+    {"n1:-1", "is not an integer in"},
+    {"n1:5 6", "is not an integer in"},
+    {"n1:http", "is not an integer in"},
+    {"30000",
+     "\"30000\" is neither a host name nor an IP address; a port stands"
+     " behind a host: node1:30000"},
+    {"30000:5", "neither a host name"},
+    {"127.1:5", "neither a host name"},
+    {"0x7f000001:5", "neither a host name"},
+    {"10.0.0.256:5", "neither a host name"},
+    {"10.0.0.1.:5", "neither a host name"},
+    {"fd00::1", "an IPv6 address stands in brackets"},
+    {"fd00::1:5", "an IPv6 address stands in brackets"},
+    {"[fd00::1", "several colons"},
+    {"[fd00::g]:5", "neither a host name"},
+    {"[fd00::1]x:5", "several colons"},
+    {"[]:5", "neither a host name"},
+    {"[fe80::1]:5", "needs the interface to it: [fe80::1%eth0]"},
+    {"n1%eth0:5", "neither a host name"},
+    {"tcp://n1:5", "begins with a protocol; HOST[:PORT] is wanted: n1:5"},
+    {"tcp:n1:5", "several colons"},
+    {"me@n1:5", "without a user's name it is n1"},
+    {"n1/x:5", "neither a host name"},
+    {"n 1:5", "neither a host name"},
+    {"n1..a:5", "neither a host name"},
+    {".n1:5", "neither a host name"},
+    {"-n1:5", "neither a host name"},
+    {"$HOST:5", "neither a host name"},
+    {"n1,n2", "names 2 addresses"},
+    {"0.0.0.0:5", "stands for all addresses of a host"},
+    {"[::]:5", "stands for all addresses of a host"},
+  };
+  for (const auto& x : forms) {
+    INFO(x.text);
+    const auto line = words{"--nnodes=2", "--rdzv-id=j",
+                            "--rdzv-endpoint=" + x.text, "train.py"};
+    const auto taken = parse(line);
+    if (taken)
+      CHECK(meeting_of(std::get<run_arguments>(*taken))
+            == "native " + x.meaning + " of 2");
+    else
+      CHECK(has(taken.error().text, x.meaning));
+  }
+}
+
+TEST_CASE("nodes: U13 U14 so is every form of another address", "[cli]") {
+  for (const auto* option : {"--master-addr", "--local-addr"})
+    for (const auto* text : {"30000", "127.1", "me@n1", "tcp://n1", "n1:5",
+                             "n 1", "-n1", "n1..a"}) {
+      INFO(option << " " << text);
+      refused(
+        {"--nnodes=2", "--node-rank=1", std::string{option} + "=" + text, "a"});
+    }
+  CHECK(has(refused({"--nnodes=2", "--local-addr=0.0.0.0", "a"}),
+            "stands for all addresses"));
+  CHECK(
+    has(refused({"--nnodes=2", "--node-rank=1", "--master-addr=0.0.0.0", "a"}),
+        "--master-addr: 0.0.0.0 stands for all addresses"));
+  CHECK(has(refused({"--rdzv-backend=etcd", "--rdzv-endpoint=e1,:2379", "a"}),
+            "the host is missing"));
+  CHECK(has(refused({"--hosts=a,b", "--rdzv-endpoint=:5", "a"}),
+            "the host is missing"));
+  for (const auto* hosts : {"4", "a,4", "10.0.0.256", "a,-b"})
+    refused({std::string{"--hosts="} + hosts, "a"});
+}
+
 TEST_CASE("nodes: an option of the master implies static", "[cli]") {
   CHECK(meeting({"--nnodes=2", "--node-rank=1", "--master-addr=n1",
                  "--master-port=7000"})
@@ -57,7 +233,7 @@ TEST_CASE("nodes: an option of the master implies static", "[cli]") {
   CHECK(meeting({"--nnodes=2", "--master-addr=n1"})
         == "static n1:29500 rank 0 of 2");
   CHECK(meeting({"--nnodes=2", "--node-rank=0"})
-        == "static 127.0.0.1:29500 rank 0 of 2");
+        == "static localhost:29500 rank 0 of 2");
   CHECK(meeting({"--nnodes=2", "--node-rank=1", "--rdzv-endpoint=n1:5000"})
         == "static n1:5000 rank 1 of 2");
   CHECK(meeting({}, {{"PET_NNODES", "2"},
@@ -77,7 +253,7 @@ TEST_CASE("nodes: addresses of masters may have brackets", "[cli]") {
 
 TEST_CASE("nodes: static has all its nodes, each with a rank", "[cli]") {
   const auto line = words{"--nnodes=1:3", "--node-rank=2"};
-  CHECK(meeting(line) == "static 127.0.0.1:29500 rank 2 of 3");
+  CHECK(meeting(line) == "static localhost:29500 rank 2 of 3");
   CHECK(has(one_warning(line), "never fewer"));
   CHECK(has(refused({"--nnodes=3", "--node-rank=3", "a"}),
             "--node-rank is 3, and the 3 nodes of --nnodes have the ranks"
@@ -168,7 +344,7 @@ TEST_CASE("nodes: what a variable has set is ignored without a warning",
 TEST_CASE("nodes: a node alone with an endpoint needs no id", "[cli]") {
   const auto x = accepted({"--rdzv-backend=c10d", "--rdzv-endpoint=n1", "a"});
   CHECK(x.warnings.empty());
-  CHECK(x.details.size() == 1);
+  CHECK(x.job.job.value == "random-id");
   CHECK(accepted({"--nnodes=1:2", "--rdzv-endpoint=n1", "a"}).warnings.size()
         == 1);
 }

@@ -1,4 +1,5 @@
 #include "cli/options/slurm_step.hpp"
+#include "cli/slurm_address.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 
 using namespace actorrun;
@@ -47,8 +48,9 @@ TEST_CASE("slurm: a step needs no options", "[cli]") {
   CHECK(x.agent.workers.slot_count == 1);
   CHECK(x.warnings.empty());
   CHECK(x.notices
-        == words{"step 170.2 of Slurm gives: 4 nodes, node rank 1, the"
-                 " coordinator at n3:20372, the job id slurm-170.2"});
+        == words{"step 170.2 of Slurm gives: 4 nodes (srun starts this on each;"
+                 " --standalone is for one alone), node rank 1, the coordinator"
+                 " at n3:20372, the job id slurm-170.2"});
 }
 
 TEST_CASE("slurm: without a step there is nothing to take", "[cli]") {
@@ -180,4 +182,38 @@ TEST_CASE("slurm: a notice before the time limit is about the step", "[cli]") {
           .time_limit);
   CHECK(has(refused({"--notice-before=0", "train.py"}, step_variables()),
             "--notice-before"));
+}
+
+TEST_CASE("slurm: U5 who waits for the other nodes of a step reads how not to",
+          "[cli]") {
+  const auto x = accepted({"--nproc-per-node=2", "x.py"}, step_variables());
+  REQUIRE(x.notices.size() == 1);
+  CHECK(has(x.notices.front(), "srun starts this on each; --standalone is for"
+                               " one alone"));
+}
+
+TEST_CASE("slurm: U19 an address in the variable of aliases", "[cli]") {
+  const auto text = "n1:10.0.0.1:host1,n2:[fd00::2]:host2,n3:n3:n3,n4,n5:n5.x";
+  CHECK(address_in_aliases(text, "n1") == "10.0.0.1");
+  CHECK(address_in_aliases(text, "n2") == "fd00::2");
+  CHECK(address_in_aliases(text, "n5") == "n5.x");
+  for (const auto* other : {"n3", "n4", "n6", "n", ""})
+    CHECK_FALSE(address_in_aliases(text, other));
+  CHECK_FALSE(address_in_aliases("", "n1"));
+  CHECK_FALSE(address_in_aliases("n1:a b:c,n1:[x:y", "n1"));
+}
+
+TEST_CASE("slurm: U19 an address in what scontrol says", "[cli]") {
+  const auto node = [](const std::string& address) {
+    return "NodeName=n1 Arch=x86_64 CoresPerSocket=1 \n   NodeAddr=" + address
+           + " NodeHostName=n1 Version=22.05.8\n";
+  };
+  CHECK(address_in_scontrol(node("10.0.0.1"), "n1") == "10.0.0.1");
+  CHECK(address_in_scontrol(node("fd00::1"), "n1") == "fd00::1");
+  CHECK(address_in_scontrol("NodeAddr=10.0.0.2", "n1") == "10.0.0.2");
+  CHECK_FALSE(address_in_scontrol(node("n1"), "n1"));
+  CHECK_FALSE(address_in_scontrol(node("a;b"), "n1"));
+  CHECK_FALSE(address_in_scontrol("Node n1 not found", "n1"));
+  CHECK_FALSE(address_in_scontrol("XNodeAddr=10.0.0.1", "n1"));
+  CHECK_FALSE(address_in_scontrol("", "n1"));
 }

@@ -27,11 +27,12 @@ TEST_CASE("values: an endpoint has a host and optionally a port", "[cli]") {
     {"n1:5", {"n1", 5}},
     {"n_1.example.org:65535", {"n_1.example.org", 65'535}},
     {"10.0.0.1:0", {"10.0.0.1", 0}},
-    {":29500", {"localhost", 29'500}},
+    {":29500", {"", 29'500}},
     {"[::1]", {"::1", 29'400}},
     {"[fe80::1%eth0]:7", {"fe80::1%eth0", 7}},
     {" n1:5 ", {"n1", 5}},
     {"[n1]:5", {"n1", 5}},
+    {"n1.:5", {"n1.", 5}},
   };
   for (const auto& [text, expected] : good) {
     INFO(text);

@@ -15,7 +15,8 @@ agent_order sample() {
           .directory = "/home/a b",
           .secret = std::string{"s\0:w3:abc\n", 10},
           .is_new_job = true,
-          .is_quiet = true};
+          .is_quiet = true,
+          .launch = "0badcafe"};
 }
 
 std::optional<decoded_order> decode(const std::string& bytes) {
@@ -55,15 +56,15 @@ TEST_CASE("agent_order: one that is too long is refused", "[core]") {
 
 TEST_CASE("agent_order: what is no order is refused", "[core]") {
   const auto with = [](const std::string& body) {
-    return "actorrun-order 1 " + std::to_string(body.size()) + "\n" + body;
+    return "actorrun-order 2 " + std::to_string(body.size()) + "\n" + body;
   };
   CHECK(decode_order(with("w1:a")));
   for (const auto& text : {std::string{"\n"},
                            std::string{"hello\n"},
-                           std::string{"actorrun-order 2 0\n"},
-                           std::string{"actorrun-order 1 -1\n"},
-                           std::string{"actorrun-order 1 9999999\n"},
-                           std::string{"actorrun-order 1 0 0\n"},
+                           std::string{"actorrun-order 1 0\n"},
+                           std::string{"actorrun-order 2 -1\n"},
+                           std::string{"actorrun-order 2 9999999\n"},
+                           std::string{"actorrun-order 2 0 0\n"},
                            std::string(order_line_max, 'x'),
                            with("w2:a"),
                            with("w-1:a"),
@@ -77,6 +78,8 @@ TEST_CASE("agent_order: what is no order is refused", "[core]") {
                            with("n0:v1:c"),
                            with("j1:x"),
                            with("q1:x"),
+                           with("l3:a/b"),
+                           with(std::string{"l1:\0", 4}),
                            with(std::string{"w1:\0", 4}),
                            with(std::string{"d1:\0", 4}),
                            with("w99999999999999999999:a")}) {
@@ -130,8 +133,11 @@ TEST_CASE("agent_notice: says what a signal is for", "[core]") {
       line.pop_back();
       CHECK(parse_notice(line) == agent_notice{what, signal});
     }
-  for (const auto* other : {"", "end", "end 0", "end 65", "end -1", "end 1 2",
-                            "End 1", "forward x", "end  1"})
+  const auto alive = agent_notice{agent_notice::kind::alive, 0};
+  CHECK(to_line(alive) == "alive\n");
+  CHECK(parse_notice("alive") == alive);
+  for (const auto* other : {"", "alive 1", "end", "end 0", "end 65", "end -1",
+                            "end 1 2", "End 1", "forward x", "end  1"})
     CHECK_FALSE(parse_notice(other));
 }
 

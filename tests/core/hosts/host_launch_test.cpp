@@ -22,6 +22,7 @@ struct writer {
   std::string operator()(const forward_signal& x) const {
     return "forward " + names[x.host] + " " + std::to_string(x.signal);
   }
+  std::string operator()(const assure_agent&) const { return {}; }
   std::string operator()(const drop_host& x) const {
     return "drop " + names[x.host];
   }
@@ -55,8 +56,9 @@ struct launch {
   std::string at(std::chrono::seconds t, const host_event& event) {
     auto out = std::string{};
     for (const auto& effect : uut.step(event, time_point{t}))
-      out += (out.empty() ? "" : "; ")
-             + std::visit(writer{settings.names}, effect);
+      if (const auto text = std::visit(writer{settings.names}, effect);
+          !text.empty())
+        out += (out.empty() ? "" : "; ") + text;
     return out;
   }
 
@@ -305,6 +307,78 @@ TEST_CASE("host_launch: where the coordinator is not ours, no host waits",
   CHECK(uut.end(5s, 0, 0) == "");
   CHECK(uut.end(5s, 1, 1) == "");
   CHECK(uut.end(5s, 2, 1) == "over 1");
+}
+
+TEST_CASE(
+  "host_launch: W5 where it is not known which host has the coordinator,"
+  " those that end with it tell",
+  "[core]") {
+  auto settings = launch::at_least(1);
+  settings.chooses_coordinator = settings.awaits_coordinator = false;
+  SECTION("who loses us ends the job as SIGHUP does") {
+    auto uut = launch{settings};
+    uut.begin();
+    CHECK(uut.end(5s, 1, 255).ends_with("the job does without it"));
+    CHECK(uut.end(6s, 0, 129) == "");
+    CHECK(uut.end(6s, 2, 129) == "over without coordinator");
+  }
+  SECTION("unless this program was told to end") {
+    auto uut = launch{settings};
+    uut.begin();
+    uut.end(5s, 1, 255);
+    uut.at(5s, signal_arrived{SIGHUP});
+    uut.end(6s, 0, 129);
+    CHECK(uut.end(6s, 2, 129) == "over 129");
+  }
+  SECTION("or no host was lost") {
+    auto uut = launch{settings};
+    uut.begin();
+    uut.end(6s, 0, 129);
+    uut.end(6s, 1, 129);
+    CHECK(uut.end(6s, 2, 129) == "over 129");
+  }
+}
+
+TEST_CASE("host_launch: U2 an agent that stood by has seen the job succeed",
+          "[core]") {
+  auto settings = launch::at_least(1);
+  settings.chooses_coordinator = settings.awaits_coordinator = false;
+  settings.stood_by_code = 8;
+  auto uut = launch{settings};
+  uut.begin();
+  CHECK(uut.end(5s, 0, 0) == "");
+  CHECK(uut.end(5s, 1, 0) == "");
+  CHECK(uut.end(5s, 2, 8) == "over 0");
+}
+
+TEST_CASE("host_launch: N3 each side shows that it is alive", "[core]") {
+  auto uut = launch{launch::at_least(2)};
+  CHECK(uut.uut.signs_due() == time_point::max());
+  uut.begin();
+  CHECK(uut.uut.signs_due() == time_point{5s});
+  const auto signs = uut.uut.step(time_passed{}, time_point{5s});
+  REQUIRE(signs.size() == 3);
+  CHECK(std::get<assure_agent>(signs[1]).host == 1);
+  CHECK(uut.uut.signs_due() == time_point{10s});
+  SECTION("who never gives a sign is judged by the end of its connection") {
+    CHECK(uut.at(100s, time_passed{}) == "");
+  }
+  SECTION("who stops giving signs is lost after 15 s") {
+    uut.at(7s, host_heard{1});
+    uut.at(8s, host_heard{2});
+    uut.at(21s, time_passed{});
+    uut.at(21s, host_heard{2});
+    CHECK(uut.at(26s, time_passed{})
+          == "warning: b has given no sign of life for 15 s: the connection to"
+             " it is given up; drop b");
+    CHECK(uut.at(31s, time_passed{}) == ""); // Once.
+    CHECK(uut.end(31s, 1, 0, SIGKILL).ends_with("the job does without it"));
+  }
+  SECTION("when all is over nothing is wanted") {
+    for (host_index i = 0; i < 3; ++i)
+      uut.end(9s, i, 0);
+    CHECK(uut.uut.signs_due() == time_point::max());
+  }
 }
 
 TEST_CASE(

@@ -239,6 +239,66 @@ TEST_CASE_METHOD(fixture, "membership: a job that ended ends the agent",
   CHECK(uut.current_link() == link::finished);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "membership: U2 success without this node's workers is not its"
+                 " own",
+                 "[core]") {
+  SECTION("who never ran anything says so") {
+    be_in();
+    at(0s, ended());
+    at(1ms, coordinator_disconnected{});
+    const auto& how = last<finish>().how;
+    CHECK(how.result == ended().result);
+    REQUIRE(how.why);
+    CHECK(how.why->code == errc::job_over);
+    CHECK(how.why->text.ends_with("stood by: nothing was run here"));
+  }
+  SECTION("and so does who ran in an epoch before") {
+    run();
+    at(0s, revoked(1));
+    at(0s, stopped(1));
+    at(1s, ended());
+    at(1s, coordinator_disconnected{});
+    REQUIRE(last<finish>().how.why);
+    CHECK(last<finish>().how.why->text.ends_with("had no part in that"));
+  }
+  SECTION("but not who was leaving") {
+    run();
+    at(0s, leave_requested{SIGTERM});
+    at(0s, ended());
+    at(0s, stopped(1));
+    at(1s, coordinator_disconnected{});
+    CHECK_FALSE(last<finish>().how.why);
+  }
+  SECTION("nor whose workers have succeeded") {
+    run();
+    at(0s, succeeded(1));
+    at(0s, ended());
+    at(1s, coordinator_disconnected{});
+    CHECK_FALSE(last<finish>().how.why);
+  }
+  SECTION("a job that has failed is told as it is") {
+    be_in();
+    at(0s, job_ended{outcome{.kind = outcome::verdict::failed, .reason = "x"}});
+    at(1ms, coordinator_disconnected{});
+    CHECK_FALSE(last<finish>().how.why);
+  }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: W6 who gives up after its workers have succeeded"
+                 " says so",
+                 "[core]") {
+  run();
+  at(0s, succeeded(1));
+  at(1s, coordinator_disconnected{});
+  at(61s, fire(5));
+  REQUIRE(last<finish>().how.why);
+  CHECK(last<finish>().how.why->code == errc::coordinator_lost);
+  CHECK(last<finish>().how.why->text.find("workers of this node have succeeded")
+        != std::string::npos);
+}
+
 TEST_CASE_METHOD(fixture, "membership: it waits only briefly for an answer",
                  "[core]") {
   be_in();

@@ -7,6 +7,8 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -44,7 +46,61 @@ private:
   std::promise<std::function<void()>> is_awaited_;
 };
 
+/// Keeps what it takes.
+class kept_console final : public program_console {
+public:
+  bool offer(core::output_stream to, std::string_view text) override {
+    const auto guard = std::lock_guard{mutex_};
+    (to == core::output_stream::out ? out_ : err_) += text;
+    return true;
+  }
+
+  void call_when_ready(core::output_stream, std::function<void()> fn) override {
+    fn();
+  }
+
+  bool is_closed(core::output_stream) const override { return false; }
+  void note(std::string_view) override {}
+  void say(core::output_stream, std::string_view) override {}
+  bool is_terminal(core::output_stream) const override { return false; }
+  bool is_flushed() const override { return true; }
+  void call_when_flushed(std::function<void()> fn) override { fn(); }
+
+  std::string out() const {
+    const auto guard = std::lock_guard{mutex_};
+    return out_;
+  }
+
+private:
+  mutable std::mutex mutex_;
+  std::string out_;
+  std::string err_;
+};
+
 } // namespace
+
+TEST_CASE("host_agents: N3 signs of life are no part of the output",
+          "[runtime]") {
+  const auto console = std::make_shared<kept_console>();
+  auto settings = core::host_settings{};
+  settings.names = {"a"};
+  // In the middle of a line, in two pieces, twice, and what only looks like one.
+  constexpr auto script
+    = R"(printf 'x\000actorrun-alive\000y\n'; printf '1\000actorrun-'
+         printf 'alive\0002\n\000actorrun-alive\000\000actorrun-alive\000'
+         printf '\000actorrun-alivf\n\000actorrun')";
+  auto agents
+    = host_agents::start({.settings = settings,
+                          .starts = {{{"/bin/sh", "-c", script}, true}},
+                          .order_of = {},
+                          .console = console});
+  REQUIRE(agents);
+  (*agents)->wait();
+  agents->reset();
+  using namespace std::string_literals;
+  CHECK(console->out()
+        == "a: xy\na: 12\na: \0actorrun-alivf\na: \0actorrun\n"s);
+}
 
 TEST_CASE("host_agents: a console that is read when they are gone does no harm",
           "[runtime]") {

@@ -1,10 +1,12 @@
 // Which nodes may host the coordinator, and where the actors of a program run.
 #include "runtime/launcher/hosting.hpp"
+#include "runtime/os/host_addresses.hpp"
 #include "runtime/system_config.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace actorrun;
 using detail::may_host_coordinator;
+using detail::place_of_coordinator;
 
 namespace {
 
@@ -39,6 +41,50 @@ TEST_CASE("hosting: the node that the endpoint names", "[runtime]") {
     told = job_at(elsewhere);
     told.place = coordinator_place::here;
     CHECK(may_host_coordinator(told, any));
+  }
+}
+
+TEST_CASE("hosting: U3 a name stands for the host, and a number for an address",
+          "[runtime]") {
+  auto job = job_at("localhost");
+  SECTION("on a job of several nodes, localhost is this host") {
+    job.agent_count_max = 2;
+    const auto x = place_of_coordinator(job);
+    REQUIRE(x);
+    CHECK(x->is_whole_host);
+    const auto host = detail::host_of(x->where);
+    CHECK((host == "::" || host == "0.0.0.0"));
+    CHECK(detail::port_of(x->where) == 29'500);
+    // Where others find it, if they can at all.
+    const auto others = detail::address_for_others();
+    CHECK(x->announced == (others.empty() ? "127.0.0.1" : others));
+    CHECK(detail::names_this_host(x->announced));
+  }
+  SECTION("no other node comes to one alone") {
+    const auto x = place_of_coordinator(job);
+    REQUIRE(x);
+    CHECK_FALSE(x->is_whole_host);
+    CHECK(is_loopback(x->where));
+  }
+  SECTION("an address of loopback is listened at, and no other") {
+    job.agent_count_max = 2;
+    for (const auto* host : {"127.0.0.1", "127.0.1.1", "::1"}) {
+      job.rendezvous->host = host;
+      const auto x = place_of_coordinator(job);
+      REQUIRE(x);
+      CHECK_FALSE(x->is_whole_host);
+      CHECK(detail::host_of(x->where) == host);
+      CHECK(x->announced == host);
+    }
+  }
+  SECTION("all addresses are listened at where they are asked for") {
+    for (const auto* host : {"0.0.0.0", "::"}) {
+      job.rendezvous->host = host;
+      const auto x = place_of_coordinator(job);
+      REQUIRE(x);
+      CHECK(detail::host_of(x->where) == host);
+      CHECK(x->announced != host);
+    }
   }
 }
 

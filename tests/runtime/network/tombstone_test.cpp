@@ -151,3 +151,24 @@ TEST_CASE("presence: an agent is present until its socket is closed",
   }
   CHECK(is_no_agent_present(job));
 }
+
+TEST_CASE("presence: N3 who comes with another launch finds those of before",
+          "[runtime]") {
+  const auto job = fingerprint_of(job_id{"presence test 3"});
+  const auto other = fingerprint_of(job_id{"presence test 4"});
+  const auto first = std::string{"0badcafe-0001-0001-0001-000000000001"};
+  const auto second = std::string{"0badcafe-0001-0001-0001-000000000002"};
+  CHECK_FALSE(is_other_launch_present(job, first));
+  {
+    const auto a = open_presence(job, {"n1-7-0badcafe"}, first);
+    const auto b
+      = open_presence(job, {std::string(500, 'n') + "-7-0badcaff"}, first);
+    const auto by_hand = open_presence(job, {"n1-8-0badcafe"});
+    REQUIRE((a && b && by_hand));
+    CHECK_FALSE(is_other_launch_present(job, first));
+    CHECK(is_other_launch_present(job, second));
+    CHECK_FALSE(is_other_launch_present(other, second));
+    CHECK_FALSE(is_no_agent_present(job));
+  }
+  CHECK_FALSE(is_other_launch_present(job, second));
+}

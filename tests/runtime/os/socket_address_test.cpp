@@ -113,6 +113,8 @@ TEST_CASE("socket address: this host is recognised by its names and addresses",
   CHECK(names_this_host(local_host_name()));
   for (const auto& host : outward_addresses())
     CHECK(names_this_host(host));
+  CHECK(names_this_host("0.0.0.0"));
+  CHECK(names_this_host("::"));
   CHECK_FALSE(names_this_host("192.0.2.1"));
   CHECK_FALSE(names_this_host("no-such-host.invalid"));
   CHECK_FALSE(names_this_host(""));
