@@ -1,6 +1,7 @@
 // Measures the launcher next to its peers and limits: `actorrun_bench [--quick]
-// [--soak=SECONDS] [PART…]`. Numbers behind the part `hollow` say how many agents. Exit code 1 if a measurement failed; a goal that
-// is missed is a figure, not an error.
+// [--soak=SECONDS] [PART…]`. Numbers behind the part `hollow` say how many agents, and
+// `--restart` that their coordinator is killed and started again. Exit code 1 if a
+// measurement failed; a goal that is missed is a figure, not an error.
 
 #include "tests/bench/parts/parts.hpp"
 
@@ -53,6 +54,7 @@ struct request {
   long soak_seconds = 0; ///< 0 means the default.
   std::vector<std::string> chosen;
   std::vector<uint32_t> hollow_counts; ///< Empty means the default.
+  bool restarts_hollow = false;
 };
 
 int run(const request& x) {
@@ -65,6 +67,8 @@ int run(const request& x) {
     s->set_soak_window(std::chrono::seconds{x.soak_seconds});
   if (!x.hollow_counts.empty())
     s->set_hollow_counts(x.hollow_counts);
+  if (x.restarts_hollow)
+    s->restart_hollow();
   print_heading();
   if (!s->hydra())
     print_note("no Hydra", "mpiexec.hydra is not there; install mpich");
@@ -87,6 +91,10 @@ int run(const request& x) {
 bool take(const std::string& word, request& to) {
   if (word == "--quick") {
     to.quick = true;
+    return true;
+  }
+  if (word == "--restart") {
+    to.restarts_hollow = true;
     return true;
   }
   if (is_part(word)) {

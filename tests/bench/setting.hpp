@@ -56,6 +56,10 @@ public:
     hollow_counts_ = std::move(x);
   }
 
+  /// Whether their coordinator is killed, and nothing else is measured.
+  bool restarts_hollow() const { return restarts_hollow_; }
+  void restart_hollow() { restarts_hollow_ = true; }
+
   /// A program of actorrun.
   std::string tool(const std::string& name) const { return tools_ + name; }
 
@@ -88,6 +92,7 @@ private:
   bool quick_ = false;
   std::optional<std::chrono::seconds> soak_window_;
   std::vector<uint32_t> hollow_counts_;
+  bool restarts_hollow_ = false;
   std::string tools_;
   std::string folder_;
   std::optional<std::string> hydra_;
