@@ -1,6 +1,7 @@
 // Measures the launcher next to its peers and limits: `actorrun_bench [--quick]
-// [--soak=SECONDS] [PART…]`. Numbers behind the part `hollow` say how many agents, behind
-// `torchrun` how many workers. Exit code 1 if a measurement failed; a goal that is
+// [--soak=SECONDS] [PART…]`. Numbers behind the part `hollow` say how many agents, and
+// `--restart` that their coordinator is killed and started again; numbers behind
+// `torchrun` say how many workers. Exit code 1 if a measurement failed; a goal that is
 // missed is a figure, not an error.
 
 #include "tests/bench/parts/parts.hpp"
@@ -58,6 +59,7 @@ struct request {
   std::vector<std::string> chosen;
   std::vector<uint32_t> hollow_counts;   ///< Empty means the default.
   std::vector<uint32_t> torchrun_counts; ///< Likewise.
+  bool restarts_hollow = false;
 };
 
 int run(const request& x) {
@@ -72,6 +74,8 @@ int run(const request& x) {
     s->set_hollow_counts(x.hollow_counts);
   if (!x.torchrun_counts.empty())
     s->set_torchrun_counts(x.torchrun_counts);
+  if (x.restarts_hollow)
+    s->restart_hollow();
   print_heading();
   if (!s->hydra())
     print_note("no Hydra", "mpiexec.hydra is not there; install mpich");
@@ -107,6 +111,10 @@ bool take_count(const std::string& word, const char* of, long min, long max,
 bool take(const std::string& word, request& to) {
   if (word == "--quick") {
     to.quick = true;
+    return true;
+  }
+  if (word == "--restart") {
+    to.restarts_hollow = true;
     return true;
   }
   if (is_part(word)) {

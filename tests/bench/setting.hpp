@@ -65,6 +65,10 @@ public:
     torchrun_counts_ = std::move(x);
   }
 
+  /// Whether their coordinator is killed, and nothing else is measured.
+  bool restarts_hollow() const { return restarts_hollow_; }
+  void restart_hollow() { restarts_hollow_ = true; }
+
   /// A program of actorrun.
   std::string tool(const std::string& name) const { return tools_ + name; }
 
@@ -101,6 +105,7 @@ private:
   std::optional<std::chrono::seconds> soak_window_;
   std::vector<uint32_t> hollow_counts_;
   std::vector<uint32_t> torchrun_counts_;
+  bool restarts_hollow_ = false;
   std::string tools_;
   std::string folder_;
   std::optional<std::string> hydra_;

@@ -3,7 +3,7 @@
 // first MORTAL of them can die: one does at each SIGUSR1, with a proof. SIGTERM
 // ends the process. Prints, with CLOCK_MONOTONIC in nanoseconds:
 //
-//     joined COUNT AT            all of them have been accepted, each once
+//     joined COUNT AT            all of them have been accepted, each once more
 //     formed EPOCH COUNT AT      all of them that live have got their plan
 //     died LEFT AT               one has died
 //     fenced TIMES               another agent would have killed its workers
@@ -86,7 +86,8 @@ private:
   hollow_listener listener_{
     .on_accepted =
       [this] {
-        if (++accepted_ == count_)
+        if (++accepted_ % count_
+            == 0) // Again, after the coordinator's restart.
           say(formatted("joined {} {}", count_, stamp_now()));
       },
     .on_formed =

@@ -33,6 +33,12 @@ constexpr uint32_t mortal_count = 2 * loss_count;
 
 constexpr size_t viewer_count = 5;
 
+/// How often a coordinator is killed.
+constexpr size_t restart_count = 5;
+
+/// After all are back, for an epoch that was lost to be followed by another one.
+constexpr auto lost_epoch_wait = std::chrono::seconds{4};
+
 /// For ten thousand agents to meet on a busy machine.
 constexpr auto meeting_max = std::chrono::minutes{2};
 
@@ -125,6 +131,7 @@ struct hollow_process {
 /// A coordinator and its hollow agents.
 struct hollow_job {
   program coordinator;
+  std::vector<std::string> command; ///< The coordinator's.
   std::string endpoint;
   std::string log;
   std::vector<hollow_process> processes;
@@ -185,13 +192,15 @@ result<hollow_job> meet(setting& s, uint32_t count) {
   const auto min = std::to_string(count - std::min(mortal_count, count - 1));
   const auto max = std::to_string(count);
   const auto endpoint = std::string{host} + ":" + port;
-  const auto what = s.command(
-    {s.tool("actorctl"), "coordinator", "--rdzv-endpoint=" + endpoint,
-     std::string{"--rdzv-id="} + job, "--nnodes=" + min + ":" + max});
+  const auto arguments = std::vector<std::string>{
+    s.tool("actorctl"), "coordinator", "--rdzv-endpoint=" + endpoint,
+    std::string{"--rdzv-id="} + job, "--nnodes=" + min + ":" + max};
+  const auto what = s.command(arguments);
   auto coordinator = program::start(what);
   if (!coordinator)
     return coordinator.error();
-  auto out = hollow_job{std::move(*coordinator), endpoint, what.output, {}};
+  auto out
+    = hollow_job{std::move(*coordinator), arguments, endpoint, what.output, {}};
   if (const auto listens = await_listener(out.log); !listens)
     return listens.error();
   const auto begun = stamp_now();
@@ -328,6 +337,36 @@ measured ask(setting& s, const hollow_job& x) {
   return {};
 }
 
+/// Kills the coordinator, and starts it again on the same port.
+measured restart(setting& s, hollow_job& x) {
+  auto line = row{.what = "  its coordinator is killed and started again: all"
+                          " are back",
+                  .unit = "ms",
+                  .goal = "no epoch lost"};
+  line.met = true;
+  for (size_t i = 0; i < (s.quick() ? 1 : restart_count); ++i) {
+    settle();
+    const auto begun = stamp_now();
+    x.coordinator.signal(SIGKILL);
+    x.coordinator.wait(deadline());
+    const auto what = s.command(x.command);
+    auto coordinator = program::start(what);
+    if (!coordinator)
+      return coordinator.error();
+    x.coordinator = std::move(*coordinator);
+    x.log = what.output;
+    const auto joined = await_all(x, "joined ", clock::now() + meeting_max);
+    if (!joined)
+      return joined.error();
+    line.ours.add(milliseconds_between(begun, *joined));
+    // Had a fence fallen, there would be another epoch.
+    if (await_all(x, "formed ", clock::now() + lost_epoch_wait))
+      line.met = false;
+  }
+  print(line);
+  return {};
+}
+
 measured measure(setting& s, uint32_t count) {
   auto x = meet(s, count);
   if (!x)
@@ -339,6 +378,12 @@ measured measure(setting& s, uint32_t count) {
   joined.ours.add(x->joined_seconds);
   joined.met = x->joined_seconds <= joined_seconds_max;
   print(joined);
+  if (s.restarts_hollow()) {
+    const auto done = restart(s, *x);
+    if (const auto what = x->trouble(); !what.empty())
+      print_note("  troubles of the agents, the last", what);
+    return done;
+  }
   settle();
   rest(s, *x, count);
   if (const auto done = ask(s, *x); !done)
