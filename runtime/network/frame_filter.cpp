@@ -28,7 +28,7 @@ constexpr auto of_agent = std::array<string_view, 12>{
   "actorrun::v1::StatusRequest",  "actorrun::v1::LogChunk",
   "actorrun::v1::StacksReport",   "actorrun::v1::SafePointReport",
 };
-constexpr auto of_coordinator = std::array<string_view, 14>{
+constexpr auto of_coordinator = std::array<string_view, 15>{
   "actorrun::v1::JoinAccepted",
   "actorrun::v1::JoinRejected",
   lease_granted,
@@ -43,6 +43,7 @@ constexpr auto of_coordinator = std::array<string_view, 14>{
   "actorrun::v1::LogCredit",
   "actorrun::v1::StacksRequest",
   "actorrun::v1::SafePointOrder",
+  "actorrun::v1::CharterChanged",
 };
 std::span<const string_view> sent_by(link_side side) {
   return side == link_side::client ? std::span<const string_view>{of_agent}

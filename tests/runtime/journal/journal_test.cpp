@@ -4,6 +4,7 @@
 #include "runtime/journal/journal_lines.hpp"
 #include "runtime/journal/journal_reader.hpp"
 #include "runtime/journal/journal_writer.hpp"
+#include "runtime/journal/predecessor.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/support/chronicle_fixture.hpp"
 
@@ -541,4 +542,103 @@ TEST_CASE("journal: its name tells of which job and coordinator it is",
   CHECK(find_journals(folder.path()).size() == 5);
   remove_old_journals(folder.path(), 2);
   CHECK(find_journals(folder.path()).size() == 2);
+}
+
+// -- what a successor learns from it ---------------------------------------------
+
+namespace {
+
+/// The journal of a coordinator that has died: of three nodes, after a resize.
+struct dead_coordinator : chronicle_fixture {
+  dead_coordinator() {
+    run_noted();
+    note(1s, resize_requested{2, 5, "alice"});
+    note(1s, exclusion_requested{"node-x", "bob", "a bad disk"});
+  }
+
+  void succeed() {
+    for (const auto* agent : {"a", "b", "c"})
+      note(2s, succeeded(agent, 1));
+  }
+
+  void write(const std::string& into, std::chrono::milliseconds age = 1s) {
+    const auto now = std::chrono::floor<std::chrono::milliseconds>(
+      std::chrono::system_clock::now());
+    auto text = std::string{};
+    for (auto x : records) {
+      x.at.wall_ms = (now - age).time_since_epoch().count();
+      text += to_line(x);
+    }
+    write_file(into + "/" + file_name_of({{"job1"}, "n0", 1, 99}), text);
+  }
+
+  std::optional<predecessor> find(const std::string& host = "n0") const {
+    auto found = find_predecessor(folder.path(), {"job1"}, host, 90s);
+    REQUIRE(found);
+    return std::move(*found);
+  }
+
+  test_folders::folder folder;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(dead_coordinator,
+                 "journal: V1 N6 W7 a successor learns what was the job's",
+                 "[runtime]") {
+  CHECK_FALSE(find());
+  write(folder.path());
+  CHECK_FALSE(find("n1"));
+  const auto x = find();
+  REQUIRE(x);
+  CHECK(x->job.revision > 0);
+  CHECK(x->job.settings == job_settings{2, 5, 1});
+  CHECK(x->job.is_resized);
+  CHECK(x->job.newest == epoch_id{1});
+  CHECK(x->job.lease == lease_max); // It has not said which it granted.
+  REQUIRE(x->job.excluded.size() == 1);
+  CHECK(x->job.excluded.front().host == "node-x");
+  CHECK_FALSE(x->decided);
+}
+
+TEST_CASE_METHOD(
+  dead_coordinator,
+  "journal: W4 a successor learns that the job has ended, if not "
+  "everybody knows",
+  "[runtime]") {
+  succeed();
+  SECTION("nobody does") {
+    write(folder.path());
+    const auto x = find();
+    REQUIRE(x);
+    REQUIRE(x->decided);
+    CHECK(x->decided->kind == outcome::verdict::succeeded);
+    CHECK(x->job.revision == 0);
+    CHECK(x->job.newest == epoch_id{1}); // Numbers grow over the end.
+  }
+  SECTION("all do") {
+    for (const auto* agent : {"a", "b", "c"})
+      note(3s, left(agent));
+    write(folder.path());
+    CHECK_FALSE(find()->decided);
+  }
+  SECTION("nobody waits for it any more") {
+    write(folder.path(), 100s);
+    CHECK_FALSE(find()->decided);
+  }
+}
+
+TEST_CASE_METHOD(
+  dead_coordinator,
+  "journal: S12 only one that this user or root has written tells "
+  "a successor anything",
+  "[runtime]") {
+  if (::geteuid() != 0)
+    return; // It cannot give a file away.
+  write(folder.path());
+  const auto path = folder / file_name_of({{"job1"}, "n0", 1, 99});
+  REQUIRE(::chown(path.c_str(), 65'534, 65'534) == 0);
+  CHECK_FALSE(find());
+  REQUIRE(::chown(path.c_str(), 0, 0) == 0);
+  CHECK(find());
 }
