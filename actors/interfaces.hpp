@@ -298,6 +298,8 @@ using node_agent_actor = interface<
   void(v1::DrainNotice),
   // The workers are to come to a safe point: answer with SafePointReports.
   void(v1::SafePointOrder),
+  // An operator has changed what its next coordinator must know.
+  void(v1::CharterChanged),
   // An operator wants other lines in this node's log.
   void(v1::LogLevelOrder),
   // The group of this node has started, failed, succeeded, stopped.
@@ -350,6 +352,8 @@ using rendezvous_coordinator_actor = interface<
   void(v1::StacksReport),
   // The machine of an agent proves that it has ended.
   void(core::agent_lost),
+  // The outcome is known wherever the next coordinator looks.
+  void(core::outcome_written),
   // A person or a system asks the job to end.
   void(core::stop_requested),
   // Sent by itself: a timer that it has armed.
@@ -475,4 +479,5 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::stop_requested)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::ports::location)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::job_observer_actor)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::stop_lasts)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::outcome_written)
 ACTORRUN_END_LOCAL_TYPES(actorrun_actors)

@@ -139,6 +139,8 @@ struct node_agent_state::effect_runner {
       request.mutable_claim()->mutable_pids()->Assign(st.pids_.begin(),
                                                       st.pids_.end());
     }
+    if (x.told)
+      *request.mutable_charter() = to_wire(*x.told);
     st.report(std::move(request));
   }
 
@@ -282,6 +284,9 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const operator_question& x) { on(x); },
     [this](const v1::DrainNotice& x) { on(x); },
     [this](const v1::SafePointOrder& x) { on(x); },
+    [this](const v1::CharterChanged& x) {
+      dispatch(charter_changed{from_wire(x.charter())});
+    },
     [this](const v1::LogLevelOrder& x) { on(x); },
     [this](const v1::NodeStatusRequest& x) { on(x); },
     [this](const v1::LogReading& x) { on(x); },
@@ -432,7 +437,7 @@ void node_agent_state::on(const v1::JoinAccepted& x) {
   const auto is_back = std::exchange(missing_, errc::none) != errc::none
                        && membership_.was_accepted();
   dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
-                         duration{x.fence_ns()}});
+                         duration{x.fence_ns()}, from_wire(x.charter())});
   // A node alone waits for no other.
   if ((remote_ || config_.settings.agent_count_max > 1)
       && !x.waiting_for().empty())
@@ -460,7 +465,7 @@ void node_agent_state::on(const v1::EpochFormed& x) {
       x.reason().empty() ? "" : formatted(" ({})", reason_line(x.reason()))));
   present_ = x;
   observe(x);
-  dispatch(epoch_formed{plan});
+  dispatch(epoch_formed{plan, from_wire(x.charter())});
 }
 
 void node_agent_state::on(const v1::EpochRevoked& x) {

@@ -116,6 +116,7 @@ struct rendezvous_coordinator_state::effect_runner {
     const auto& record = st.rendezvous_.agents().at(x.agent);
     auto reply = v1::JoinAccepted{};
     reply.set_waiting_for(st.rendezvous_.waiting_for(x.agent));
+    *reply.mutable_charter() = to_wire(st.rendezvous_.job());
     if (record.offering.leased) {
       st.config_.leases->hold()->open(x.agent, st.self_->clock().now());
       const auto& limits = st.config_.limits;
@@ -141,8 +142,12 @@ struct rendezvous_coordinator_state::effect_runner {
     reply.set_code(static_cast<uint32_t>(x.code));
     reply.set_text(x.text);
     st.report_agent([&](const log& lines) {
-      lines.warn(
-        formatted("coordinator rejects agent {}: {}", x.agent.value, x.text));
+      const auto line
+        = formatted("coordinator rejects agent {}: {}", x.agent.value, x.text);
+      if (x.code == errc::connection_failed) // It asks again, and again.
+        lines.debug(line);
+      else
+        lines.warn(line);
     });
     send(x.agent, std::move(reply));
   }
@@ -174,8 +179,10 @@ struct rendezvous_coordinator_state::effect_runner {
   }
 
   void operator()(const announce_epoch& x) {
+    const auto job = to_wire(st.rendezvous_.job());
     for (const auto& plan : x.plans) {
       auto notice = v1::EpochFormed{};
+      *notice.mutable_charter() = job;
       *notice.mutable_plan() = to_wire(plan);
       notice.set_reason(x.reason);
       send(plan.own.agent, std::move(notice));
@@ -280,6 +287,19 @@ struct rendezvous_coordinator_state::effect_runner {
       set_program_log_level(x.level);
   }
 
+  void operator()(const tell_charter& x) {
+    auto notice = v1::CharterChanged{};
+    *notice.mutable_charter() = to_wire(st.rendezvous_.job());
+    for (const auto& agent : x.agents)
+      send(agent, notice);
+  }
+
+  void operator()(const write_outcome& x) {
+    const auto self = rendezvous_coordinator_actor{st.self_};
+    st.config_.write_outcome(
+      x.result, [self] { tell_anonymously(self, outcome_written{}); });
+  }
+
   void operator()(const answer_operator& x) {
     const auto is_done = x.code == errc::none;
     const auto line
@@ -337,9 +357,12 @@ rendezvous_coordinator_state::make_behavior() {
                          .host = config_.host,
                          .pid = config_.pid,
                          .is_successor = config_.beginning.successor,
-                         .settings = config_.settings},
+                         .settings = config_.settings,
+                         .lease = config_.limits.lease()},
                         moment_of(self_->clock().now())));
-  dispatch(config_.beginning);
+  auto beginning = config_.beginning;
+  beginning.writes_outcome = config_.write_outcome != nullptr;
+  dispatch(beginning);
   return {
     [this](const v1::JoinRequest& x) { join(x); },
     [this](const v1::KeepAlive& x) {
@@ -424,6 +447,7 @@ rendezvous_coordinator_state::make_behavior() {
       });
     },
     [this](const agent_lost& x) { dispatch(x); },
+    [this](const outcome_written& x) { dispatch(x); },
     [this](const stop_requested& x) { dispatch(x); },
     [this](const timer_fired& x) { dispatch(x); },
   };
@@ -455,14 +479,15 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   const auto now = self_->clock().now();
   config_.leases->give_sign(now);
   const auto effects = decide(event, now);
-  if (config_.on_number && rendezvous_.highest_number() > highest_number_) {
-    highest_number_ = rendezvous_.highest_number();
-    config_.on_number(highest_number_);
-  }
-  auto records = chronicle_.note(event, effects, rendezvous_, moment_of(now));
+  if (config_.on_job)
+    if (auto job = rendezvous_.job(); job != job_) {
+      job_ = std::move(job);
+      config_.on_job(job_);
+    }
+  // First, so that a journal knows the outcome before an agent does.
+  keep(chronicle_.note(event, effects, rendezvous_, moment_of(now)));
   for (const auto& effect : effects)
     std::visit(effect_runner{*this}, effect);
-  keep(std::move(records));
   say_wait();
   if (is_closing_)
     close();
@@ -593,12 +618,14 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   }
   watches_.watch(self_, known.handle,
                  [this, agent, link = *link] { link_down(agent, link); });
+  auto told = std::optional<charter>{};
+  if (x.has_charter())
+    told = from_wire(x.charter());
   dispatch(agent_joined{offering, from_wire(x.settings()), held,
-                        config_.possible ? config_.possible() : epoch_max,
                         std::move(pids),
                         std::chrono::milliseconds{std::min<uint64_t>(
                           x.stop_limit_ms(), stop_limit_max.count())},
-                        x.is_address_unproved()});
+                        x.is_address_unproved(), std::move(told)});
   const auto record = rendezvous_.agents().find(agent);
   if (record == rendezvous_.agents().end())
     return forget(agent); // It was rejected.

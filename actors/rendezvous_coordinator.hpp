@@ -48,11 +48,14 @@ struct rendezvous_coordinator_config {
   std::shared_ptr<shared_lease_desk> leases{};
   std::shared_ptr<ports::agent_links> links;
   log lines;
-  /// Called before an epoch is announced with a number that was not known to be
-  /// given. May be null.
-  std::function<void(epoch_id highest)> on_number{};
-  /// The highest number that an epoch can have by now. May be null: any.
-  std::function<epoch_id()> possible{};
+  /// Called with what the next coordinator must know when it has changed, before
+  /// anything follows from that: before an epoch is announced, say. Must not block;
+  /// may be null.
+  std::function<void(const core::charter&)> on_job{};
+  /// Has the outcome known wherever the next coordinator looks, and calls `done`, on
+  /// any thread, when it is. Null: it has no such place.
+  std::function<void(const core::outcome&, std::function<void()> done)>
+    write_outcome{};
   /// Called with what has changed, in order. Must not block; may be null.
   std::function<void(core::journal::chronicle::records)> on_records{};
   /// Called by its host if it ends unexpectedly. May be null.
@@ -131,7 +134,7 @@ private:
   watch_list watches_;
   std::map<agent_id, contact> contacts_;
   core::speakers<caf::actor_addr> speakers_;
-  epoch_id highest_number_;
+  core::charter job_; ///< As `on_job` was told last.
   /// The operator whose request is being decided. Null: none, or it has an answer.
   std::function<void(v1::OperatorReply)> asking_;
   core::status_round round_;

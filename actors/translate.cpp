@@ -19,6 +19,9 @@ namespace {
 constexpr auto host_size_max = size_t{255};
 constexpr auto agent_id_size_max = size_t{320};
 constexpr auto reason_size_max = size_t{512};
+/// 64 of them, with their hosts, fit into every message.
+constexpr auto exclusion_text_size_max = size_t{160};
+constexpr auto revision_max = uint64_t{1} << 53U;
 constexpr auto role_size_max = size_t{255};
 constexpr auto gpu_name_size_max = size_t{96};
 constexpr auto gpu_trouble_size_max = size_t{256};
@@ -160,6 +163,23 @@ v1::Settings to_wire(const core::job_settings& x) {
   out.set_restart_count_max(x.restart_count_max);
   out.set_ranked(x.ranked);
   out.set_lease_ms(static_cast<uint64_t>(x.lease.count()));
+  return out;
+}
+
+v1::Charter to_wire(const core::charter& x) {
+  auto out = v1::Charter{};
+  out.set_revision(x.revision);
+  *out.mutable_settings() = to_wire(x.settings);
+  out.set_resized(x.is_resized);
+  out.set_restart_count(x.restart_count);
+  for (const auto& from : x.excluded) {
+    auto& host = *out.add_excluded();
+    host.set_host(cut(from.host, host_size_max));
+    host.set_reason(core::one_line(from.reason, exclusion_text_size_max));
+    host.set_by(core::one_line(from.by, exclusion_text_size_max));
+  }
+  out.set_lease_ms(static_cast<uint64_t>(x.lease.count()));
+  out.set_newest_epoch(x.newest.value);
   return out;
 }
 
@@ -382,6 +402,25 @@ core::job_settings from_wire(const v1::Settings& x) {
           .restart_count_max = x.restart_count_max(),
           .ranked = x.ranked(),
           .lease = std::chrono::milliseconds{x.lease_ms()}};
+}
+
+core::charter from_wire(const v1::Charter& x) {
+  auto out = core::charter{};
+  out.revision = std::min(x.revision(), revision_max);
+  out.settings = from_wire(x.settings());
+  out.is_resized = x.resized();
+  out.restart_count = x.restart_count();
+  for (const auto& from : x.excluded())
+    if (out.excluded.size() < core::excluded_hosts_max)
+      out.excluded.push_back(
+        {core::one_line(from.host(), host_size_max),
+         core::one_line(from.reason(), exclusion_text_size_max),
+         core::one_line(from.by(), exclusion_text_size_max),
+         {}});
+  out.lease = std::chrono::milliseconds{std::min<uint64_t>(
+    x.lease_ms(), static_cast<uint64_t>(core::lease_max.count()))};
+  out.newest = {x.newest_epoch()};
+  return out;
 }
 
 core::epoch_plan from_wire(const v1::EpochPlan& x) {

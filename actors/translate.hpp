@@ -6,6 +6,7 @@
 #include "actors/core/epoch.hpp"
 #include "actors/core/job_settings.hpp"
 #include "actors/core/journal/story.hpp"
+#include "actors/core/protocol/charter.hpp"
 #include "actors/core/protocol/quarantine.hpp"
 #include "actors/core/vitals/node_vitals.hpp"
 
@@ -18,6 +19,7 @@ namespace actorrun {
 
 v1::Offer to_wire(const core::offer& x);
 v1::Settings to_wire(const core::job_settings& x);
+v1::Charter to_wire(const core::charter& x);
 v1::EpochPlan to_wire(const core::epoch_plan& x);
 /// Texts are cut to what may travel (`core::bounded`).
 v1::WorkerFailure to_wire(const core::worker_failure& x);
@@ -49,6 +51,8 @@ core::offer from_wire(const v1::Offer& x);
 /// A peer's reason, for our log: one printable line of at most 512 bytes.
 std::string reason_line(std::string_view text);
 core::job_settings from_wire(const v1::Settings& x);
+/// No more hosts than can be excluded, texts cut, and no longer lease than there is.
+core::charter from_wire(const v1::Charter& x);
 core::epoch_plan from_wire(const v1::EpochPlan& x);
 core::worker_failure from_wire(const v1::WorkerFailure& x);
 core::collateral from_wire(const v1::Collateral& xs);

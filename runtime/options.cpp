@@ -1,5 +1,6 @@
 #include "runtime/options.hpp"
 
+#include "actors/core/protocol/charter.hpp"
 #include "actors/core/protocol/rank_assignment.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
@@ -70,8 +71,17 @@ result<void> check_timeouts(const core::timeouts& x) {
       = check_span("the timeout of safe points", x.safe_point, milliseconds{0});
       !ok)
     return ok;
-  return check_count("keep_alive_max_attempt", x.keep_alive_attempts, 1,
-                     keep_alive_attempts_max);
+  if (auto ok = check_count("keep_alive_max_attempt", x.keep_alive_attempts, 1,
+                            keep_alive_attempts_max);
+      !ok)
+    return ok;
+  // A successor may have to wait for so long before it does anything.
+  if (x.lease() > core::lease_max)
+    return bad_argument(formatted(
+      "keep_alive_interval times keep_alive_max_attempt, and fence_guard, are"
+      " {} ms together; {} ms is the most",
+      x.lease().count(), core::lease_max.count()));
+  return {};
 }
 
 result<void> check_agent_counts(const job_options& x) {

@@ -103,12 +103,29 @@ result<std::optional<core::duration>> etcd_client::renew(int64_t lease,
   return etcd::read_renewed(*x);
 }
 
-void etcd_client::end_lease(int64_t lease, bool job_over, time_point deadline) {
-  if (job_over) {
+result<bool> etcd_client::write_job(const core::write_job& order,
+                                    time_point deadline) {
+  auto mark = int64_t{0};
+  if (order.is_over) {
+    const auto kept = open_lease(mark_length, deadline);
+    if (!kept)
+      return kept.error();
+    mark = kept->lease;
+  }
+  const auto x
+    = ask("/v3/kv/txn", etcd::write_job_body(keys_, order, mark), deadline);
+  if (!x)
+    return x.error();
+  return etcd::read_written(*x);
+}
+
+void etcd_client::end_lease(const core::end_lease& order, time_point deadline) {
+  const auto lease = order.lease;
+  if (order.job_over) {
     // Without a lease of its own the mark would stay for ever: then no mark.
     const auto kept = open_lease(mark_length, deadline);
     ask("/v3/kv/txn",
-        kept ? etcd::end_job_body(keys_, lease, kept->lease)
+        kept ? etcd::end_job_body(keys_, order, kept->lease)
              : etcd::forget_job_body(keys_, lease),
         deadline);
   }

@@ -49,8 +49,11 @@ public:
                                               time_point deadline);
 
   /// Best effort: a lease that stays ends by itself.
-  /// @param job_over  If this lease has the entry, the job is marked as over.
-  void end_lease(int64_t lease, bool job_over, time_point deadline);
+  /// With `job_over`, and if this lease has the entry, the job is marked as over.
+  void end_lease(const core::end_lease& order, time_point deadline);
+
+  /// @returns false if the entry is not ours
+  result<bool> write_job(const core::write_job& order, time_point deadline);
 
   /// As `etcd_members::link`.
   etcd_link link() const { return members_->link(); }

@@ -34,7 +34,9 @@ etcd_host::open(caf::actor_system& system, std::shared_ptr<reactor> home,
                 = config.is_alone || job.place != coordinator_place::elsewhere,
                 .always_campaigns = config.is_alone,
                 .lease = job.etcd.lease,
-                .guard = guard_of(job)},
+                .guard = guard_of(job),
+                .settings = config.settings,
+                .leeway = job.timeouts.fence_guard / 2},
     .request_limit = job.timeouts.connect,
     .registry = std::move(*registry),
     .open_coordinator = {},
@@ -114,6 +116,16 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
   auto settings = config_.configure();
   settings.lease_all = true;
   settings.may_decide = leadership_->leadership_check();
+  settings.beginning.known = order.known;
+  settings.on_job = [leadership = std::weak_ptr{leadership_}](const auto& job) {
+    if (const auto x = leadership.lock())
+      x->change_job(job);
+  };
+  settings.write_outcome
+    = [leadership = std::weak_ptr{leadership_}](const auto&, const auto& done) {
+        if (const auto x = leadership.lock())
+          x->write_outcome(done);
+      };
   settings.on_closed = [this](const core::outcome& x) {
     leadership_->resign(true); // First: the callback may stop us.
     config_.on_closed(x);

@@ -34,6 +34,7 @@ public:
 
   void on_exit() {
     seeker_ = nullptr;
+    on_written_ = nullptr;
     config_ = {};
   }
 
@@ -52,6 +53,7 @@ private:
   shared_end leadership_end_;
   leadership core_;
   etcd_leadership::seeker seeker_;
+  std::function<void()> on_written_; ///< Of the outcome.
 };
 
 // One overload per effect. What has an answer returns it.
@@ -116,7 +118,21 @@ struct leadership_state::effect_runner {
   }
 
   reply operator()(const end_lease& x) {
-    registry().end_lease(x.lease, x.job_over, clock::now() + resign_limit);
+    registry().end_lease(x, clock::now() + resign_limit);
+    return {};
+  }
+
+  reply operator()(const write_job& x) {
+    auto written = registry().write_job(x, self.limit(x.deadline));
+    if (!written)
+      return registry_failed{written.error()};
+    // If the entry is not ours, the next look at it ends our leadership.
+    return job_written{};
+  }
+
+  reply operator()(const report_outcome_written&) {
+    if (const auto on_written = std::exchange(self.on_written_, {}))
+      on_written();
     return {};
   }
 
@@ -175,6 +191,11 @@ leadership_actor::behavior_type leadership_state::make_behavior() {
       std::visit([this](const auto& y) { dispatch(y); }, x);
     },
     [this](const resign_requested& x) { dispatch(x); },
+    [this](const job_changed& x) { dispatch(x); },
+    [this](const etcd_leadership::outcome& x) {
+      on_written_ = x.on_written;
+      dispatch(outcome_reached{});
+    },
     [this](const timer_fired& x) { dispatch(x); },
     [this](etcd_leadership::stop_now) {
       dispatch(resign_requested{false});
@@ -239,6 +260,14 @@ void etcd_leadership::report(endpoint_report what) {
 
 void etcd_leadership::resign(bool job_over) {
   tell_anonymously(actor_, resign_requested{job_over});
+}
+
+void etcd_leadership::change_job(core::charter job) {
+  tell_anonymously(actor_, job_changed{std::move(job)});
+}
+
+void etcd_leadership::write_outcome(std::function<void()> on_written) {
+  tell_anonymously(actor_, outcome{std::move(on_written)});
 }
 
 std::function<bool()> etcd_leadership::leadership_check() const {

@@ -66,6 +66,11 @@ public:
     seeker on_answer;
   };
 
+  /// The job has ended: have that known before agents learn of it.
+  struct outcome {
+    std::function<void()> on_written;
+  };
+
   /// Resign, and end.
   struct stop_now {};
 
@@ -78,6 +83,10 @@ public:
     void(endpoint_report),
     // Give up the leadership for good.
     void(core::resign_requested),
+    // What the next coordinator must know has changed.
+    void(core::job_changed),
+    // The coordinator has decided how the job has ended.
+    void(outcome),
     // Sent by itself: a timer that it has armed.
     void(core::timer_fired),
     // Resign, and end.
@@ -103,6 +112,14 @@ public:
 
   /// Gives up the leadership for good.
   void resign(bool job_over);
+
+  /// What the next coordinator must know is written to etcd, as soon as it can be.
+  void change_job(core::charter job);
+
+  /// Writes to etcd that the job is over.
+  /// @param on_written Called on any thread when it is known, or nobody leads here;
+  ///                   maybe never.
+  void write_outcome(std::function<void()> on_written);
 
   /// Returns a check whether our coordinator leads at this moment. May outlive
   /// this object.
@@ -139,4 +156,7 @@ ACTORRUN_LOCAL_TYPE(actorrun_leadership, actorrun::detail::endpoint_report)
 ACTORRUN_LOCAL_TYPE(actorrun_leadership, actorrun::core::resign_requested)
 ACTORRUN_LOCAL_TYPE(actorrun_leadership,
                     actorrun::detail::etcd_leadership::stop_now)
+ACTORRUN_LOCAL_TYPE(actorrun_leadership, actorrun::core::job_changed)
+ACTORRUN_LOCAL_TYPE(actorrun_leadership,
+                    actorrun::detail::etcd_leadership::outcome)
 ACTORRUN_END_LOCAL_TYPES(actorrun_leadership)

@@ -1,5 +1,6 @@
 #include "runtime/etcd/messages.hpp"
 
+#include "actors/core/failure.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
@@ -20,9 +21,8 @@ using std::chrono::seconds;
 /// At most so many bytes of an answer are shown.
 constexpr size_t excerpt_size_max = 120;
 
-// What the job's key holds.
-constexpr auto begun_mark = "1";
-constexpr auto over_mark = "over";
+// What the job's key held before it was a document: that it has begun, or …
+constexpr auto old_over_mark = "over";
 
 // gRPC's error codes, as the gateway passes them on.
 constexpr int64_t code_permission_denied = 7;
@@ -127,6 +127,71 @@ result<std::optional<core::leader_entry>> entry_in(const json& range,
   return std::optional{core::leader_entry{*revision, std::move(*text)}};
 }
 
+/// A member of a document of ours that is a number; anything else is 0.
+template <class T>
+T member(const json& x, const char* name) {
+  const auto& y = at(x, name);
+  const auto is_one = y.is_number_unsigned()
+                      && y.get<uint64_t>() <= std::numeric_limits<T>::max();
+  return is_one ? y.get<T>() : T{};
+}
+
+std::string text(const json& x, const char* name) {
+  const auto& y = at(x, name);
+  return y.is_string() ? core::one_line(y.get<std::string>(), excerpt_size_max)
+                       : std::string{};
+}
+
+/// What was written there may have been changed by anybody who may write to etcd: it
+/// is checked where it counts.
+core::job_mark mark_of(int64_t revision, const std::string& value) {
+  auto out = core::job_mark{revision, value == old_over_mark};
+  const auto from = json::parse(value, nullptr, false);
+  if (!from.is_object())
+    return out;
+  out.is_over = at(from, "over") == true;
+  auto& job = out.job;
+  job.newest = {std::min(member<uint64_t>(from, "newest_epoch"),
+                         core::claimed_epoch_end.value - 1)};
+  job.revision = member<uint32_t>(from, "revision");
+  job.settings = {.agent_count_min = member<uint32_t>(from, "nodes_min"),
+                  .agent_count_max = member<uint32_t>(from, "nodes_max"),
+                  .restart_count_max = member<uint32_t>(from, "restarts_max"),
+                  .ranked = false,
+                  .lease = std::chrono::milliseconds{
+                    member<uint32_t>(from, "settings_lease_ms")}};
+  job.is_resized = at(from, "resized") == true;
+  job.restart_count = member<uint32_t>(from, "restarts");
+  job.lease
+    = std::min(std::chrono::milliseconds{member<uint32_t>(from, "lease_ms")},
+               core::lease_max);
+  if (const auto& hosts = at(from, "excluded"); hosts.is_array())
+    for (const auto& x : hosts)
+      if (job.excluded.size() < core::excluded_hosts_max)
+        job.excluded.push_back(
+          {text(x, "host"), text(x, "reason"), text(x, "by"), {}});
+  return out;
+}
+
+std::string text_of(const core::charter& job, bool is_over) {
+  auto out = json{{"over", is_over}, {"newest_epoch", job.newest.value}};
+  if (!is_over) {
+    out["revision"] = job.revision;
+    out["nodes_min"] = job.settings.agent_count_min;
+    out["nodes_max"] = job.settings.agent_count_max;
+    out["restarts_max"] = job.settings.restart_count_max;
+    out["settings_lease_ms"] = job.settings.lease.count();
+    out["resized"] = job.is_resized;
+    out["restarts"] = job.restart_count;
+    out["lease_ms"] = job.lease.count();
+    out["excluded"] = json::array();
+    for (const auto& x : job.excluded)
+      out["excluded"].push_back(
+        {{"host", x.host}, {"reason", x.reason}, {"by", x.by}});
+  }
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 /// The mark in the answer to a range over the job's key.
 result<core::job_mark> mark_in(const json& range, const http_answer& x) {
   auto found = entry_in(range, x);
@@ -134,7 +199,7 @@ result<core::job_mark> mark_in(const json& range, const http_answer& x) {
     return found.error();
   if (!*found)
     return core::job_mark{};
-  return core::job_mark{(*found)->revision, (*found)->endpoint == over_mark};
+  return mark_of((*found)->revision, (*found)->endpoint);
 }
 
 /// What answers to `ranges`.
@@ -237,10 +302,19 @@ std::string end_lease_body(int64_t lease) {
   return renew_body(lease);
 }
 
-std::string end_job_body(const job_keys& keys, int64_t lease, int64_t mark) {
-  return if_owned_by(keys, lease,
-                     json::array({put(keys.job, over_mark, mark),
+std::string end_job_body(const job_keys& keys, const core::end_lease& order,
+                         int64_t mark) {
+  return if_owned_by(keys, order.lease,
+                     json::array({put(keys.job, text_of(order.job, true), mark),
                                   remove(keys.coordinator)}))
+    .dump();
+}
+
+std::string write_job_body(const job_keys& keys, const core::write_job& order,
+                           int64_t mark) {
+  return if_owned_by(keys, order.lease,
+                     json::array({put(
+                       keys.job, text_of(order.job, order.is_over), mark)}))
     .dump();
 }
 
@@ -254,8 +328,9 @@ std::string campaign_body(const job_keys& keys, const core::campaign& order) {
   return json{
     {"compare", json::array({compare(keys.coordinator, order.expected_revision),
                              compare(keys.job, order.expected_job_revision)})},
-    {"success", json::array({put(keys.coordinator, "", order.lease),
-                             range(keys.job), put(keys.job, begun_mark, 0)})},
+    {"success",
+     json::array({put(keys.coordinator, "", order.lease), range(keys.job),
+                  put(keys.job, text_of(order.job, false), 0)})},
     {"failure", ranges(keys)}}
     .dump();
 }
@@ -358,6 +433,15 @@ result<std::optional<int64_t>> read_published(const http_answer& x) {
     return strange(x);
   return at(document, "succeeded") == true ? std::optional{revision}
                                            : std::nullopt;
+}
+
+result<bool> read_written(const http_answer& x) {
+  if (auto why = refusal_of(x))
+    return *why;
+  const auto document = document_of(x);
+  if (revision_of(document) <= 0)
+    return strange(x);
+  return at(document, "succeeded") == true;
 }
 
 result<std::optional<core::duration>> read_renewed(const http_answer& x) {

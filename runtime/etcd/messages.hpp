@@ -38,7 +38,11 @@ std::string renew_body(int64_t lease);
 std::string end_lease_body(int64_t lease);
 /// Marks the job as over until the lease `mark` ends, and removes the entry. As the
 /// next one, it has no effect unless `lease` has the entry.
-std::string end_job_body(const job_keys& keys, int64_t lease, int64_t mark);
+std::string end_job_body(const job_keys& keys, const core::end_lease& order,
+                         int64_t mark);
+/// @param mark Lease of a mark that says that the job is over; 0: it does not.
+std::string write_job_body(const job_keys& keys, const core::write_job& order,
+                           int64_t mark);
 std::string forget_job_body(const job_keys& keys, int64_t lease);
 std::string campaign_body(const job_keys& keys, const core::campaign& order);
 std::string publish_body(const job_keys& keys, int64_t lease, int64_t revision,
@@ -64,6 +68,8 @@ result<core::lease_opened> read_lease(const http_answer& x);
 result<std::variant<core::campaign_won, core::campaign_lost>>
 read_campaign(const http_answer& x);
 /// The new revision; none: the entry is not ours.
+/// The same, for the job's key: false if the entry is not ours.
+result<bool> read_written(const http_answer& x);
 result<std::optional<int64_t>> read_published(const http_answer& x);
 /// The length of the lease; none: it is over.
 result<std::optional<core::duration>> read_renewed(const http_answer& x);

@@ -139,6 +139,7 @@ void members(X& x, auto f) {
   f("pid", x.pid);
   f("is_successor", x.is_successor);
   f("settings", x.settings);
+  f("lease_ms", x.lease);
 }
 
 template <is_a<phase_changed> X>
@@ -342,6 +343,7 @@ void members(X& x, auto f) {
   f("waiting_until_ns", x.waiting_until);
   f("gives_up_then", x.gives_up_then);
   f("restarts", x.restart_count);
+  f("resized", x.is_resized);
   f("nodes", x.nodes);
   f("quarantined", x.quarantined);
   f("excluded", x.excluded);

@@ -142,7 +142,7 @@ result<void> launcher::members::host_coordinator() {
   if (!place)
     return place.error();
   auto config = coordinator_config();
-  config.beginning.excluded = known_exclusions();
+  learn_of_predecessor(config.beginning);
   coordinator = std::make_unique<hosted_coordinator>(
     system, loop, std::move(config), guardian);
   if (has_agent) {
@@ -168,15 +168,21 @@ result<void> launcher::members::host_coordinator() {
   return {};
 }
 
-// An operator's order outlives the coordinator that was given it.
-std::vector<core::excluded_host> launcher::members::known_exclusions() const {
+// What it has granted, and an operator's order, outlive the coordinator.
+void launcher::members::learn_of_predecessor(
+  core::coordinator_started& beginning) const {
   if (job.journal_folder.empty())
-    return {};
-  auto found = exclusions_of_predecessor(job.journal_folder, job.job, host);
-  if (found)
-    return std::move(*found);
-  lines.warn(found.error().text);
-  return {};
+    return;
+  auto found = find_predecessor(job.journal_folder, job.job, host,
+                                job.timeouts.close + job.timeouts.seek);
+  if (!found)
+    return lines.warn(found.error().text);
+  if (!*found)
+    return;
+  beginning.known = std::move((*found)->job);
+  // An agent here is of the next job with this name.
+  if (!has_agent)
+    beginning.decided = std::move((*found)->decided);
 }
 
 // Other nodes must learn when this process has ended.
@@ -249,6 +255,7 @@ result<void> launcher::members::open_etcd(const std::string& announced,
   auto opened = etcd_host::open(
     system, loop,
     {.job = job,
+     .settings = settings(),
      .mine = mine,
      .announced = announced,
      .launch = hooks.launch,

@@ -51,7 +51,7 @@ struct launcher::members {
   std::shared_ptr<ports::worker_control> open_control();
   result<void> open_devices(const agent_options& options);
   result<void> host_coordinator();
-  std::vector<core::excluded_host> known_exclusions() const;
+  void learn_of_predecessor(core::coordinator_started& beginning) const;
   result<void> maybe_host_coordinator(const agent_options& options);
   result<void> host_as_first();
   core::job_settings settings() const;

@@ -104,9 +104,20 @@ std::string encode(const server_verdict& x) {
 std::string encode(const coordinator_tombstone& x) {
   auto out = std::string{};
   append(out, x.incarnation);
-  out += network_order(x.newest_epoch);
+  out += encode_charter(x.job);
   append(out, x.proof);
   return out;
+}
+
+std::string encode_charter(const core::charter& x) {
+  const auto half = [](uint64_t y) { return network_order(y).substr(4); };
+  const auto& job = x.settings;
+  return network_order(x.newest.value)
+         + network_order(x.revision << 2U | uint64_t{x.is_resized} << 1U
+                         | uint64_t{job.ranked})
+         + half(static_cast<uint64_t>(x.lease.count()))
+         + half(job.agent_count_min) + half(job.agent_count_max)
+         + half(job.restart_count_max) + half(x.restart_count);
 }
 
 std::string encode_credential(std::string_view credential) {
@@ -168,9 +179,25 @@ coordinator_tombstone decode_tombstone(std::string_view bytes) {
   assert(bytes.size() == tombstone_size);
   auto out = coordinator_tombstone{};
   take(out.incarnation, bytes);
-  for (size_t i = 0; i < sizeof out.newest_epoch; ++i)
-    out.newest_epoch = out.newest_epoch << 8 | byte_at(bytes, i);
-  bytes.remove_prefix(sizeof out.newest_epoch);
+  const auto number = [&bytes](size_t size) {
+    auto x = uint64_t{0};
+    for (size_t i = 0; i < size; ++i)
+      x = x << 8U | byte_at(bytes, i);
+    bytes.remove_prefix(size);
+    return x;
+  };
+  const auto half = [&] { return static_cast<uint32_t>(number(4)); };
+  auto& job = out.job;
+  job.newest = {number(8)};
+  const auto revision = number(8);
+  job.revision = revision >> 2U;
+  job.is_resized = (revision >> 1U & 1U) != 0;
+  job.settings.ranked = (revision & 1U) != 0;
+  job.lease = std::chrono::milliseconds{half()};
+  job.settings.agent_count_min = half();
+  job.settings.agent_count_max = half();
+  job.settings.restart_count_max = half();
+  job.restart_count = half();
   take(out.proof, bytes);
   return out;
 }

@@ -9,7 +9,7 @@
 //                   with the verdict `munge`
 //   client proof    32 HMAC  32 HMAC by the key of its last link, or zeros
 //   server verdict  1 verdict  16 incarnation  32 HMAC; zeros unless it is ok
-//   tombstone       16 incarnation  8 newest epoch  32 HMAC; follows a server
+//   tombstone       16 incarnation  36 the job's charter  32 HMAC; follows a server
 //                   hello with the verdict `gone` and ends the connection
 //
 // The version of an agent's link has the protocol's in its lower byte and the CAF's in
@@ -19,6 +19,7 @@
 // difference.
 #pragma once
 
+#include "actors/core/protocol/charter.hpp"
 #include "runtime/network/keys.hpp"
 
 #include <cstddef>
@@ -35,7 +36,9 @@ inline constexpr size_t client_hello_size
 inline constexpr size_t server_hello_size = 8 + nonce_size;
 inline constexpr size_t client_proof_size = 2 * proof_size;
 inline constexpr size_t server_verdict_size = 1 + nonce_size + proof_size;
-inline constexpr size_t tombstone_size = nonce_size + 8 + proof_size;
+/// The number, the revision, the lease and what a successor must know of the settings.
+inline constexpr size_t charter_size = 36;
+inline constexpr size_t tombstone_size = nonce_size + charter_size + proof_size;
 inline constexpr size_t credential_head_size = 2;
 /// Ours have some 300 bytes.
 inline constexpr size_t credential_size_max = 2048;
@@ -93,7 +96,7 @@ struct server_verdict {
 /// Proves that a coordinator has ended, see `network/tombstone.hpp`.
 struct coordinator_tombstone {
   nonce_bytes incarnation{};
-  uint64_t newest_epoch = 0; ///< The coordinator has given no higher number.
+  core::charter job{}; ///< Its hosts that are excluded are not in it.
   proof_bytes proof{};
 };
 
@@ -134,6 +137,9 @@ std::optional<server_verdict> decode_server_verdict(std::string_view bytes);
 
 /// @pre `bytes` has the size of the frame
 coordinator_tombstone decode_tombstone(std::string_view bytes);
+
+/// What a tombstone says of the job: `charter_size` bytes.
+std::string encode_charter(const core::charter& x);
 
 /// The size of the credential that follows; may be more than we take.
 /// @pre `bytes` has `credential_head_size`

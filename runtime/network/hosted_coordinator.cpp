@@ -27,18 +27,15 @@ constexpr auto port_wait_interval = std::chrono::milliseconds{50};
 constexpr auto origin_of_terms
   = std::chrono::sys_days{std::chrono::year{2025} / 1 / 1};
 
+/// A clock may say anything: what is beyond all numbers would end every later job.
 epoch_id before_term_of_now() {
+  constexpr auto last
+    = static_cast<int64_t>(core::claimed_epoch_end.value / epochs_per_term / 2);
   const auto now = std::chrono::floor<std::chrono::milliseconds>(
     std::chrono::system_clock::now());
-  const auto term = std::max<int64_t>((now - origin_of_terms).count(), 1);
+  const auto term
+    = std::clamp<int64_t>((now - origin_of_terms).count(), 1, last);
   return {static_cast<uint64_t>(term) * epochs_per_term};
-}
-
-/// The number of an epoch whose coordinator's clock was a day ahead.
-epoch_id newest_possible() {
-  constexpr auto day = std::chrono::milliseconds{std::chrono::hours{24}};
-  return {before_term_of_now().value
-          + static_cast<uint64_t>(day.count()) * epochs_per_term};
 }
 
 } // namespace
@@ -57,7 +54,6 @@ hosted_coordinator::hosted_coordinator(caf::actor_system& system,
              config_.settings.agent_count_max, config_.limits.answer_pause()),
            home);
   config_.links = links_;
-  config_.possible = newest_possible;
 }
 
 void hosted_coordinator::begin() {
@@ -114,8 +110,7 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
       return listening;
     if (found.dead) {
       config_.beginning.successor = true;
-      config_.beginning.unseen = std::max(config_.beginning.unseen,
-                                          epoch_id{found.dead->newest_epoch});
+      know(found.dead->job);
     }
     listening = listen_once(where, mine, may_be_first);
     if (!listening)
@@ -160,20 +155,41 @@ result<std::string> hosted_coordinator::listen_once(const socket_address& where,
     });
 }
 
-// The statement is in force before an epoch of that number is announced.
+// Of what the predecessor has left, the newest counts; of its lease and its number all.
+void hosted_coordinator::know(core::charter left) {
+  auto& known = config_.beginning.known;
+  const auto lease = std::max(known.lease, left.lease);
+  const auto newest = std::max(known.newest, left.newest);
+  if (left.excluded.empty()) // A tombstone has no room for them.
+    left.excluded = known.excluded;
+  if (left.revision >= known.revision)
+    known = std::move(left);
+  known.lease = lease;
+  known.newest = newest;
+}
+
+// A statement is in force before anything follows from what it says.
 void hosted_coordinator::bury(int socket, const credentials& mine,
                               const nonce_bytes& incarnation) {
   if (!dead_)
     return;
-  dead_->bury(
-    grave::coordinator, socket,
-    coordinator_answer(mine.key, incarnation, config_.beginning.unseen.value),
-    release_request(mine.key, incarnation));
-  config_.on_number
-    = [dead = dead_, key = mine.key, incarnation](epoch_id highest) {
-        dead->reword(grave::coordinator,
-                     coordinator_answer(key, incarnation, highest.value));
-      };
+  dead_->bury(grave::coordinator, socket,
+              coordinator_answer(mine.key, incarnation, first_statement()),
+              release_request(mine.key, incarnation));
+  config_.on_job = [dead = dead_, key = mine.key, incarnation,
+                    next = config_.on_job](const core::charter& job) {
+    dead->reword(grave::coordinator, coordinator_answer(key, incarnation, job));
+    if (next)
+      next(job);
+  };
+}
+
+// Before it has decided anything.
+core::charter hosted_coordinator::first_statement() const {
+  auto out = config_.beginning.known;
+  out.newest = std::max(out.newest, config_.beginning.unseen);
+  out.lease = std::max(out.lease, config_.limits.lease());
+  return out;
 }
 
 } // namespace actorrun::detail

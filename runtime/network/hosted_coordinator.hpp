@@ -15,7 +15,7 @@ namespace actorrun::detail {
 
 class hosted_coordinator {
 public:
-  /// @param config Its `links`, `leases` and `on_number` are set here.
+  /// @param config Its `links` and `leases` are set here.
   /// @param dead   Says when this process has ended; null: nothing does.
   /// @pre `system` outlives it
   hosted_coordinator(caf::actor_system& system, std::shared_ptr<reactor> home,
@@ -68,6 +68,8 @@ private:
   void kill();
   result<std::string> listen_once(const socket_address& where,
                                   const credentials& mine, bool may_be_first);
+  void know(core::charter left);
+  core::charter first_statement() const;
   void bury(int socket, const credentials& mine,
             const nonce_bytes& incarnation);
 

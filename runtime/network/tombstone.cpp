@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view agent_label = "actorrun agent is gone v1:";
 constexpr std::string_view coordinator_label
-  = "actorrun coordinator is gone v1:";
+  = "actorrun coordinator is gone v2:";
 constexpr std::string_view release_label = "actorrun free the port v1:";
 
 constexpr std::string_view magic = "ARUN";
@@ -41,10 +41,10 @@ std::string_view view(const std::array<uint8_t, N>& x) {
 }
 
 proof_bytes proof_of(const job_key& key, const nonce_bytes& incarnation,
-                     uint64_t newest_epoch) {
-  const auto number = network_order(newest_epoch);
+                     const core::charter& job) {
+  const auto bytes = encode_charter(job);
   return prove(key, coordinator_label,
-               std::array{view(incarnation), std::string_view{number}});
+               std::array{view(incarnation), std::string_view{bytes}});
 }
 
 /// Waits until there is something to read. False: too late.
@@ -71,16 +71,14 @@ std::string agent_tombstone(const job_key& key, std::string_view agent) {
 
 std::string coordinator_answer(const job_key& key,
                                const nonce_bytes& incarnation,
-                               uint64_t newest_epoch) {
+                               const core::charter& job) {
   return encode(server_hello{protocol_version, verdict::gone, {}})
-         + encode(
-           coordinator_tombstone{incarnation, newest_epoch,
-                                 proof_of(key, incarnation, newest_epoch)});
+         + encode(coordinator_tombstone{incarnation, job,
+                                        proof_of(key, incarnation, job)});
 }
 
 bool is_genuine(const job_key& key, const coordinator_tombstone& x) {
-  return same_proof(proof_of(key, x.incarnation, x.newest_epoch),
-                    view(x.proof));
+  return same_proof(proof_of(key, x.incarnation, x.job), view(x.proof));
 }
 
 std::string release_request(const job_key& key,

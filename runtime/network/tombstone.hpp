@@ -29,10 +29,10 @@ std::string agent_tombstone(const job_key& key, std::string_view agent);
 
 /// Says, to whoever connects as a client, that the coordinator has ended: a
 /// server hello and a `coordinator_tombstone`.
-/// @param newest_epoch The coordinator gives no number beyond it.
+/// @param job What is true until another statement takes the place of this one.
 std::string coordinator_answer(const job_key& key,
                                const nonce_bytes& incarnation,
-                               uint64_t newest_epoch);
+                               const core::charter& job);
 
 /// Whether the tombstone was written with this key.
 bool is_genuine(const job_key& key, const coordinator_tombstone& x);

@@ -81,6 +81,23 @@ inline void fill(v1::Offer& x) {
   x.set_node_rank(0);
 }
 
+inline void fill(v1::Charter& x) {
+  x.set_revision(5);
+  fill(*x.mutable_settings());
+  x.set_resized(true);
+  x.set_restart_count(1);
+  auto& host = *x.add_excluded();
+  host.set_host("n2");
+  host.set_reason("bad disk");
+  host.set_by("alice");
+  x.set_lease_ms(1'200);
+  x.set_newest_epoch(7);
+}
+
+inline void fill(v1::CharterChanged& x) {
+  fill(*x.mutable_charter());
+}
+
 inline void fill(v1::Claim& x) {
   fill(*x.mutable_plan());
   x.set_state(v1::SHARE_FAILED);
@@ -93,12 +110,14 @@ inline void fill(v1::JoinRequest& x) {
   fill(*x.mutable_offer());
   fill(*x.mutable_settings());
   fill(*x.mutable_claim());
+  fill(*x.mutable_charter());
 }
 
 inline void fill(v1::JoinAccepted& x) {
   x.set_keep_alive_interval_ns(300'000'000);
   x.set_fence_ns(900'000'000);
   x.set_waiting_for("waiting for 1 more node");
+  fill(*x.mutable_charter());
 }
 
 inline void fill(v1::JoinRejected& x) {
@@ -118,6 +137,7 @@ inline void fill(v1::LeaseGranted& x) {
 inline void fill(v1::EpochFormed& x) {
   fill(*x.mutable_plan());
   x.set_reason("agent b left");
+  fill(*x.mutable_charter());
 }
 
 inline void fill(v1::EpochRevoked& x) {

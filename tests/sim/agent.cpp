@@ -393,7 +393,8 @@ void agent::on_not_found(failure why, core::time_point tried) {
 void agent::check_answer(errc code, bool was_accepted, bool was_ending) {
   const auto is_final
     = code == errc::protocol_mismatch || code == errc::job_mismatch
-      || code == errc::secret_mismatch || code == errc::etcd_denied;
+      || code == errc::secret_mismatch || code == errc::etcd_denied
+      || code == errc::settings_mismatch;
   if (was_ending)
     return;
   const auto is_over = code == errc::job_over;
@@ -489,7 +490,30 @@ void agent::perform(const core::send_join& x) {
   join_sent_ = all_.now();
   if (x.held)
     told_ = {x.held->plan.epoch, x.held->state};
-  send(core::agent_joined{x.offering, settings_, x.held});
+  auto held = x.held;
+  if (std::exchange(lies_, false) && !held)
+    held = invented();
+  send(core::agent_joined{.offering = x.offering,
+                          .settings = settings_,
+                          .held = std::move(held),
+                          .told = x.told});
+}
+
+// Of this node alone, newer than all others.
+core::claim agent::invented() const {
+  const auto& own = brain_.offering();
+  auto out = core::claim{};
+  out.plan.epoch = {all_.checks().newest().value + 1};
+  out.plan.own = {.agent = own.agent,
+                  .slot_count = own.slot_count,
+                  .role_world_size = own.slot_count};
+  out.plan.node_count = 1;
+  out.plan.world_size = own.slot_count;
+  out.plan.master_address = own.address;
+  out.plan.master_port = own.master_port;
+  out.state = all_.roll().percent(50) ? core::share_state::running
+                                      : core::share_state::succeeded;
+  return out;
 }
 
 void agent::perform(const core::check_control& x) {

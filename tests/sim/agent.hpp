@@ -25,6 +25,9 @@ public:
   void start() { handle(core::agent_started{}); }
   void handle(const core::membership_event& event);
 
+  /// To the first coordinator it claims an epoch that there never was.
+  void lie() { lies_ = true; }
+
   /// A time limit will end the job. Workers that get notice of it go on.
   void hear_of_limit(core::duration left);
 
@@ -151,6 +154,7 @@ private:
   void post_order(epoch_id epoch, core::worker_group_event event);
   void post_brain(core::membership_event event);
   void send(core::rendezvous_event event);
+  core::claim invented() const;
 
   cluster& all_;
   std::shared_ptr<os_process> process_;
@@ -182,6 +186,7 @@ private:
   core::time_point missed_{};       ///< When the last attempt or link ended.
   core::time_point joined_until_{}; ///< When it was last a member.
   std::optional<core::ending> ending_;
+  bool lies_ = false;
   bool leaving_ = false;
   bool is_draining_ = false; ///< An operator has ordered it to leave.
   bool has_limit_ = false;

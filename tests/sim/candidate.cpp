@@ -25,7 +25,8 @@ candidate::candidate(cluster& all, std::shared_ptr<os_process> process,
                      agent& who)
   : all_(all), process_(std::move(process)), who_(who),
     brain_({.lease = all.plan().registry_lease,
-            .guard = all.plan().limits.fence_guard}) {}
+            .guard = all.plan().limits.fence_guard,
+            .settings = who.settings()}) {}
 
 void candidate::seek(bool was_member) {
   sought_ = all_.now();
@@ -117,6 +118,17 @@ void candidate::perform(const publish& x) {
   ask(x.deadline, [this, x] { return all_.etcd().publish(x); });
 }
 
+void candidate::perform(const write_job& x) {
+  ask(x.deadline, [this, x] { return all_.etcd().write(x, all_.now()); });
+}
+
+void candidate::perform(const report_outcome_written&) {
+  process_->post([this] {
+    if (hosted_ != nullptr)
+      hosted_->handle(outcome_written{});
+  });
+}
+
 void candidate::perform(const renew_lease& x) {
   ask(x.deadline, [this, x, sent = all_.now()] {
     return all_.etcd().renew(x, sent, all_.now());
@@ -131,7 +143,11 @@ void candidate::perform(const end_lease& x) {
 // -- the coordinator ----------------------------------------------------------
 
 void candidate::perform(const open_coordinator& x) {
-  hosted_ = &all_.open_coordinator(process_, who_.host(), x.successor,
+  if (x.known.revision != 0
+      && !fits(who_.settings(), x.known.settings, x.known.is_resized, {}))
+    all_.checks().report("settings: " + who_.id().value
+                         + ", which asks for another job, is elected");
+  hosted_ = &all_.open_coordinator(process_, who_.host(), x,
                                    [this] { return may_decide(); });
   process_->after(1ms, [this, number = hosted_->number()] {
     handle(coordinator_opened{std::to_string(number)});

@@ -26,6 +26,9 @@ public:
   void on_reached();
   void on_missed(const failure& why);
 
+  void change_job(const core::charter& job) { handle(core::job_changed{job}); }
+  void write_outcome() { handle(core::outcome_reached{}); }
+
   void resign(bool job_over) { handle(core::resign_requested{job_over}); }
 
   /// The coordinator in this process; null: none.
@@ -42,6 +45,8 @@ private:
   void perform(const core::campaign& x);
   void perform(const core::open_coordinator& x);
   void perform(const core::publish& x);
+  void perform(const core::write_job& x);
+  void perform(const core::report_outcome_written& x);
   void perform(const core::renew_lease& x);
   void perform(const core::end_lease& x);
   void perform(const core::set_leadership_end& x) { leadership_end_ = x.due; }

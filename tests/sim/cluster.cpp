@@ -29,7 +29,9 @@ constexpr auto host_names = std::array{
 cluster::cluster(scenario plan, history::mode how)
   : plan_(std::move(plan)), roll_(plan_.seed + 0x9e3779b97f4a7c15),
     queue_(plan_.tick), trace_(how),
-    checks_(plan_.job), world_{plan_, queue_, roll_, checks_} {
+    checks_(plan_.job, plan_.clocks_differ.count() == 0), world_{plan_, queue_,
+                                                                 roll_,
+                                                                 checks_} {
   for (uint32_t i = 0; i < host_names.size(); ++i)
     free_names_.insert(
       free_names_.begin() + long(roll_.between(0, free_names_.size())), i);
@@ -101,6 +103,8 @@ agent& cluster::add_agent(uint32_t host, mistake made) {
                         std::make_unique<candidate>(*this, process, x));
   if (hosting)
     spawn_coordinator(process, false);
+  if (made == mistake::lie)
+    x.lie();
   x.start();
   return x;
 }
@@ -129,18 +133,23 @@ void cluster::spawn_coordinator(std::shared_ptr<os_process> process,
   settings.restart_count_max += misled ? 1 : 0;
   coordinators_.push_back(std::make_unique<coordinator>(
     *this, std::move(process), int(coordinators_.size() + 1), std::nullopt,
-    settings));
+    settings, limits_of_next()));
   current()->start(beginning());
 }
 
 coordinator& cluster::open_coordinator(std::shared_ptr<os_process> process,
-                                       uint32_t host, bool is_successor,
+                                       uint32_t host,
+                                       const core::open_coordinator& order,
                                        std::function<bool()> may_decide) {
   coordinators_.push_back(std::make_unique<coordinator>(
-    *this, std::move(process), int(coordinators_.size() + 1), host, plan_.job));
+    *this, std::move(process), int(coordinators_.size() + 1), host, plan_.job,
+    plan_.limits));
   auto& x = *coordinators_.back();
   x.set_term(std::move(may_decide));
-  x.start({.successor = is_successor, .unseen = before_term_of_now()});
+  x.start({.successor = order.successor,
+           .unseen = before_term_of_now(),
+           .known = order.known,
+           .writes_outcome = true});
   return x;
 }
 
@@ -149,6 +158,11 @@ void cluster::end_leadership(coordinator& who) {
   who.step_down();
   if (!is_over && who.process().alive())
     nodes_.at(&who.process())->handle(core::leadership_left{});
+}
+
+candidate* cluster::candidate_of(const os_process& process) {
+  const auto i = candidates_.find(const_cast<os_process*>(&process));
+  return i == candidates_.end() ? nullptr : i->second.get();
 }
 
 void cluster::resign(os_process& process) {
@@ -194,20 +208,35 @@ void cluster::kill_coordinator() {
   current()->process().kill();
 }
 
-// A tombstone says which numbers were given. Without one, terms of the clock are
-// above them all.
-core::coordinator_started cluster::beginning() const {
+// A tombstone says which numbers were given, and so does a journal. Without either,
+// terms of the clock are above them all, if the clocks agree.
+core::coordinator_started cluster::beginning() {
   const auto count = coordinators_.size();
   const auto* last = count < 2 ? nullptr : coordinators_[count - 2].get();
-  return {.successor = last != nullptr,
-          .unseen = last != nullptr && last->is_buried()
-                      ? last->brain().highest_number()
-                      : before_term_of_now()};
+  auto out = core::coordinator_started{.successor = last != nullptr};
+  if (last != nullptr && (last->is_buried() || plan_.has_journal))
+    out.known = last->brain().job();
+  else
+    out.unseen = before_term_of_now();
+  if (!plan_.has_journal)
+    out.known.excluded.clear();
+  return out;
 }
 
-epoch_id cluster::before_term_of_now() const {
-  const auto term = uint64_t(now().time_since_epoch().count()) + 1;
-  return {term * epochs_per_term};
+epoch_id cluster::before_term_of_now() {
+  using std::chrono::microseconds;
+  const auto most = plan_.clocks_differ;
+  const auto behind = most.count() > 0 ? roll_.between(core::duration{0}, most)
+                                       : core::duration{0};
+  const auto clock = now().time_since_epoch() + most - behind;
+  const auto term = std::chrono::duration_cast<microseconds>(clock).count() + 1;
+  return {uint64_t(term) * epochs_per_term};
+}
+
+core::timeouts cluster::limits_of_next() {
+  return plan_.other_limits && !coordinators_.empty() && roll_.percent(70)
+           ? *plan_.other_limits
+           : plan_.limits;
 }
 
 void cluster::restart_coordinator(bool misled) {
@@ -264,7 +293,7 @@ void cluster::begin() {
     const auto process = std::make_shared<os_process>(queue_);
     open_node(process, false);
     coordinators_.push_back(std::make_unique<coordinator>(
-      *this, process, 1, std::nullopt, plan_.job));
+      *this, process, 1, std::nullopt, plan_.job, plan_.limits));
     queue_.after(roll_.between(core::duration{0}, 50ms),
                  [this] { coordinators_.front()->start(beginning()); });
   }

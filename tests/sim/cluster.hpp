@@ -67,7 +67,8 @@ public:
     queue_.after(delay, std::move(what));
   }
   coordinator& open_coordinator(std::shared_ptr<os_process> process,
-                                uint32_t host, bool is_successor,
+                                uint32_t host,
+                                const core::open_coordinator& order,
                                 std::function<bool()> may_decide);
   void end_leadership(coordinator& who);
 
@@ -88,7 +89,7 @@ public:
   }
 
   /// What is wrong with an agent's command line.
-  enum class mistake { none, settings, no_slots, too_many_slots };
+  enum class mistake { none, settings, no_slots, too_many_slots, lie };
 
   agent& add_agent(uint32_t host, mistake made = mistake::none);
   uint32_t new_host();
@@ -96,10 +97,13 @@ public:
   /// The place of a host's name among all names, as people order them.
   uint32_t name_order(uint32_t host) const { return name_orders_[host]; }
   const std::string& name_of(uint32_t host) const { return names_[host]; }
+  /// Null: etcd elects none there.
+  candidate* candidate_of(const os_process& process);
   void kill_agent(agent& who);
   /// What the next coordinator knows of those before it.
-  core::coordinator_started beginning() const;
-  epoch_id before_term_of_now() const;
+  core::coordinator_started beginning();
+  epoch_id before_term_of_now();
+  core::timeouts limits_of_next();
   void kill_coordinator();
   /// @param misled With other settings than the job's.
   void restart_coordinator(bool misled = false);

@@ -23,11 +23,11 @@ bool explains(const std::vector<core::rendezvous_effect>& effects) {
 
 coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
                          int number, std::optional<uint32_t> host,
-                         core::job_settings settings)
+                         core::job_settings settings, core::timeouts limits)
   : all_(all), process_(std::move(process)), number_(number), host_(host),
     clock_(all.coarse(all.roll().between(core::duration{0}, uptime_max))),
-    brain_(settings, all.plan().limits, all.plan().exclude_after),
-    times_(settings, all.plan().limits, all.checks()) {
+    limits_(limits), brain_(settings, limits, all.plan().exclude_after),
+    times_(settings, limits, all.plan().lease_max(), all.checks()) {
   process_->on_death([this] {
     for (const auto& x : opened_)
       x->close(side::coordinator);
@@ -63,6 +63,7 @@ void coordinator::handle(const core::rendezvous_event& event) {
   const auto was_stopping = phase == core::rendezvous::phase::stopping;
   const auto asked = brain_.settings();
   const auto effects = decide(event);
+  note_job();
   times_.after(brain_, event, effects, all_.now(), slack());
   if (all_.trace().on())
     all_.trace().add(all_.now(), "coordinator " + std::to_string(number_),
@@ -128,7 +129,7 @@ void coordinator::check_answer(
     is_probed |= std::holds_alternative<core::probe_agent>(effect);
     const auto* gone = std::get_if<core::forget_agent>(&effect);
     if (gone != nullptr && std::holds_alternative<core::timer_fired>(event)
-        && all_.now() < heard_[gone->agent] + all_.plan().limits.lease())
+        && all_.now() < heard_[gone->agent] + limits_.lease())
       all_.checks().report("lease: " + gone->agent.value
                            + " was given up though it has been heard");
     // A busy observer distrusts itself, unless it was busy twice.
@@ -225,7 +226,7 @@ void coordinator::check_note(const core::rendezvous_event& event,
 
 // Who says nothing loses its place in time.
 void coordinator::check_silence() {
-  const auto& limits = all_.plan().limits;
+  const auto& limits = limits_;
   auto most = limits.lease() + slack();
   if (process_->pause_count() > 0
       || all_.shared().timer_lateness_ever > limits.keep_alive_interval)
@@ -361,7 +362,9 @@ void coordinator::check_refusal(const agent_id& agent, errc code) const {
     theirs.agent_count_min = asked.agent_count_min;
     theirs.agent_count_max = asked.agent_count_max;
   }
-  auto is_right = theirs == asked;
+  auto is_right
+    = theirs == asked
+      || (accepted_before_.contains(agent) && theirs.ranked == asked.ranked);
   auto is_taken = false;
   if (asked.ranked) {
     is_right = is_right && x.node_rank && *x.node_rank < asked.agent_count_max;
@@ -371,11 +374,13 @@ void coordinator::check_refusal(const agent_id& agent, errc code) const {
   }
   const auto has_slots
     = x.slot_count >= 1 && x.slot_count <= core::slots_per_agent_max;
-  const auto fits = code == errc::settings_mismatch ? !is_right
-                    : code == errc::bad_slot_count  ? !has_slots
-                    : code == errc::duplicate_agent ? is_taken
-                    : code == errc::none            ? is_right && has_slots
-                                                    : false;
+  const auto is_unsure = brain_.waiting_for().starts_with("listening");
+  const auto fits = code == errc::settings_mismatch   ? !is_right
+                    : code == errc::connection_failed ? !is_right && is_unsure
+                    : code == errc::bad_slot_count    ? !has_slots
+                    : code == errc::duplicate_agent   ? is_taken
+                    : code == errc::none              ? is_right && has_slots
+                                                      : false;
   if (!fits)
     all_.checks().report(agent.value
                          + (code == errc::none ? " takes part, and must not"
@@ -398,7 +403,7 @@ void coordinator::check_links() {
     if (x.connected != (links_[agent] != nullptr))
       all_.checks().report("link: the coordinator is wrong about the link of "
                            + agent.value);
-    else if (brain_.result() && !told_.contains(agent))
+    else if (brain_.result() && !is_writing_ && !told_.contains(agent))
       all_.checks().report("I6: no coordinator tells " + agent.value
                            + " that the job has ended");
 }
@@ -455,8 +460,13 @@ void coordinator::receive(const std::shared_ptr<link>& from,
   if (!may_act())
     return;
   all_.checks().told(number_, brain_, event, sent, all_.now());
-  if (std::holds_alternative<core::agent_joined>(event))
+  if (const auto* join = std::get_if<core::agent_joined>(&event)) {
     note_heard(agent);
+    if (join->told)
+      accepted_before_.insert(agent);
+    else
+      accepted_before_.erase(agent);
+  }
   handle(event);
   if (!brain_.agents().contains(agent))
     speakers_.forget(agent); // It was rejected.
@@ -518,24 +528,24 @@ void coordinator::send(const agent_id& agent, core::membership_event event) {
 
 void coordinator::perform(const core::arm_timer& x) {
   const auto due = x.due - clock_;
-  process_->at(
-    all_.on_time(due) + all_.timer_lateness(), [this, due, timer = x.timer] {
-      is_late_ = all_.now() > due + all_.plan().limits.keep_alive_interval;
-      late_count_ += is_late_;
-      handle(core::timer_fired{timer});
-      fired_ = timer;
-    });
+  process_->at(all_.on_time(due) + all_.timer_lateness(),
+               [this, due, timer = x.timer] {
+                 is_late_ = all_.now() > due + limits_.keep_alive_interval;
+                 late_count_ += is_late_;
+                 handle(core::timer_fired{timer});
+                 fired_ = timer;
+               });
 }
 
 void coordinator::perform(const core::accept_agent& x) {
   check_refusal(x.agent, errc::none);
-  const auto& limits = all_.plan().limits;
+  const auto& limits = limits_;
   const auto leased = brain_.agents().at(x.agent).offering.leased;
   if (leased)
     leases_.open(x.agent, all_.now() + clock_);
-  send(x.agent,
-       leased ? core::join_accepted{limits.keep_alive_interval, limits.fence()}
-              : core::join_accepted{});
+  send(x.agent, leased ? core::join_accepted{limits.keep_alive_interval,
+                                             limits.fence(), brain_.job()}
+                       : core::join_accepted{.job = brain_.job()});
 }
 
 void coordinator::perform(const core::reject_agent& x) {
@@ -566,7 +576,27 @@ void coordinator::perform(const core::forget_agent& x) {
 void coordinator::perform(const core::announce_epoch& x) {
   all_.checks().announced(number_, x, brain_.settings());
   for (const auto& plan : x.plans)
-    send(plan.own.agent, core::epoch_formed{plan});
+    send(plan.own.agent, core::epoch_formed{plan, brain_.job()});
+}
+
+void coordinator::perform(const core::tell_charter& x) {
+  for (const auto& agent : x.agents)
+    send(agent, core::charter_changed{brain_.job()});
+}
+
+void coordinator::perform(const core::write_outcome& x) {
+  all_.checks().ended(number_, brain_, x.result, all_.now());
+  is_writing_ = true;
+  if (auto* candidate = all_.candidate_of(*process_))
+    candidate->write_outcome();
+}
+
+void coordinator::note_job() {
+  if (brain_.job() == job_)
+    return;
+  job_ = brain_.job();
+  if (auto* x = all_.candidate_of(*process_); x != nullptr && may_decide_)
+    x->change_job(job_);
 }
 
 void coordinator::perform(const core::revoke_epoch& x) {
@@ -588,7 +618,8 @@ void coordinator::perform(const core::explain_failures& x) {
 }
 
 void coordinator::perform(const core::end_job& x) {
-  all_.checks().ended(number_, brain_, x.result, all_.now());
+  if (!std::exchange(is_writing_, false))
+    all_.checks().ended(number_, brain_, x.result, all_.now());
   told_.insert(x.agents.begin(), x.agents.end());
   for (const auto& agent : x.agents)
     send(agent, core::job_ended{x.result});

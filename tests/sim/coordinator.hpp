@@ -25,7 +25,8 @@ public:
   /// @param host Its host; none: one that no fault strikes.
   /// @param settings What its command line asks for.
   coordinator(cluster& all, std::shared_ptr<os_process> process, int number,
-              std::optional<uint32_t> host, core::job_settings settings);
+              std::optional<uint32_t> host, core::job_settings settings,
+              core::timeouts limits);
 
   /// It may decide as long as this is true; without it, always.
   void set_term(std::function<bool()> may_decide) {
@@ -79,6 +80,8 @@ private:
   void perform(const core::announce_epoch& x);
   void perform(const core::revoke_epoch& x);
   void perform(const core::explain_failures& x);
+  void perform(const core::tell_charter& x);
+  void perform(const core::write_outcome& x);
   void perform(const core::end_job& x);
   void perform(const core::close_job& x);
   std::vector<core::rendezvous_effect>
@@ -93,6 +96,7 @@ private:
   void check_silence();
   void check_note(const core::rendezvous_event& event, bool is_probed);
   void check_refusal(const agent_id& agent, errc code) const;
+  void note_job();
   void check_places(const std::map<agent_id, uint32_t>& before) const;
   void check_safe_point(const core::rendezvous_event& event,
                         const std::vector<core::rendezvous_effect>& effects);
@@ -114,6 +118,7 @@ private:
   int number_;
   std::optional<uint32_t> host_;
   core::duration clock_; ///< Of its machine, ahead of the simulation's.
+  core::timeouts limits_;
   core::rendezvous brain_;
   core::lease_desk leases_;
   core::journal::chronicle chronicle_;
@@ -134,6 +139,9 @@ private:
   uint64_t arrival_count_ = 0;
   uint32_t step_count_ = 0;
   std::set<agent_id> told_; ///< How the job has ended.
+  bool is_writing_ = false; ///< That, where the next coordinator looks.
+  std::set<agent_id> accepted_before_; ///< By whichever coordinator.
+  core::charter job_;                  ///< As the next one would be told.
   /// Whose workers were ordered to stop over the present link, by epoch.
   std::map<agent_id, epoch_id> stopped_;
   std::optional<timer_id> fired_; ///< A timer that is over.

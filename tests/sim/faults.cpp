@@ -288,6 +288,21 @@ void coordinator_returns_amid_changes(cluster& all) {
       });
 }
 
+// A member tells the successor of an epoch of its own, which cannot be one of this
+// job.
+void coordinator_returns_to_a_liar(cluster& all) {
+  const auto* x = all.serving();
+  if (x == nullptr || all.plan().embedded || all.plan().elected
+      || x->brain().settings().ranked || all.plan().job.agent_count_min < 2
+      || x->brain().settings().agent_count_min < 2)
+    return;
+  all.kill_coordinator();
+  all.restart_coordinator();
+  const auto host = all.new_host();
+  all.note("node-" + std::to_string(host) + " lies to a new coordinator");
+  all.add_agent(host, cluster::mistake::lie);
+}
+
 // An operator starts it again with another command line, and sees it.
 void coordinator_returns_misled(cluster& all) {
   if (!all.serving() || all.plan().embedded || all.plan().elected)
@@ -617,6 +632,7 @@ constexpr auto harmful = std::array{
   fault_kind{4, registry_is_away},
   fault_kind{1, coordinator_returns_misled},
   fault_kind{2, coordinator_returns_amid_changes},
+  fault_kind{2, coordinator_returns_to_a_liar},
   fault_kind{4, coordinator_sleeps},
   fault_kind{6, link_breaks},
   fault_kind{3, all_links_break},

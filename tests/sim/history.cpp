@@ -90,6 +90,9 @@ struct event_writer {
   string operator()(const core::epoch_formed& x) const {
     return "epoch_formed" + in(x.plan.epoch);
   }
+  string operator()(const core::charter_changed& x) const {
+    return "charter_changed " + std::to_string(x.job.revision);
+  }
   string operator()(const core::epoch_revoked& x) const {
     return "epoch_revoked" + in(x.epoch);
   }
@@ -131,6 +134,9 @@ struct event_writer {
   }
   string operator()(const core::agent_joined& x) const {
     return "agent_joined " + x.offering.agent.value + text_of(x.held);
+  }
+  string operator()(const core::outcome_written&) const {
+    return "outcome_written";
   }
   string operator()(const core::leases_renewed& x) const {
     auto text = string{"leases_renewed"};

@@ -61,10 +61,15 @@ void invariants::announced(int coordinator, const core::announce_epoch& x,
     report("I4: epoch " + to_string(record->number) + " follows epoch "
            + to_string(floors_[coordinator]));
   floors_[coordinator] = record->number;
-  if (record->number <= newest_)
+  if (record->number <= newest_ && clocks_agree_)
     report("I4: epoch " + std::to_string(record->number.value)
            + " was formed after epoch " + std::to_string(newest_.value));
-  newest_ = record->number;
+  newest_ = std::max(newest_, record->number);
+  has_formed_.insert(coordinator);
+  for (const auto& plan : x.plans)
+    if (came_done_[coordinator].contains(plan.own.agent))
+      report("I6: the job has succeeded, and " + plan.own.agent.value
+             + " is to run it again");
   if (x.plans.size() < job.agent_count_min
       || x.plans.size() > job.agent_count_max)
     report("I3: epoch " + to_string(record->number) + " has "
@@ -343,7 +348,15 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
   check_phase(after);
   check_cost(coordinator, event, spent_before, epoch_before, after);
   const auto spent = after.budget().restart_count();
+  if (const auto* x = std::get_if<core::coordinator_started>(&event))
+    known_spent_[coordinator] = x->known.restart_count;
   auto carried = spent_before; // A claim may contain more.
+  if (const auto* x = std::get_if<core::agent_joined>(&event); x && x->told)
+    carried = std::max({carried, x->told->restart_count,
+                        known_spent_[coordinator], told_spent_[coordinator]});
+  if (const auto* x = std::get_if<core::agent_joined>(&event); x && x->told)
+    told_spent_[coordinator]
+      = std::max(told_spent_[coordinator], x->told->restart_count);
   if (const auto* x = std::get_if<core::agent_joined>(&event); x && x->held)
     carried = std::max(carried, x->held->plan.restart_count);
   if (spent > after.settings().restart_count_max)
@@ -444,6 +457,11 @@ void invariants::told(int coordinator, const core::rendezvous& before,
   if (const auto* x = std::get_if<core::agent_joined>(&event);
       x && x->held && x->held->state == core::share_state::succeeded)
     succeeded_[{coordinator, x->held->plan.epoch}].insert(x->offering.agent);
+  if (const auto* x = std::get_if<core::agent_joined>(&event);
+      x && x->held && x->held->state == core::share_state::succeeded
+      && final_epochs_[x->held->plan.epoch].contains(x->offering.agent)
+      && !has_formed_.contains(coordinator))
+    came_done_[coordinator].insert(x->offering.agent);
   if (const auto* x = std::get_if<core::worker_failed>(&event))
     note(x->agent, x->epoch, x->failure);
   if (const auto* x = std::get_if<core::workers_stopped>(&event))
@@ -711,10 +729,15 @@ void invariants::ended(int coordinator, const core::rendezvous& after,
                        const core::outcome& result, core::time_point now) {
   const auto epoch = after.epoch();
   if (result.kind == core::outcome::verdict::unmet
+      && result.reason.find("nothing shows") == std::string::npos
       && able_count(after) >= after.settings().agent_count_min)
     report("I8: a job with enough nodes ended for want of nodes");
-  if (result.kind == core::outcome::verdict::succeeded)
+  if (result.kind == core::outcome::verdict::succeeded) {
     check_success(coordinator, epoch);
+    for (const auto& [agent, x] : succeeded_)
+      if (agent.second == epoch)
+        final_epochs_[epoch].insert(x.begin(), x.end());
+  }
   const auto [i, first] = outcomes_.emplace(coordinator, result);
   if (first && result.first_failure) {
     check_give_up(coordinator, after, result);

@@ -31,7 +31,10 @@ public:
     std::map<uint32_t, uint64_t> steps{};
   };
 
-  explicit invariants(core::job_settings job) : job_(job) {}
+  /// @param clocks_agree Without that, numbers need only grow as far as anybody
+  ///                     knows them.
+  explicit invariants(core::job_settings job, bool clocks_agree = true)
+    : job_(job), clocks_agree_(clocks_agree) {}
 
   const std::optional<std::string>& breach() const { return breach_; }
   void report(const std::string& text);
@@ -139,6 +142,9 @@ public:
 
   uint64_t epoch_count() const { return epochs_.size(); }
 
+  /// The highest number that was ever given.
+  epoch_id newest() const { return newest_; }
+
 private:
   /// What a coordinator knows of a death, or may know.
   struct known_failure {
@@ -180,6 +186,14 @@ private:
   void check_roles(const epoch_record& epoch);
 
   core::job_settings job_;
+  bool clocks_agree_;
+  std::map<int, uint32_t> known_spent_; ///< By coordinator: at its beginning …
+  std::map<int, uint32_t> told_spent_;  ///< … and as agents have told it.
+  /// Agents of epochs that have ended the job with success, as any coordinator has
+  /// decided it, and by coordinator who has claimed one before its first epoch.
+  std::map<epoch_id, std::set<agent_id>> final_epochs_;
+  std::map<int, std::set<agent_id>> came_done_;
+  std::set<int> has_formed_; ///< Coordinators.
   std::optional<std::string> breach_;
   std::map<agent_id, core::offer> offers_;
   std::vector<std::unique_ptr<epoch_record>> epochs_;

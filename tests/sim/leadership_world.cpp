@@ -362,6 +362,9 @@ void leadership_world::obey(candidate& x, const leadership_effect& effect) {
   } else if (const auto* entry = std::get_if<publish>(&effect)) {
     ask(x, entry->deadline,
         [this, y = *entry] { return registry_.publish(y); });
+  } else if (const auto* news = std::get_if<write_job>(&effect)) {
+    ask(x, news->deadline,
+        [this, y = *news] { return registry_.write(y, queue_.now()); });
   } else if (const auto* renewal = std::get_if<renew_lease>(&effect)) {
     ask(x, renewal->deadline, [this, now, y = *renewal] {
       return registry_.renew(y, now, queue_.now());

@@ -73,7 +73,9 @@ void punctuality::after(const core::rendezvous& brain,
     last_arrival_ = now;
   const auto* end = find<core::end_job>(effects);
   check_minimum(now_is, end != nullptr && was_.stage != phase::ended
-                          && end->result.kind == core::outcome::verdict::unmet);
+                          && end->result.kind == core::outcome::verdict::unmet
+                          && end->result.reason.find("nothing shows")
+                               == std::string::npos);
   check_listening(brain, now_is);
   check_last_call(now_is);
   see_ends(effects);
@@ -132,7 +134,7 @@ void punctuality::check_listening(const core::rendezvous& brain,
     return listening_since_.reset();
   if (!listening_since_)
     listening_since_ = now_;
-  late(*listening_since_ + limits_.lease(), "times: a successor listens");
+  late(*listening_since_ + lease_max_, "times: a successor listens");
   if (now_is.epoch.value != 0
       && now_is.active == brain.common_plan().node_count)
     checks_.report("times: a successor listens although all are back");
@@ -166,7 +168,8 @@ void punctuality::check_hurry(const core::rendezvous& brain,
                               const view& now_is) {
   if (was_.stage == phase::stopping && now_is.stage != phase::stopping
       && now_is.holding == 0 && !brain.result()
-      && now_is.candidates >= job_.agent_count_min && !now_is.is_active())
+      && now_is.candidates >= job_.agent_count_min && !now_is.is_active()
+      && !now_is.is_listening)
     checks_.report("times: the job does not go on when all have stopped");
 }
 

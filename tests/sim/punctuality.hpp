@@ -16,8 +16,8 @@ namespace actorrun::sim {
 class punctuality {
 public:
   punctuality(const core::job_settings& job, const core::timeouts& limits,
-              invariants& checks)
-    : job_(job), limits_(limits), checks_(checks) {}
+              core::duration lease_max, invariants& checks)
+    : job_(job), limits_(limits), lease_max_(lease_max), checks_(checks) {}
 
   /// @param slack What timers may be late.
   void after(const core::rendezvous& brain, const core::rendezvous_event& event,
@@ -68,6 +68,7 @@ private:
 
   core::job_settings job_;
   core::timeouts limits_;
+  core::duration lease_max_; ///< Of all that the job's coordinators grant.
   invariants& checks_;
   view was_; ///< Before the step.
   view is_;

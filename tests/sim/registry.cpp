@@ -29,7 +29,7 @@ int64_t registry::open_lease(duration length, time_point now) {
 
 void registry::end_lease(const core::end_lease& order, time_point now) {
   if (order.job_over && leader_ && leader_->lease == order.lease) {
-    job_ = {++revision_, true};
+    job_ = {++revision_, true, order.job};
     has_ended_ = true;
     mark_end_ = now + mark_length;
     leader_.reset();
@@ -59,7 +59,9 @@ leadership_event registry::campaign(const core::campaign& order) {
   if (!leases_.contains(order.lease))
     return registry_failed{{errc::etcd_unreachable, "lease not found"}};
   leader_ = {{++revision_, ""}, order.lease};
-  job_ = {revision_, false};
+  if (job_.is_over)
+    terms_ = 0;
+  job_ = {revision_, false, order.job};
   return campaign_won{revision_, terms_++};
 }
 
@@ -68,6 +70,17 @@ leadership_event registry::publish(const core::publish& order) {
     return leadership_lost{};
   leader_->what = {++revision_, order.endpoint};
   return leadership_published{revision_};
+}
+
+leadership_event registry::write(const write_job& order, time_point now) {
+  if (!leader_ || leader_->lease != order.lease)
+    return job_written{}; // The next look at the entry shows it.
+  job_ = {++revision_, order.is_over, order.job};
+  if (order.is_over) {
+    has_ended_ = true;
+    mark_end_ = now + mark_length;
+  }
+  return job_written{};
 }
 
 leadership_event registry::renew(const renew_lease& order, time_point sent,

@@ -32,6 +32,8 @@ public:
 
   core::leadership_event campaign(const core::campaign& order);
   core::leadership_event publish(const core::publish& order);
+  core::leadership_event write(const core::write_job& order,
+                               core::time_point now);
 
   /// @param sent When the request was sent.
   core::leadership_event renew(const core::renew_lease& order,

@@ -123,6 +123,17 @@ scenario roll_scenario(uint64_t seed) {
       *limit -= *limit % std::chrono::duration_cast<milliseconds>(x.tick);
     x.registry_lease -= x.registry_lease % x.tick;
   }
+  if (x.elected)
+    x.job.lease = x.limits.lease();
+  x.has_journal = roll.percent(40) && !x.elected;
+  if (x.has_journal && roll.percent(60)) {
+    x.other_limits = x.limits;
+    x.other_limits->keep_alive_attempts += uint32_t(roll.between(3, 8));
+    if (roll.percent(50)) // The later coordinators have the shorter one.
+      std::swap(x.limits, *x.other_limits);
+  }
+  if (!x.has_journal && roll.percent(30))
+    x.clocks_differ = roll.percent(50) ? 1s : 100h;
   return x;
 }
 
@@ -136,6 +147,8 @@ scenario roll_harmless(uint64_t seed) {
   x.elected = false;
   x.stalled_start_percent = 0;
   x.no_warden_percent = 0;
+  if (x.other_limits)
+    x.limits = std::exchange(x.other_limits, std::nullopt).value();
   x.job.agent_count_max = x.agent_count;
   x.job.agent_count_min
     = x.job.ranked ? x.agent_count : uint32_t(roll.between(1, x.agent_count));
@@ -152,7 +165,7 @@ core::duration scenario::recovery_bound() const {
   const auto find = retry + 2 * limits.connect + election_bound();
   // A lease, stretched by the longest pause; then a successor's recovery.
   const auto detect
-    = 2 * limits.lease() + trouble_max + 2 * limits.keep_alive_interval;
+    = 2 * lease_max() + trouble_max + 2 * limits.keep_alive_interval;
   // Before that, an overdue worker has a grace period of its own.
   const auto stop = 2 * (grace + kill_timeout) + kill;
   const auto gather = limits.last_call + limits.join_settle;
@@ -190,6 +203,10 @@ std::string to_string(const scenario& x) {
          + (x.duplicates ? ", duplicates" : "")
          + (x.live_percent > 0 ? ", live workers" : "")
          + (x.step_max.count() > 0 ? ", safe points" : "")
+         + (x.has_journal ? ", journal" : "")
+         + (x.other_limits ? ", or lease " + ms(x.other_limits->lease()) + " ms"
+                           : "")
+         + (x.clocks_differ.count() > 0 ? ", clocks differ" : "")
          + (x.tick.count() > 0 ? ", tick " + ms(x.tick) + " ms" : "")
          + ", fence " + ms(x.limits.fence()) + " ms, lease "
          + ms(x.limits.lease()) + " ms, grace " + ms(x.grace) + " ms, work "

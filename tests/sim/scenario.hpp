@@ -5,6 +5,7 @@
 #include "actors/core/protocol/rendezvous.hpp"
 #include "tests/sim/dice.hpp"
 
+#include <optional>
 #include <string>
 
 namespace actorrun::sim {
@@ -13,6 +14,12 @@ struct scenario {
   uint64_t seed = 0;
   core::job_settings job;
   core::timeouts limits;
+  /// Of some of the job's later coordinators; those of the others are `limits`.
+  std::optional<core::timeouts> other_limits{};
+  /// Coordinators that die leave a journal, which the next one reads.
+  bool has_journal = false;
+  /// The clocks of their hosts differ by up to so much.
+  core::duration clocks_differ{};
   std::chrono::milliseconds grace{300};
   std::chrono::milliseconds kill_timeout{200};
   uint32_t agent_count = 1; ///< At the start.
@@ -47,6 +54,12 @@ struct scenario {
 
   /// Longest pause or partition.
   core::duration trouble_max{};
+
+  /// The longest that a coordinator grants.
+  core::duration lease_max() const {
+    return other_limits ? std::max(limits.lease(), other_limits->lease())
+                        : limits.lease();
+  }
 
   /// Within this time without faults there is a coordinator.
   core::duration election_bound() const;

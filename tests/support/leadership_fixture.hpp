@@ -4,7 +4,9 @@
 #include "actors/core/protocol/leadership.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace actorrun::test {
 
@@ -17,15 +19,19 @@ struct leadership_fixture {
   using phase = leadership::phase;
 
   explicit leadership_fixture(bool is_candidate = true,
-                              bool always_campaigns = false)
+                              bool always_campaigns = false,
+                              job_settings asked = {})
     : uut{{.is_candidate = is_candidate,
            .always_campaigns = always_campaigns,
            .lease = 15s,
-           .guard = 300ms}} {}
+           .guard = 300ms,
+           .settings = asked,
+           .leeway = 150ms}} {}
 
   std::string at(std::chrono::milliseconds t, const leadership_event& event) {
     auto trace = std::string{};
-    for (const auto& effect : uut.step(event, time_point{t})) {
+    effects = uut.step(event, time_point{t});
+    for (const auto& effect : effects) {
       trace += (trace.empty() ? "" : "; ") + to_string(effect);
       if (const auto* timer = std::get_if<arm_timer>(&effect))
         armed = *timer;
@@ -105,7 +111,18 @@ struct leadership_fixture {
     REQUIRE(uut.current_phase() == phase::idle);
   }
 
+  /// The first effect of its kind in the latest step.
+  template <class Effect>
+  const Effect& last() const {
+    for (const auto& x : effects)
+      if (const auto* found = std::get_if<Effect>(&x))
+        return *found;
+    FAIL("the latest step has no such effect");
+    std::abort();
+  }
+
   leadership uut;
+  std::vector<leadership_effect> effects; ///< Of the latest step.
   arm_timer armed{};
   std::string missing; ///< Why there is no coordinator, as last reported.
 };

@@ -181,6 +181,9 @@ agent_recorder record_agent(caf::actor_system& system) {
       [to](const v1::SafePointOrder& x) {
         to.write(to_string(from_wire(x)) + " of " + std::to_string(x.epoch()));
       },
+      [to](const v1::CharterChanged& x) {
+        to.write("charter " + std::to_string(x.charter().revision()));
+      },
       [to](const v1::LogLevelOrder& x) { to.write("log " + x.level()); },
       [to](const vitals_report&) { to.write("vitals"); },
       [to](const status_due&) { to.write("status due"); },
@@ -267,6 +270,7 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
                  + std::to_string(x.workers_size()));
       },
       [to](const core::agent_lost&) { to.write("lost"); },
+      [to](const core::outcome_written&) { to.write("outcome written"); },
       [to](const core::stop_requested&) { to.write("stop requested"); },
       [to](const core::timer_fired&) { to.write("timer"); },
     };

@@ -111,4 +111,30 @@ TEST_CASE_METHOD(two_sites,
   check_return(after);
 }
 
+// They ask for a shorter lease than the job has, and its leader is not there to refuse
+// them.
+TEST_CASE_METHOD(
+  two_sites,
+  "network: V2 who asks for another job than runs is not elected "
+  "while its leader is cut off",
+  "[netns]") {
+  if (!ready())
+    return;
+  const auto own = x->conf;
+  x->conf = own + ",keep_alive_max_attempt=20"; // 6 s, and etcd's lease 2 s.
+  const auto before = start_job();
+  x->conf = own;
+  net->cut();
+  auto& d = agent(net->here());
+  auto& e = agent(net->here());
+  CHECK(d.wait() == 4);
+  CHECK(e.wait() == 4);
+  CHECK(d.says("the job runs with"));
+  CHECK_FALSE(x->took_over(d));
+  CHECK_FALSE(x->took_over(e));
+  const auto after = check_takeover(before);
+  net->heal();
+  check_return(after);
+}
+
 } // namespace actorrun::test

@@ -5,6 +5,7 @@
 #include "tests/system/namespaces.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <optional>
 
 namespace actorrun::test {
@@ -301,6 +302,49 @@ TEST_CASE_METHOD(two_hosts, "network: a lost node that ignores the stop signal",
   const auto after = await_world(2, before[0].epoch);
   CHECK(last_of(records_of(all)) < first_of(after));
   CHECK(all_dead(all, 0ms));
+}
+
+// The longer fence of the one before still binds the node that is cut off.
+TEST_CASE_METHOD(
+  two_hosts,
+  "network: V1 a coordinator that is started again with a shorter "
+  "lease waits for the longer one",
+  "[netns]") {
+  if (!ready())
+    return;
+  auto options = agent_options{.nodes = "1:2"};
+  options.endpoint = namespaces::here_address + (":" + std::to_string(port()));
+  auto of_coordinator = options;
+  of_coordinator.prefix = net->here();
+  of_coordinator.conf = ",keep_alive_max_attempt=12"; // 3.6 s.
+  auto* first = &coordinator(of_coordinator);
+  options.prefix = net->here();
+  a = &agent(options);
+  options.prefix = net->there();
+  b = &agent(options);
+  const auto before = await_world(4);
+  await_status([](const json& x) { return x["phase"] == "running"; });
+  SECTION("which its machine knows") {}
+  SECTION("which only the agent that comes back knows") {
+    // Neither a tombstone nor a journal.
+    for (const auto pid : descendants(first->pid()))
+      if (is_warden(pid))
+        ::kill(pid, SIGKILL);
+    of_coordinator.prefix.emplace_back("env");
+    of_coordinator.prefix.push_back("XDG_STATE_HOME=" + folder() + "/other");
+  }
+  net->cut();
+  first->signal(SIGKILL);
+  first->wait();
+  of_coordinator.conf.clear();
+  coordinator(of_coordinator);
+  const auto after = await_world(2, before[0].epoch);
+  CHECK(last_of(records_of(before)) < first_of(after));
+  CHECK(last_of(there(before)) < first_of(after));
+  CHECK(all_dead(before, 0ms));
+  net->heal();
+  check_return(after);
+  check_end();
 }
 
 } // namespace actorrun::test

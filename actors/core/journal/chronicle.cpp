@@ -230,6 +230,7 @@ void chronicle::note_new_epoch(step& at) {
     return;
   const auto* formed = find<announce_epoch>(at.effects);
   const auto& plan = at.after.common_plan();
+  at.has_new_epoch = true;
   if (formed != nullptr)
     pids_.clear();
   failure_before_ = at.after.last_failure();
@@ -243,7 +244,8 @@ void chronicle::note_new_epoch(step& at) {
                        .adopted = formed == nullptr});
 }
 
-// One event is about one agent at most; orders can be for all.
+// One event is about one agent at most; orders can be for all, and so is which epoch
+// a successor takes for the newest.
 void chronicle::note_nodes(const rendezvous_event& event, step& at) {
   const auto& all = at.after.agents();
   const auto is_for_all = find<announce_epoch>(at.effects) != nullptr
@@ -253,6 +255,8 @@ void chronicle::note_nodes(const rendezvous_event& event, step& at) {
                           || find<notify_drain>(at.effects) != nullptr
                           || find<report_exclusion>(at.effects) != nullptr
                           || find<report_return>(at.effects) != nullptr
+                          || at.has_new_epoch
+                          || snapshot_.excluded != at.after.excluded_hosts()
                           || at.after.current_phase() != snapshot_.phase;
   if (is_for_all) {
     for (const auto& [agent, record] : all)

@@ -42,6 +42,7 @@ private:
     const rendezvous& after;
     moment now;
     records out{};
+    bool has_new_epoch = false;
   };
 
   void put(step& at, fact what);

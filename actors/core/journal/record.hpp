@@ -13,6 +13,7 @@
 #include "actors/core/time.hpp"
 #include "messages/errc.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -72,6 +73,8 @@ struct coordinator_began {
   int64_t pid = 0;
   bool is_successor = false; ///< There may have been one before it.
   job_settings settings;
+  /// That it grants, guard included.
+  std::optional<std::chrono::milliseconds> lease{};
 
   friend bool operator==(const coordinator_began&, const coordinator_began&)
     = default;

@@ -102,6 +102,7 @@ struct snapshot {
   std::optional<time_point> waiting_until{};
   bool gives_up_then = false;
   uint32_t restart_count = 0;
+  bool is_resized = false; ///< Its settings are not those that it began with.
   std::map<agent_id, node_entry> nodes{};
   std::vector<quarantined_node> quarantined{};
   std::vector<excluded_host> excluded{};
@@ -128,7 +129,10 @@ private:
   void add(const node_changed& x);
   void add(const quarantine_changed& x) { quarantined = x.nodes; }
   void add(const exclusions_changed& x) { excluded = x.hosts; }
-  void add(const settings_changed& x) { coordinator.settings = x.settings; }
+  void add(const settings_changed& x) {
+    coordinator.settings = x.settings;
+    is_resized = true;
+  }
   void add(const operator_asked& x);
   void add(const node_joined&) {}
   void add(const node_refused& x);

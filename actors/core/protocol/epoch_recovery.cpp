@@ -1,6 +1,7 @@
 #include "actors/core/protocol/epoch_recovery.hpp"
 
 #include <cassert>
+#include <set>
 
 namespace actorrun::core {
 
@@ -8,11 +9,14 @@ namespace {
 
 /// Two coordinators that did not know of each other may have given the same
 /// number to two epochs.
-/// @pre both have one number
 bool is_same(const epoch_plan& a, const epoch_plan& b) {
-  return a.node_count == b.node_count && a.world_size == b.world_size
-         && a.master_port == b.master_port
+  return a.epoch == b.epoch && a.node_count == b.node_count
+         && a.world_size == b.world_size && a.master_port == b.master_port
          && a.master_address == b.master_address;
+}
+
+bool is_running(const agent_record& x) {
+  return x.share == share_state::starting || x.share == share_state::running;
 }
 
 } // namespace
@@ -31,40 +35,80 @@ epoch_id epoch_recovery::number_epoch(epoch_id newest) {
   return floor_ = {std::max(newest, floor_).value + 1};
 }
 
+// All its agents are back, and nothing is amiss with their workers.
+bool epoch_recovery::is_whole(const agent_table& agents,
+                              const epoch_plan& plan) const {
+  auto ranks = std::set<uint32_t>{};
+  for (const auto& [id, own] : plans_) {
+    const auto i = agents.records().find(id);
+    if (is_same(own, plan) && i != agents.records().end()
+        && (is_running(i->second) || i->second.share == share_state::succeeded))
+      ranks.insert(own.own.node_rank);
+  }
+  return ranks.size() == plan.node_count;
+}
+
+void epoch_recovery::adopt(agent_table& agents, const epoch_plan& plan) const {
+  agents.dismiss_members();
+  agents.adopt(plan);
+  for (const auto& [id, own] : plans_)
+    if (auto* record = agents.find(id); record != nullptr && is_same(own, plan))
+      agents.change(*record, [&](auto& x) {
+        x.place = own.own;
+        x.member_of = plan.epoch;
+      });
+}
+
 epoch_recovery::progress epoch_recovery::take(agent_table& agents,
                                               agent_record& record,
-                                              const claim& held) {
+                                              const claim& held,
+                                              uint32_t node_count_min) {
   assert(is_open_);
   auto out = progress{};
-  if (!is_listening_)
+  const auto& plan = held.plan;
+  const auto is_possible = plan.node_count >= node_count_min;
+  if (!is_listening_ && is_possible)
     is_listening_ = out.has_begun = true;
+  plans_[record.offering.agent] = plan;
   agents.change(record, [&](auto& x) {
-    x.place = held.plan.own;
-    x.holds = may_run(held.state) ? held.plan.epoch : epoch_id{};
+    x.place = plan.own;
+    x.holds = may_run(held.state) ? plan.epoch : epoch_id{};
     x.share = held.state;
+    x.member_of = {};
   });
-  // While workers of an epoch run, no newer epoch can have been formed. Without
-  // that proof, agents of a newer one get the time of a lease to come back.
-  const auto runs
-    = held.state == share_state::starting || held.state == share_state::running;
-  if (runs)
-    unseen_ = {};
-  const auto is_rival = held.plan.epoch == agents.epoch()
-                        && !is_same(held.plan, agents.common_plan());
-  if (is_rival && runs)
-    agents.dismiss_members();
-  out.is_newer = held.plan.epoch > agents.epoch() || (is_rival && runs);
+  const auto runs = is_running(record);
+  if (is_same(plan, agents.common_plan()))
+    agents.change(record, [&](auto& x) { x.member_of = plan.epoch; });
+  else
+    out.is_newer = is_possible && outweighs(agents, plan, runs);
   if (out.is_newer)
-    agents.adopt(held.plan);
-  const auto is_over = is_rival && !runs;
-  agents.change(record, [&](auto& x) {
-    x.member_of = is_over ? epoch_id{} : held.plan.epoch;
-  });
-  if (!is_over && (held.failure || held.state == share_state::failed))
-    out.failure = held.failure.value_or(worker_failure{});
+    adopt(agents, plan);
+  const auto is_of_it = record.member_of == plan.epoch;
+  // While workers of an epoch run, no newer epoch can have been formed: all its agents
+  // say so. Without that proof, agents of a newer one get the time of a lease to come
+  // back.
   out.is_complete
-    = runs && agents.counts().members == agents.common_plan().node_count;
+    = is_of_it && runs
+      && agents.counts().members == agents.common_plan().node_count;
+  if (out.is_complete)
+    unseen_ = {};
+  if (is_of_it && (held.failure || held.state == share_state::failed))
+    out.failure = held.failure.value_or(worker_failure{});
   return out;
+}
+
+// Whether an agent's word that it has something of this epoch counts more than what
+// is known of another one.
+bool epoch_recovery::outweighs(const agent_table& agents,
+                               const epoch_plan& plan, bool runs) const {
+  const auto& known = agents.common_plan();
+  if (known.epoch.value == 0)
+    return true;
+  const auto is_whole = this->is_whole(agents, plan);
+  if (this->is_whole(agents, known))
+    return is_whole && plan.node_count > known.node_count;
+  return (is_whole && runs) || plan.epoch > known.epoch
+         || (plan.epoch == known.epoch && runs);
 }
 
 epoch_recovery::findings epoch_recovery::conclude(const agent_table& agents) {
@@ -72,14 +116,19 @@ epoch_recovery::findings epoch_recovery::conclude(const agent_table& agents) {
   floor_ = std::max(floor_, unseen_);
   auto out = findings{};
   const auto epoch = agents.epoch();
+  for (const auto& [id, x] : agents.records())
+    if (x.holds.value != 0 && (epoch.value == 0 || x.member_of != epoch)) {
+      out.stale.push_back({id, x.holds});
+      out.is_contradicted |= is_running(x);
+    }
+  plans_.clear();
   if (epoch.value == 0)
     return out;
   is_open_ = false;
   out.has_epoch = true;
   out.member_count = agents.counts().members;
+  out.is_done = out.member_count > 0 && agents.counts().unfinished == 0;
   for (const auto& [id, x] : agents.records()) {
-    if (x.holds.value != 0 && x.member_of != epoch)
-      out.stale.push_back({id, x.holds});
     if (x.member_of != epoch)
       continue;
     const auto is_leaving = x.leaving && x.share != share_state::succeeded;

@@ -8,6 +8,9 @@ namespace actorrun::core {
 
 namespace {
 
+/// So many numbers lie between those of two coordinators: more than one can give.
+constexpr auto numbers_per_term = uint64_t{1} << 20U;
+
 /// Between two readings of another node's entry by a candidate that always
 /// campaigns.
 constexpr auto campaign_pause = std::chrono::seconds{1};
@@ -16,6 +19,10 @@ constexpr auto campaign_pause = std::chrono::seconds{1};
 constexpr auto renewals_per_lease = 3;
 /// … and attempts after a failure.
 constexpr auto retries_per_lease = 15;
+
+failure over() {
+  return {errc::job_over, "the job has ended while this node was away"};
+}
 
 failure no_proof(std::string text) {
   return {errc::connection_failed, std::move(text)};
@@ -39,7 +46,7 @@ std::vector<leadership_effect> leadership::step(const leadership_event& event,
 bool leadership::is_leader() const {
   return phase_ == phase::opening || phase_ == phase::publishing
          || phase_ == phase::leading || phase_ == phase::renewing
-         || phase_ == phase::checking;
+         || phase_ == phase::checking || phase_ == phase::writing;
 }
 
 // -- looking for the coordinator ----------------------------------------------
@@ -54,7 +61,7 @@ void leadership::on(const coordinator_wanted& event, time_point now,
   is_wanted_ = true;
   was_member_ = event.was_member;
   if (phase_ == phase::leading || phase_ == phase::renewing
-      || phase_ == phase::checking) {
+      || phase_ == phase::checking || phase_ == phase::writing) {
     is_wanted_ = false;
     out.emplace_back(report_here{});
   } else if (phase_ == phase::retired) {
@@ -75,13 +82,24 @@ void leadership::on(const entry_read& event, time_point now, effects& out) {
   if (phase_ != phase::reading)
     return;
   set_trouble(std::nullopt, out);
-  if (has_ended(event.job, now, out))
+  if (!is_led(event.entry) && has_ended(event.job, now, out))
     return;
-  expected_job_revision_ = event.job.revision;
+  keep(event.job);
   if (!event.entry && options_.is_candidate)
-    run_for_leadership(0, out);
+    run_for_leadership(0, now, out);
   else
     try_entry(event.entry, now, out);
+}
+
+// Whoever leads still tells its members how the job has ended.
+bool leadership::is_led(const std::optional<leader_entry>& entry) const {
+  return was_member_ && entry && !entry->endpoint.empty();
+}
+
+void leadership::keep(const job_mark& job) {
+  expected_job_revision_ = job.revision;
+  is_job_over_ = job.is_over;
+  job_ = job.job;
 }
 
 // Otherwise who was away for the end of a job would run it again. Whoever was not a
@@ -92,8 +110,7 @@ bool leadership::has_ended(const job_mark& job, time_point now, effects& out) {
   known_.reset();
   has_seen_coordinator_ = false;
   if (was_member_)
-    miss({errc::job_over, "the job has ended while this node was away"}, now,
-         out);
+    miss(over(), now, out);
   return was_member_;
 }
 
@@ -127,8 +144,10 @@ void leadership::on(const endpoint_gone& event, time_point now, effects& out) {
     return;
   if (doubt_)
     miss(*doubt_, now, out);
+  else if (is_job_over_ && was_member_)
+    miss(over(), now, out);
   else if (options_.is_candidate && known_ == tried_)
-    run_for_leadership(tried_.revision, out);
+    run_for_leadership(tried_.revision, now, out);
   else
     miss(known_ == tried_ ? event.why : no_proof(event.why.text), now, out);
 }
@@ -150,7 +169,26 @@ void leadership::miss(failure why, time_point now, effects& out) {
 
 // -- becoming the leader -------------------------------------------------------
 
-void leadership::run_for_leadership(int64_t expected_revision, effects& out) {
+// Who leads decides by its own settings how long it holds back. So it must know, and
+// have, those of the job.
+std::optional<failure> leadership::unfitness() const {
+  if (is_job_over_ || job_.revision == 0
+      || fits(options_.settings, job_.settings, job_.is_resized,
+              options_.leeway))
+    return std::nullopt;
+  return failure{
+    errc::settings_mismatch,
+    "the job runs with " + describe(job_.settings, options_.settings)
+      + ", this node asks for " + describe(options_.settings, job_.settings)
+      + "; it takes the coordinator's part only with the job's"
+        " settings. If that job is over, start the new one with"
+        " another --rdzv-id, or remove its key from etcd"};
+}
+
+void leadership::run_for_leadership(int64_t expected_revision, time_point now,
+                                    effects& out) {
+  if (auto why = unfitness())
+    return miss(std::move(*why), now, out);
   expected_revision_ = expected_revision;
   phase_ = phase::opening_lease;
   out.emplace_back(open_lease{options_.lease});
@@ -169,7 +207,19 @@ void leadership::on(const lease_opened& event, time_point now, effects& out) {
   }
   phase_ = phase::campaigning;
   out.emplace_back(
-    campaign{lease_, expected_revision_, expected_job_revision_});
+    campaign{lease_, expected_revision_, expected_job_revision_, next_job()});
+}
+
+// The settings of a job that begins are those of its first coordinator.
+charter leadership::next_job() const {
+  auto out = job_;
+  if (is_job_over_ || out.revision == 0)
+    out = charter{.revision = 1,
+                  .settings = options_.settings,
+                  .lease = options_.settings.lease,
+                  .newest = job_.newest};
+  out.newest.value += numbers_per_term;
+  return out;
 }
 
 void leadership::on(const campaign_won& event, time_point now, effects& out) {
@@ -182,15 +232,31 @@ void leadership::on(const campaign_won& event, time_point now, effects& out) {
   out.emplace_back(set_leadership_end{leadership_end_});
   // etcd may have lost its data, but this node knows of the job's coordinator.
   const auto is_successor = event.terms_before != 0 || has_seen_coordinator_;
-  out.emplace_back(open_coordinator{is_successor, event.terms_before});
+  auto known = charter{.newest = job_.newest};
+  if (!is_job_over_)
+    known = job_;
+  // Whoever was before, and has left nothing, may have given any lease; but our agent
+  // was accepted only with its own.
+  if (is_successor && known.lease.count() == 0)
+    known.lease = has_seen_coordinator_
+                    ? options_.settings.lease + options_.leeway
+                    : lease_max;
+  job_ = next_job();
+  ceiling_ = job_.newest;
+  is_over_ = false;
+  has_news_ = false;
+  out.emplace_back(
+    open_coordinator{is_successor, event.terms_before, std::move(known)});
 }
 
 void leadership::on(const campaign_lost& event, time_point now, effects& out) {
   if (phase_ != phase::campaigning)
     return;
   drop_lease(out);
-  if (!has_ended(event.job, now, out))
+  if (is_led(event.entry) || !has_ended(event.job, now, out)) {
+    keep(event.job);
     try_entry(event.entry, now, out);
+  }
 }
 
 void leadership::on(const coordinator_opened& event, time_point, effects& out) {
@@ -215,8 +281,7 @@ void leadership::on(const leadership_published& event, time_point now,
     return;
   revision_ = event.revision;
   has_seen_coordinator_ = true;
-  phase_ = phase::leading;
-  arm(std::max(now, renewed_ + length_ / renewals_per_lease), out);
+  lead(std::max(now, renewed_ + length_ / renewals_per_lease), out);
   if (std::exchange(is_wanted_, false))
     out.emplace_back(report_here{});
 }
@@ -264,8 +329,56 @@ void leadership::check(const std::optional<leader_entry>& entry, time_point now,
                        : "etcd has lost its entry",
                  true, now, out);
   set_trouble(std::nullopt, out);
+  lead(std::max(now, renewed_ + length_ / renewals_per_lease), out);
+}
+
+// -- what the next coordinator must know ---------------------------------------
+
+void leadership::lead(time_point due, effects& out) {
   phase_ = phase::leading;
-  arm(std::max(now, renewed_ + length_ / renewals_per_lease), out);
+  next_renewal_ = due;
+  arm(due, out);
+  write(out);
+}
+
+void leadership::write(effects& out) {
+  if (phase_ != phase::leading || !std::exchange(has_news_, false))
+    return;
+  phase_ = phase::writing;
+  auto order = write_job{lease_, is_over_, job_, leadership_end_};
+  order.job.newest = ceiling_;
+  out.emplace_back(std::move(order));
+}
+
+void leadership::on(const job_changed& event, time_point, effects& out) {
+  if (!is_leader())
+    return;
+  const auto is_news = !is_same_job(job_, event.job)
+                       || job_.lease != event.job.lease
+                       || event.job.newest >= ceiling_;
+  job_ = event.job;
+  if (job_.newest >= ceiling_)
+    ceiling_ = {job_.newest.value + numbers_per_term};
+  has_news_ |= is_news;
+  write(out);
+}
+
+void leadership::on(const outcome_reached&, time_point, effects& out) {
+  if (!is_leader()) {
+    out.emplace_back(report_outcome_written{});
+    return;
+  }
+  is_over_ = true;
+  has_news_ = true;
+  write(out);
+}
+
+void leadership::on(const job_written&, time_point now, effects& out) {
+  if (phase_ != phase::writing)
+    return;
+  if (is_over_ && !has_news_)
+    out.emplace_back(report_outcome_written{});
+  lead(std::max(now, next_renewal_), out);
 }
 
 void leadership::on(const lease_ended&, time_point now, effects& out) {
@@ -295,6 +408,12 @@ void leadership::on(const registry_failed& event, time_point now,
       return miss(event.why, now, out);
     case phase::publishing:
       return leave(event.why.text, true, now, out);
+    case phase::writing:
+      // With the next renewal. Whoever waits for it has a limit of its own.
+      set_trouble(event.why, out);
+      has_news_ = true;
+      phase_ = phase::leading;
+      return arm(std::max(now, std::min(next_renewal_, leadership_end_)), out);
     case phase::renewing:
     case phase::checking:
       set_trouble(event.why, out);
@@ -328,7 +447,8 @@ void leadership::on(const resign_requested& event, time_point now,
       event.job_over ? "the job is over" : "this node leaves the job"});
   }
   if (lease_ != 0)
-    out.emplace_back(end_lease{lease_, event.job_over});
+    out.emplace_back(
+      end_lease{lease_, event.job_over, charter{.newest = ceiling_}});
   phase_ = phase::retired;
   miss(no_proof("this node has left the job"), now, out);
 }
@@ -372,6 +492,8 @@ std::string to_string(leadership::phase x) {
       return "renewing";
     case phase::checking:
       return "checking";
+    case phase::writing:
+      return "writing";
     case phase::retired:
       return "retired";
   }

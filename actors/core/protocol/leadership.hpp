@@ -20,6 +20,11 @@ struct leadership_options {
   duration lease = std::chrono::seconds{15};
   /// From the end of the leadership to the earliest end of its lease.
   duration guard = std::chrono::milliseconds{300};
+  /// What this node's command line asks for: who asks for another job than runs is no
+  /// candidate.
+  job_settings settings{};
+  /// Leases of agents may differ by so much after a resize.
+  std::chrono::milliseconds leeway{};
 };
 
 ///                 no entry, or its            won            published
@@ -50,6 +55,7 @@ public:
     leading,
     renewing,
     checking,
+    writing,
     retired,
   };
 
@@ -86,11 +92,21 @@ private:
   void on(const endpoint_gone& event, time_point now, effects& out);
   void on(const endpoint_failed& event, time_point now, effects& out);
   void on(const resign_requested& event, time_point now, effects& out);
+  void on(const job_changed& event, time_point now, effects& out);
+  void on(const outcome_reached& event, time_point now, effects& out);
+  void on(const job_written& event, time_point now, effects& out);
   void on(const timer_fired& event, time_point now, effects& out);
 
   void look(effects& out);
   bool has_ended(const job_mark& job, time_point now, effects& out);
-  void run_for_leadership(int64_t expected_revision, effects& out);
+  std::optional<failure> unfitness() const;
+  charter next_job() const;
+  bool is_led(const std::optional<leader_entry>& entry) const;
+  void keep(const job_mark& job);
+  void lead(time_point due, effects& out);
+  void write(effects& out);
+  void run_for_leadership(int64_t expected_revision, time_point now,
+                          effects& out);
   void try_entry(const std::optional<leader_entry>& entry, time_point now,
                  effects& out);
   void check(const std::optional<leader_entry>& entry, time_point now,
@@ -119,6 +135,12 @@ private:
   bool has_seen_coordinator_ = false; ///< Of this job.
   bool was_member_ = false;           ///< Our agent, of this job.
   bool is_registry_away_ = false;     ///< As last logged.
+  charter job_;                       ///< As the mark has it, or is to have it.
+  bool is_over_ = false;              ///< The job; so is the mark to say.
+  bool has_news_ = false;             ///< That the mark does not say yet.
+  epoch_id ceiling_;                  ///< The number in the mark.
+  bool is_job_over_ = false;          ///< As the mark said before we led.
+  time_point next_renewal_{};
   timer_id timer_;
 };
 

@@ -22,6 +22,13 @@ struct effect_writer {
   std::string operator()(const publish& x) const {
     return "publish " + x.endpoint + " at " + std::to_string(x.revision);
   }
+  std::string operator()(const write_job& x) const {
+    return "write_job at " + std::to_string(x.job.revision)
+           + (x.is_over ? ", over" : "");
+  }
+  std::string operator()(const report_outcome_written&) const {
+    return "report_outcome_written";
+  }
   std::string operator()(const renew_lease& x) const {
     return "renew_lease " + std::to_string(x.lease);
   }

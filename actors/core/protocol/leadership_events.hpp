@@ -1,6 +1,7 @@
 // Lists what a candidate for the leadership is notified of, and what it orders.
 #pragma once
 
+#include "actors/core/protocol/charter.hpp"
 #include "actors/core/time.hpp"
 #include "messages/result.hpp"
 
@@ -23,6 +24,8 @@ struct leader_entry {
 struct job_mark {
   int64_t revision = 0; ///< Of its last change, > 0 and unique; 0: no mark.
   bool is_over = false; ///< The job has ended, and no other with its id begun.
+  /// What its coordinators have left behind; revision 0: nothing but the number.
+  charter job{};
 
   friend bool operator==(const job_mark&, const job_mark&) = default;
 };
@@ -56,6 +59,17 @@ struct campaign_won {
   int64_t revision = 0;      ///< Of the entry, which is ours.
   uint32_t terms_before = 0; ///< Earlier coordinators of this job.
 };
+
+/// The coordinator has changed what its successor must know.
+struct job_changed {
+  charter job;
+};
+
+/// The job has ended, and nobody knows it yet.
+struct outcome_reached {};
+
+/// Answer to `write_job`.
+struct job_written {};
 
 struct campaign_lost {
   std::optional<leader_entry> entry;
@@ -111,11 +125,12 @@ struct resign_requested {
 };
 
 using leadership_event
-  = std::variant<candidate_started, coordinator_wanted, entry_read,
-                 lease_opened, campaign_won, campaign_lost, coordinator_opened,
-                 coordinator_not_opened, leadership_published, leadership_lost,
-                 lease_renewed, lease_ended, registry_failed, endpoint_reached,
-                 endpoint_gone, endpoint_failed, resign_requested, timer_fired>;
+  = std::variant<job_changed, outcome_reached, job_written, candidate_started,
+                 coordinator_wanted, entry_read, lease_opened, campaign_won,
+                 campaign_lost, coordinator_opened, coordinator_not_opened,
+                 leadership_published, leadership_lost, lease_renewed,
+                 lease_ended, registry_failed, endpoint_reached, endpoint_gone,
+                 endpoint_failed, resign_requested, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 //
@@ -136,13 +151,28 @@ struct campaign {
   int64_t lease = 0;
   int64_t expected_revision = 0;
   int64_t expected_job_revision = 0;
+  /// What the mark says from then on. Its number is above all that this coordinator
+  /// may give: the next one begins there.
+  charter job{};
 };
 
 /// Start a coordinator that other nodes can reach.
 struct open_coordinator {
   bool successor = false;
   uint32_t terms_before = 0; ///< As far as the registry knows.
+  charter known{};           ///< What earlier ones have left behind.
 };
+
+/// Write what the next coordinator must know, if the entry is ours.
+struct write_job {
+  int64_t lease = 0;
+  bool is_over = false; ///< For at least a day.
+  charter job{};
+  time_point deadline{};
+};
+
+/// What was to be known of the outcome is, or cannot be.
+struct report_outcome_written {};
 
 /// Write the coordinator's endpoint into the entry, if it is still ours.
 struct publish {
@@ -162,6 +192,7 @@ struct renew_lease {
 struct end_lease {
   int64_t lease = 0;
   bool job_over = false;
+  charter job{}; ///< Its number is the mark's.
 };
 
 /// The coordinator may decide until `due`, and never later.
@@ -199,9 +230,9 @@ struct log_registry {
 
 using leadership_effect
   = std::variant<read_entry, open_lease, campaign, open_coordinator, publish,
-                 renew_lease, end_lease, set_leadership_end, close_coordinator,
-                 try_endpoint, report_here, report_missing, log_registry,
-                 arm_timer>;
+                 write_job, report_outcome_written, renew_lease, end_lease,
+                 set_leadership_end, close_coordinator, try_endpoint,
+                 report_here, report_missing, log_registry, arm_timer>;
 
 /// One line per effect, for transcripts: `campaign 7 over 0`.
 std::string to_string(const leadership_effect& x);

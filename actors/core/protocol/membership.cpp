@@ -87,7 +87,10 @@ void membership::on(const coordinator_found& event, time_point now,
     if (const auto leaves = alarms_.due(alarm::drain); leaves && !ending_)
       held->drain_left = std::max(*leaves - now, duration::zero());
   }
-  out.emplace_back(send_join{offer_, std::move(held)});
+  auto told = job_;
+  if (told)
+    told->newest = std::max(told->newest, newest_);
+  out.emplace_back(send_join{offer_, std::move(held), std::move(told)});
 }
 
 void membership::on(const coordinator_not_found& event, time_point now,
@@ -223,10 +226,7 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
   fence_ = event.fence;
   alarms_.disarm(alarm::timeout);
   alarms_.disarm(alarm::seek);
-  // Epochs that were seen and not begun here ended with the old coordinator. That
-  // numbers grow is its successor's duty (decision 0022).
-  if (!next_)
-    newest_ = share_.epoch();
+  keep(event.job);
   if (keep_alive_interval_ > duration::zero()) {
     // Workers whose fence has passed are dead: no acceptance revives them.
     if (now < fence_due_ || !share_.may_run())
@@ -254,8 +254,13 @@ void membership::on(const join_rejected& event, time_point now, effects& out) {
     return;
   forget_second_way(out);
   drop(out);
-  // Whoever has started a coordinator with other settings may correct that.
-  if (was_accepted_ && event.why.code == errc::settings_mismatch && !ending_) {
+  // Whoever has started a coordinator with other settings may correct that. And one
+  // that has just begun may not know yet what it should answer.
+  const auto may_change = event.why.code == errc::connection_failed
+                          || (was_accepted_
+                              && (event.why.code == errc::settings_mismatch
+                                  || event.why.code == errc::bad_plan));
+  if (may_change && !ending_) {
     last_failure_ = event.why;
     return seek(now, out);
   }
@@ -385,11 +390,24 @@ bool membership::was_fenced(const worker_failure& x, time_point now) const {
 
 // -- epochs -------------------------------------------------------------------
 
+// A coordinator knows at least what it says, and what its agents have told it.
+void membership::keep(const charter& told) {
+  if (!job_ || told.revision >= job_->revision)
+    job_ = told;
+  job_->lease = told.lease;
+}
+
+void membership::on(const charter_changed& event, time_point, effects&) {
+  if (is_connected())
+    keep(event.job);
+}
+
 void membership::on(const epoch_formed& event, time_point now, effects& out) {
   // Over a link that was given up: others may have formed newer epochs, of which
   // nothing came.
   if (link_ == link::seeking)
     return;
+  keep(event.job);
   if (auto ok = check_plan(event.plan, offer_); !ok) {
     if (!ending_)
       end({.result = {}, .why = ok.error(), .signal = 0}, 0, now, out);

@@ -146,6 +146,8 @@ private:
 
   // epochs
   void on(const epoch_formed& event, time_point now, effects& out);
+  void on(const charter_changed& event, time_point now, effects& out);
+  void keep(const charter& told);
   void on(const epoch_revoked& event, time_point now, effects& out);
   void on(const safe_point_ordered& event, time_point now, effects& out);
   void begin(const epoch_plan& plan, effects& out);
@@ -226,6 +228,8 @@ private:
   std::optional<safe_point_report> safe_point_;
   std::optional<time_point> limit_; ///< Before it the workers are to save.
   epoch_id newest_; ///< Newest epoch seen; older ones are refused.
+  /// What the job's coordinators have said of it, for the next of them.
+  std::optional<charter> job_;
   /// Begins when the workers of the present epoch are gone and the lease is
   /// known to last.
   std::optional<epoch_plan> next_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/epoch.hpp"
+#include "actors/core/protocol/charter.hpp"
 #include "actors/core/safe_point.hpp"
 #include "actors/core/time.hpp"
 #include "messages/result.hpp"
@@ -43,6 +44,7 @@ struct second_way_found {};
 struct join_accepted {
   duration keep_alive_interval{0}; ///< 0: no lease, it is in this process.
   duration fence{0};
+  charter job{};
 };
 
 struct join_rejected {
@@ -67,6 +69,12 @@ struct fence_fired {
 
 struct epoch_formed {
   epoch_plan plan;
+  charter job{};
+};
+
+/// What is the job's has changed.
+struct charter_changed {
+  charter job;
 };
 
 struct epoch_revoked {
@@ -148,10 +156,10 @@ using membership_event
   = std::variant<agent_started, coordinator_found, coordinator_not_found,
                  coordinator_disconnected, second_way_found, join_accepted,
                  join_rejected, control_checked, lease_granted, fence_fired,
-                 epoch_formed, epoch_revoked, job_ended, group_started,
-                 group_failed, group_succeeded, group_stopped, group_parked,
-                 group_safe_point, safe_point_ordered, leave_requested,
-                 drain_ordered, limit_near, timer_fired>;
+                 epoch_formed, charter_changed, epoch_revoked, job_ended,
+                 group_started, group_failed, group_succeeded, group_stopped,
+                 group_parked, group_safe_point, safe_point_ordered,
+                 leave_requested, drain_ordered, limit_near, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -171,6 +179,8 @@ struct forget_second_way {};
 struct send_join {
   offer offering;
   std::optional<claim> held;
+  /// What it knows of the job; none: no coordinator has accepted it.
+  std::optional<charter> told{};
 };
 
 /// Have all parts that a stop of workers takes answer with `control_checked`: a

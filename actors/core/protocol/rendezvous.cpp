@@ -104,6 +104,7 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
     before = phase_;
     advance(now, out);
   } while (phase_ != before);
+  note_charter(out);
   if (const auto due = leases_.next_due();
       due && !alarms_.is_armed(alarm::lease))
     arm(alarm::lease, *due, out);
@@ -120,14 +121,27 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
 
 void rendezvous::on(const coordinator_started& event, time_point now,
                     effects& out) {
-  if (!event.successor)
-    return recovery_.see(event.unseen);
-  for (const auto& x : event.excluded)
-    if (is_host_text(x.host) && !exclusions_.find(x.host)
-        && !exclusions_.is_full())
-      exclusions_.add(x);
+  began_ = now;
+  writes_outcome_ = event.writes_outcome;
+  recovery_.see(event.known.newest);
+  // Hosts stay excluded, whatever the job is by now.
+  if (event.successor)
+    exclude(event.known.excluded);
+  revision_seen_ = event.known.revision;
+  if (event.known.revision != 0)
+    witnesses_.hear({}, event.known);
+  if (event.decided) {
+    is_decided_ = is_outcome_told_ = true;
+    phase_ = phase::ended;
+    result_ = event.decided;
+    return arm(alarm::close, now + limits_.close, out);
+  }
+  if (!event.successor) {
+    recovery_.see(event.unseen);
+    return recovery_.close();
+  }
   recovery_.listen(event.unseen);
-  arm(alarm::recovery, now + limits_.lease(), out);
+  know_lease(std::max(limits_.lease(), event.known.lease), now, out);
 }
 
 void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
@@ -151,6 +165,8 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
     event.stop_limit > duration::zero() ? event.stop_limit : usual_stop_limit,
     longest_stop_limit);
   record->is_address_unproved = event.is_address_unproved;
+  if (event.told)
+    hear(agent, *event.told, now, out);
   const auto is_excluded = exclusions_.find(event.offering.host) != nullptr;
   agents_.set_excluded(*record, is_excluded);
   costs_.node_is_here(agent, event.offering.host, now);
@@ -159,9 +175,9 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
   if (event.offering.leased)
     leases_.renew(agent, now);
   out.emplace_back(accept_agent{agent});
-  if (phase_ == phase::ended)
+  if (phase_ == phase::ended && is_outcome_told_)
     out.emplace_back(end_job{*result_, {agent}});
-  else
+  else if (phase_ != phase::ended)
     reconcile(*record, event.held, now, out);
   // The notice may have been lost with the link.
   if (phase_ != phase::ended && record->is_draining())
@@ -170,7 +186,20 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
 
 std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
   const auto& x = event.offering;
-  if (!fits(event.settings))
+  // It is of the next job with this name.
+  if (is_decided_ && !event.held && !event.told)
+    return failure{
+      errc::connection_failed,
+      "the job before has ended here, and its last nodes are told; try"
+      " again"};
+  const auto is_unsure = recovery_.is_listening() && charter_.revision == 0
+                         && event.settings.ranked == settings_.ranked;
+  if (!fits(event) && is_unsure)
+    return failure{
+      errc::connection_failed,
+      "the coordinator has just begun, and asks the nodes of an earlier"
+      " one for the job's settings; try again"};
+  if (!fits(event))
     return failure{errc::settings_mismatch,
                    "the job runs with " + describe(settings_, event.settings)
                      + ", agent " + x.agent.value + " asks for "
@@ -187,10 +216,9 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
     const auto claims = "agent " + x.agent.value + " claims workers, but ";
     if (auto ok = check_plan(event.held->plan, x); !ok)
       return failure{errc::bad_plan, claims + ok.error().text};
-    // The clock that says what is possible may have been set back.
-    if (event.held->plan.epoch > std::max(event.possible, highest_number()))
+    if (event.held->plan.epoch >= claimed_epoch_end)
       return failure{errc::bad_plan,
-                     claims + "their epoch is of a time to come"};
+                     claims + "no epoch of theirs can have such a number"};
   }
   if (agents().contains(x.agent) && agents().at(x.agent).given_up)
     return failure{errc::worker_unkillable,
@@ -328,8 +356,17 @@ void rendezvous::reconcile(agent_record& record,
   if (held) {
     recovery_.see(held->plan.epoch);
     policy_.restore(held->plan.restart_count);
+  } else {
+    recovery_.forget(agent);
   }
-  if (held && held->plan.epoch >= epoch() && recovery_.is_open())
+  // It cannot be of this job; but whoever has removed what proves that may be wrong.
+  if (held && !recovery_.is_open() && epoch().value == 0
+      && hold_back_end_ == time_point{})
+    hold_back_until(now + limits_.lease(), now, out);
+  if (held && recovery_.is_open()
+      && (recovery_.is_listening()
+          || (held->plan.epoch >= epoch()
+              && held->plan.node_count >= settings_.agent_count_min)))
     return recover(record, *held, now, out);
   if (record.holds == epoch() && (is_active() || phase_ == phase::stopping)) {
     const auto is_current = held && held->plan.epoch == epoch();
@@ -389,10 +426,11 @@ void rendezvous::resume(agent_record& record, const claim& held, time_point now,
 // An agent of an earlier coordinator's epoch.
 void rendezvous::recover(agent_record& record, const claim& held,
                          time_point now, effects& out) {
-  const auto progress = recovery_.take(agents_, record, held);
+  const auto progress
+    = recovery_.take(agents_, record, held, settings_.agent_count_min);
   if (progress.has_begun) {
     phase_ = phase::gathering; // Whoever listens makes no last call.
-    arm(alarm::recovery, now + limits_.lease(), out);
+    hold_back_until(now + limits_.lease(), now, out);
   }
   if (progress.is_newer)
     failures_.clear();
@@ -402,33 +440,140 @@ void rendezvous::recover(agent_record& record, const claim& held,
     conclude_recovery(now, out);
 }
 
+// What is known, wherever it comes from, counts from the beginning: agents that nobody
+// has heard of may have had the longest lease of all.
+void rendezvous::know_lease(duration lease, time_point now, effects& out) {
+  const auto longest = std::chrono::ceil<std::chrono::milliseconds>(
+    std::min<duration>(lease, lease_max));
+  charter_.lease = std::max(charter_.lease, longest);
+  hold_back_until(began_ + longest, now, out);
+}
+
+void rendezvous::hold_back_until(time_point end, time_point now, effects& out) {
+  if (end <= hold_back_end_ || end <= now)
+    return;
+  hold_back_end_ = end;
+  arm(alarm::recovery, end, out);
+}
+
+// One agent is believed that it may have workers, and nothing else.
+void rendezvous::hear(const agent_id& agent, const charter& told,
+                      time_point now, effects& out) {
+  if (told.newest < claimed_epoch_end)
+    recovery_.see(told.newest);
+  if (!recovery_.is_open() && now >= hold_back_end_)
+    return;
+  know_lease(told.lease, now, out);
+  revision_seen_ = std::max(revision_seen_, told.revision);
+  if (const auto known = witnesses_.hear(agent, told))
+    take_over(*known);
+}
+
+void rendezvous::take_over(const charter& known) {
+  const auto& x = known.settings;
+  if (known.revision <= charter_.revision || x.agent_count_min < 1
+      || x.agent_count_min > x.agent_count_max
+      || x.agent_count_max > agents_per_epoch_max
+      || x.ranked != settings_.ranked)
+    return;
+  charter_ = known;
+  const auto own = settings_;
+  settings_.agent_count_min = x.agent_count_min;
+  settings_.agent_count_max = x.agent_count_max;
+  settings_.restart_count_max = x.restart_count_max;
+  agents_.resize(settings_.agent_count_max);
+  policy_.set_maximum(settings_.restart_count_max);
+  policy_.restore(known.restart_count);
+  exclude(known.excluded);
+  for (const auto& [id, record] : agents_.records())
+    if (exclusions_.find(record.offering.host) != nullptr)
+      agents_.set_excluded(*agents_.find(id), true);
+  if (known.is_resized || settings_ != own)
+    resize_reason_ = {"an earlier coordinator of the job had "
+                      + nodes_asked(settings_) + " nodes"};
+}
+
+void rendezvous::exclude(const std::vector<excluded_host>& hosts) {
+  for (const auto& x : hosts)
+    if (is_host_text(x.host) && !exclusions_.find(x.host)
+        && !exclusions_.is_full())
+      exclusions_.add(x);
+}
+
+charter rendezvous::job() const {
+  auto out = charter_;
+  out.newest = highest_number();
+  return out;
+}
+
+// Agents learn of an order at once; of a restart that was spent with the next epoch,
+// which follows.
+void rendezvous::note_charter(effects& out) {
+  auto now = charter{.revision = charter_.revision,
+                     .settings = settings_,
+                     .is_resized = !resize_reason_.empty(),
+                     .restart_count = policy_.restart_count(),
+                     .excluded = exclusions_.list(),
+                     .lease = std::max(charter_.lease, limits_.lease()),
+                     .newest = charter_.newest};
+  // Until it is known what was before, nothing is said about it.
+  if (recovery_.is_listening() && now.revision == 0)
+    return;
+  const auto is_outdated = revision_seen_ > now.revision;
+  if (now.revision != 0 && !is_outdated && is_same_job(now, charter_)) {
+    charter_ = std::move(now);
+    return;
+  }
+  const auto is_order = now.revision != 0
+                        && (is_outdated || now.settings != charter_.settings
+                            || now.excluded != charter_.excluded);
+  now.revision = std::max(now.revision, revision_seen_) + 1;
+  charter_ = std::move(now);
+  auto order = tell_charter{};
+  for (const auto& [id, x] : agents())
+    if (x.connected && is_order && phase_ != phase::ended)
+      order.agents.push_back(id);
+  if (!order.agents.empty())
+    out.emplace_back(std::move(order));
+}
+
+// The alarm: nobody of whom nothing was heard has workers any more.
+void rendezvous::on_held_back(time_point now, effects& out) {
+  if (now < hold_back_end_)
+    return arm(alarm::recovery, hold_back_end_, out);
+  if (recovery_.is_listening())
+    conclude_recovery(now, out);
+}
+
 void rendezvous::conclude_recovery(time_point now, effects& out) {
   for (auto which :
        {alarm::recovery, alarm::join, alarm::quiet, alarm::last_call})
     alarms_.disarm(which);
   const auto found = recovery_.conclude(agents_);
-  if (!found.has_epoch)
-    return;
-  // An operator may have given the job other numbers of nodes before.
-  const auto count = common_plan().node_count;
-  if (!settings_.ranked && count <= agents_per_epoch_max
-      && (count > settings_.agent_count_max
-          || count < settings_.agent_count_min)) {
-    settings_.agent_count_max = std::max(settings_.agent_count_max, count);
-    settings_.agent_count_min = std::min(settings_.agent_count_min, count);
-    agents_.resize(settings_.agent_count_max);
-    resize_reason_ = {"epoch " + to_string(epoch()) + " was found with "
-                      + counted(count, "node")};
-  }
   for (const auto& x : found.stale) {
     out.emplace_back(
       revoke_epoch{x.epoch, {x.agent}, {"the epoch is over"}, {}, true});
     if (auto* record = agents_.find(x.agent))
       expect_stop(*record);
   }
+  if (!found.has_epoch)
+    return;
+  // An operator may have given the job other numbers of nodes before.
+  const auto count = common_plan().node_count;
+  if (!settings_.ranked && count <= agents_per_epoch_max
+      && count > settings_.agent_count_max) {
+    settings_.agent_count_max = count;
+    agents_.resize(settings_.agent_count_max);
+    resize_reason_ = {"epoch " + to_string(epoch()) + " was found with "
+                      + counted(count, "node")};
+  }
+  if (found.is_done && failures_.empty())
+    return end_unproved(found, now, out);
   phase_ = phase::starting; // Or running: `supervise` looks.
   costs_.epoch_begins(now);
-  const auto is_incomplete = found.member_count < common_plan().node_count;
+  const auto is_incomplete
+    = found.member_count < common_plan().node_count
+      || common_plan().node_count < settings_.agent_count_min;
   const auto of_all = " of " + counted(common_plan().node_count, "agent")
                       + " of epoch " + to_string(epoch());
   const auto news
@@ -443,6 +588,36 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
   } else if (is_incomplete || found.stopped_count > 0) {
     revoke({news}, std::nullopt, out);
   }
+}
+
+// All members that are back have succeeded, and so may the others have: who has
+// learned that the job has ended has gone. It is not run again.
+void rendezvous::end_unproved(const epoch_recovery::findings& found,
+                              time_point now, effects& out) {
+  const auto count = common_plan().node_count;
+  const auto is_whole
+    = found.member_count == count && count >= settings_.agent_count_min;
+  // Whose workers run in another epoch shows that this one was not the last, unless
+  // all others of it are here to say so.
+  if (found.is_contradicted && (!is_whole || found.member_count == 1)) {
+    agents_.dismiss_members();
+    reason_ = {"workers of several epochs came back to the new coordinator"};
+    return;
+  }
+  phase_ = phase::running;
+  costs_.epoch_begins(now);
+  if (is_whole)
+    return;
+  end({.kind = outcome::verdict::unmet,
+       .first_failure = {},
+       .signal = 0,
+       .reason
+       = "the workers of epoch " + to_string(epoch()) + " on "
+         + std::to_string(found.member_count) + " of " + counted(count, "node")
+         + " have succeeded, and the others did not come back to the new"
+           " coordinator: nothing shows whether the job has, and it is not"
+           " run again"},
+      now, out);
 }
 
 // Agents that were lost while there was no coordinator, or that were lost or
@@ -1215,19 +1390,12 @@ end_reason rendezvous::drain_of_member() const {
   return out;
 }
 
-// Nodes that come after a resize may ask for the old numbers or for the new. Their
-// lease fits those, and may be a little shorter or longer for it.
-bool rendezvous::fits(const job_settings& asked) const {
-  auto x = asked;
-  if (!resize_reason_.empty()) {
-    x.agent_count_min = settings_.agent_count_min;
-    x.agent_count_max = settings_.agent_count_max;
-    const auto leeway = limits_.fence_guard / 2;
-    if (x.lease >= settings_.lease - leeway
-        && x.lease <= settings_.lease + leeway)
-      x.lease = settings_.lease;
-  }
-  return x == settings_;
+// Who was accepted once has what is the job's from a coordinator.
+bool rendezvous::fits(const agent_joined& event) const {
+  if (event.held || event.told)
+    return event.settings.ranked == settings_.ranked;
+  return core::fits(event.settings, settings_, !resize_reason_.empty(),
+                    limits_.fence_guard / 2);
 }
 
 // -- timers -------------------------------------------------------------------
@@ -1259,7 +1427,9 @@ void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
                        out);
       return;
     case alarm::recovery:
-      return conclude_recovery(now, out);
+      return on_held_back(now, out);
+    case alarm::outcome:
+      return on(outcome_written{}, now, out);
     case alarm::stand_by:
       return let_in_those_due(now, out);
     case alarm::close:
@@ -1308,6 +1478,12 @@ void rendezvous::gather(time_point now, effects& out) {
   // it, or their leases run out.
   if (recovery_.is_listening() || counts.holding > 0)
     return;
+  if (now < hold_back_end_) {
+    phase_ = phase::gathering;
+    if (!alarms_.is_armed(alarm::recovery))
+      arm(alarm::recovery, hold_back_end_, out);
+    return;
+  }
   if (counts.candidates < settings_.agent_count_min) {
     phase_ = phase::gathering;
     hurry_ = false;
@@ -1341,6 +1517,10 @@ void rendezvous::on_quiet(time_point now, effects& out) {
 
 void rendezvous::form(time_point now, effects& out) {
   assert(agents_.counts().holding == 0);
+  assert(now >= hold_back_end_);
+  // All whom earlier coordinators have given a lease are gone, or have ours.
+  charter_.lease = limits_.lease();
+  witnesses_.close();
   // Those for whom the last epoch was ended have gone again: that was for nothing.
   if (std::exchange(ended_for_newcomers_, false)
       && agents_.counts().newcomers == 0)
@@ -1617,6 +1797,18 @@ void rendezvous::end(outcome result, time_point now, effects& out) {
   for (size_t i = 0; i < alarm_count; ++i)
     if (alarm(i) != alarm::lease)
       alarms_.disarm(alarm(i));
+  if (writes_outcome_) {
+    out.emplace_back(write_outcome{*result_});
+    return arm(alarm::outcome, now + limits_.connect, out);
+  }
+  on(outcome_written{}, now, out);
+}
+
+// Who decided without that might, in its successor, decide otherwise.
+void rendezvous::on(const outcome_written&, time_point now, effects& out) {
+  if (phase_ != phase::ended || std::exchange(is_outcome_told_, true))
+    return;
+  alarms_.disarm(alarm::outcome);
   auto order = end_job{*result_, {}};
   for (const auto& [id, record] : agents())
     order.agents.push_back(id);
@@ -1625,7 +1817,8 @@ void rendezvous::end(outcome result, time_point now, effects& out) {
 }
 
 void rendezvous::close_if_empty(effects& out) {
-  if (!agents().empty())
+  // One that began with the outcome waits for those who do not know it.
+  if (!agents().empty() || is_decided_)
     return;
   closed_ = true;
   out.emplace_back(close_job{});
@@ -1639,11 +1832,11 @@ std::string rendezvous::waiting_for() const {
                     + nodes_asked(settings_) + " nodes are here";
   switch (phase_) {
     case phase::gathering:
-      if (recovery_.is_listening())
-        return "listening for agents of an earlier coordinator";
-      if (counts.holding > 0)
+      if (counts.holding > 0 && !recovery_.is_listening())
         return counted(counts.holding, "agent")
                + " must stop the workers of an older epoch";
+      if (holds_back())
+        return "listening for agents of an earlier coordinator";
       return "waiting for "
              + counted(
                settings_.agent_count_min
@@ -1676,8 +1869,8 @@ std::string rendezvous::waiting_for() const {
 std::optional<time_point> rendezvous::waits_until() const {
   switch (phase_) {
     case phase::gathering:
-      return recovery_.is_listening() ? alarms_.due(alarm::recovery)
-                                      : alarms_.due(alarm::join);
+      return holds_back() ? alarms_.due(alarm::recovery)
+                          : alarms_.due(alarm::join);
     case phase::last_call:
       return alarms_.due(alarm::last_call);
     case phase::running:

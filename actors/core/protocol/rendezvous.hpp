@@ -4,6 +4,7 @@
 
 #include "actors/core/protocol/agent_table.hpp"
 #include "actors/core/protocol/alarm_set.hpp"
+#include "actors/core/protocol/charter.hpp"
 #include "actors/core/protocol/epoch_costs.hpp"
 #include "actors/core/protocol/epoch_failures.hpp"
 #include "actors/core/protocol/epoch_recovery.hpp"
@@ -52,11 +53,10 @@ namespace actorrun::core {
 /// within the time that it has said it may take, its lease is not renewed any more.
 ///
 /// What operators ask is answered in the same step. It never costs a restart, and
-/// is refused where it would leave a job that runs with too few nodes. A
-/// successor does not know all that its predecessor was asked: of a new number of
-/// nodes it knows as many as run, of excluded hosts what it is told when it starts,
-/// and of drains what their nodes tell it, but not of those that wait for a
-/// replacement.
+/// is refused where it would leave a job that runs with too few nodes. What a
+/// successor must know of that is in the job's `charter`, of which two agents, or what
+/// its predecessor has left behind, bear witness; of drains it knows what their nodes
+/// tell it, but not of those that wait for a replacement.
 class rendezvous {
 public:
   enum class phase { gathering, last_call, starting, running, stopping, ended };
@@ -92,6 +92,10 @@ public:
   uint32_t member_count() const { return agents_.counts().members; }
 
   const restart_policy& budget() const { return policy_; }
+
+  /// What the next coordinator must know. It changes before the effects are returned
+  /// that depend on it.
+  charter job() const;
 
   /// As they are now: an operator may change the numbers of nodes.
   const job_settings& settings() const { return settings_; }
@@ -134,7 +138,7 @@ public:
 
   /// Whether the job ends then.
   bool gives_up_then() const {
-    return phase_ == phase::gathering && !recovery_.is_listening();
+    return phase_ == phase::gathering && !holds_back();
   }
 
   /// What an agent waits for at the latest event, which may be a place in a
@@ -152,6 +156,7 @@ private:
     settle,
     safe_point,
     recovery,
+    outcome,
     stand_by,
     close,
   };
@@ -160,6 +165,7 @@ private:
 
   // agents come and go
   void on(const coordinator_started& event, time_point now, effects& out);
+  void on(const outcome_written& event, time_point now, effects& out);
   void on(const agent_joined& event, time_point now, effects& out);
   void on(const leases_renewed& event, time_point now, effects& out);
   void on(const agent_disconnected& event, time_point now, effects& out);
@@ -182,6 +188,19 @@ private:
   void recover(agent_record& record, const claim& held, time_point now,
                effects& out);
   void conclude_recovery(time_point now, effects& out);
+  void end_unproved(const epoch_recovery::findings& found, time_point now,
+                    effects& out);
+  void on_held_back(time_point now, effects& out);
+  void hear(const agent_id& agent, const charter& told, time_point now,
+            effects& out);
+  void take_over(const charter& known);
+  void exclude(const std::vector<excluded_host>& hosts);
+  void know_lease(duration lease, time_point now, effects& out);
+  void hold_back_until(time_point end, time_point now, effects& out);
+  bool holds_back() const {
+    return recovery_.is_listening() || now_ < hold_back_end_;
+  }
+  void note_charter(effects& out);
   void add_departures_of_recovery(const std::string& news);
 
   // workers start and end
@@ -250,7 +269,7 @@ private:
   void count_failure(const worker_failure& x, time_point now, effects& out);
   end_reason exclusion_of_member() const;
   end_reason drain_of_member() const;
-  bool fits(const job_settings& asked) const;
+  bool fits(const agent_joined& event) const;
 
   void on(const timer_fired& event, time_point now, effects& out);
 
@@ -302,6 +321,16 @@ private:
   lease_table leases_;
   agent_table agents_;
   epoch_recovery recovery_;
+  charter_witnesses witnesses_; ///< Until this coordinator has formed an epoch.
+  charter charter_; ///< As it was told last, but for what `job` adds.
+  uint64_t revision_seen_ = 0; ///< The highest that anyone has told.
+  time_point began_{};
+  /// No new epoch before: agents of which nobody has heard may have workers.
+  time_point hold_back_end_{};
+  /// The job was over before this coordinator began.
+  bool is_decided_ = false;
+  bool writes_outcome_ = false;
+  bool is_outcome_told_ = false;
   epoch_failures failures_; ///< Of the current epoch.
   quarantine quarantine_;
   exclusions exclusions_;

@@ -71,6 +71,15 @@ struct effect_writer {
       text += " " + agent.value;
     return text;
   }
+  std::string operator()(const tell_charter& x) const {
+    auto text = std::string{"tell_charter:"};
+    for (const auto& agent : x.agents)
+      text += " " + agent.value;
+    return text;
+  }
+  std::string operator()(const write_outcome& x) const {
+    return "write_outcome " + to_string(x.result.kind);
+  }
   std::string operator()(const answer_operator& x) const {
     return std::string{"answer_operator "}
            + (x.code == errc::none ? "done" : "refused") + ": " + x.text;

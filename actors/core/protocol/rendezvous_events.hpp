@@ -3,6 +3,7 @@
 
 #include "actors/core/epoch.hpp"
 #include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/charter.hpp"
 #include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/lease_desk.hpp"
@@ -20,26 +21,36 @@ namespace actorrun::core {
 // -- events: what has happened ------------------------------------------------
 
 /// A successor may find workers of an earlier coordinator's epoch alive, so it
-/// listens for one lease before it forms an epoch. Only one that is proved to be
-/// the first need not.
+/// listens for one lease, the longest that it knows of, before it forms an epoch. Only
+/// one that is proved to be the first need not; and whatever anyone says that it has
+/// of an epoch cannot be of this job.
 struct coordinator_started {
   bool successor = false;
-  epoch_id unseen{}; ///< Up to it there may be epochs that no agent knows of.
-  /// What its predecessor had excluded, as far as that is known.
-  std::vector<excluded_host> excluded{};
+  /// Up to it there may be epochs that nobody knows of, as far as clocks agree.
+  epoch_id unseen{};
+  /// What a predecessor has left behind, of which no agent need bear witness: its
+  /// tombstone, its journal, etcd. Revision 0: nothing but the lease and the number.
+  charter known{};
+  /// Its predecessor had decided this, and may not have told everybody.
+  std::optional<outcome> decided{};
+  /// Whoever comes next must know an outcome before any agent does.
+  bool writes_outcome = false;
 };
+
+/// Answer to `write_outcome`.
+struct outcome_written {};
 
 struct agent_joined {
   offer offering;
   job_settings settings;
-  std::optional<claim> held; ///< What it still has, if it was accepted before.
-  /// No coordinator can have given a higher number by now.
-  epoch_id possible = epoch_max;
+  std::optional<claim> held;   ///< What it still has of an epoch.
   std::vector<int64_t> pids{}; ///< Of its workers; for the journal only.
   /// The longest that it takes to stop its workers; 0: as usual.
   duration stop_limit{0};
   /// Its address is not that of its link, and no certificate names it.
   bool is_address_unproved = false;
+  /// What it was told of the job; none: no coordinator has accepted it before.
+  std::optional<charter> told{};
 };
 
 /// What the lease desk has answered. It comes before a timer, and is complete:
@@ -159,9 +170,9 @@ struct log_level_requested {
 };
 
 using rendezvous_event
-  = std::variant<coordinator_started, agent_joined, leases_renewed,
-                 agent_disconnected, agent_lost, agent_leaving, agent_left,
-                 workers_started, worker_failed, workers_succeeded,
+  = std::variant<coordinator_started, outcome_written, agent_joined,
+                 leases_renewed, agent_disconnected, agent_lost, agent_leaving,
+                 agent_left, workers_started, worker_failed, workers_succeeded,
                  workers_stopped, safe_point_reported, stop_requested,
                  drain_requested, drain_withdrawal_requested, resize_requested,
                  restart_requested, exclusion_requested, inclusion_requested,
@@ -266,12 +277,23 @@ struct set_log_level {
   bool is_for_all = false; ///< For the coordinator's process, too.
 };
 
+/// What is the job's has changed: tell these agents, for their next coordinator.
+struct tell_charter {
+  std::vector<agent_id> agents;
+};
+
 /// Answer the operator whose request this step is about.
 struct answer_operator {
   std::string by;
   std::string what;       ///< The request in a few words: `drain n2`.
   errc code = errc::none; ///< None: it was done.
   std::string text;       ///< What was done, or why not.
+};
+
+/// Have the outcome of the job known wherever the next coordinator looks, before
+/// anybody acts on it; then, or if that cannot be, `outcome_written` comes.
+struct write_outcome {
+  outcome result;
 };
 
 /// Send these agents the outcome of the job.
@@ -288,7 +310,8 @@ using rendezvous_effect
                  forget_agent, give_up_agent, announce_epoch, revoke_epoch,
                  send_safe_point_order, explain_failures, notify_drain,
                  report_exclusion, report_stand_by, report_return,
-                 set_log_level, answer_operator, end_job, close_job>;
+                 set_log_level, tell_charter, answer_operator, write_outcome,
+                 end_job, close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_epoch 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);

@@ -17,6 +17,11 @@ restart_policy::on_failure(epoch_id epoch, const worker_failure& failure) {
   return answer::restart;
 }
 
+void restart_policy::set_maximum(uint32_t restart_count_max) {
+  restart_count_max_ = restart_count_max;
+  restart_count_ = std::min(restart_count_, restart_count_max);
+}
+
 void restart_policy::restore(uint32_t restart_count) {
   restart_count_
     = std::max(restart_count_, std::min(restart_count, restart_count_max_));

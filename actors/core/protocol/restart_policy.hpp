@@ -30,6 +30,9 @@ public:
   /// Takes over what an earlier coordinator had spent; never lowers the count.
   void restore(uint32_t restart_count);
 
+  /// The job may spend so many, whatever the command line says.
+  void set_maximum(uint32_t restart_count_max);
+
   /// Restarts spent, 0..`restart_count_max`; never decreases.
   uint32_t restart_count() const { return restart_count_; }
 

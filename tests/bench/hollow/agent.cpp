@@ -73,6 +73,8 @@ struct hollow_agent::effect_runner {
     *request.mutable_settings() = to_wire(st.of_.settings);
     if (x.held)
       *request.mutable_claim() = to_wire(*x.held);
+    if (x.told)
+      *request.mutable_charter() = to_wire(*x.told);
     st.send("JoinRequest", request);
   }
 
@@ -302,16 +304,19 @@ void hollow_agent::on_message(const frame_message& x) {
   } else if (name == "JoinAccepted") {
     const auto y = read(v1::JoinAccepted{});
     dispatch(join_accepted{duration{y.keep_alive_interval_ns()},
-                           duration{y.fence_ns()}});
+                           duration{y.fence_ns()}, from_wire(y.charter())});
     to_.on_accepted();
   } else if (name == "JoinRejected") {
     const auto y = read(v1::JoinRejected{});
     to_.on_trouble(y.text());
     dispatch(join_rejected{{static_cast<errc>(y.code()), y.text()}});
   } else if (name == "EpochFormed") {
-    const auto plan = from_wire(read(v1::EpochFormed{}).plan());
+    const auto y = read(v1::EpochFormed{});
+    const auto plan = from_wire(y.plan());
     to_.on_formed(plan.epoch);
-    dispatch(epoch_formed{plan});
+    dispatch(epoch_formed{plan, from_wire(y.charter())});
+  } else if (name == "CharterChanged") {
+    dispatch(charter_changed{from_wire(read(v1::CharterChanged{}).charter())});
   } else if (name == "EpochRevoked") {
     const auto y = read(v1::EpochRevoked{});
     dispatch(epoch_revoked{{y.epoch()}, y.over()});

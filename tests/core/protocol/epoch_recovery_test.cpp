@@ -18,6 +18,7 @@ struct fixture {
     held.plan.node_count = node_count;
     held.plan.master_port = master_port;
     held.plan.own.agent = {agent};
+    held.plan.own.node_rank = static_cast<uint32_t>(agent.front() - 'a');
     held.state = state;
     return claims(agent, held);
   }
@@ -28,7 +29,7 @@ struct fixture {
     auto* record = agents.find(x.agent);
     if (record == nullptr)
       record = &agents.add(x);
-    return uut.take(agents, *record, held);
+    return uut.take(agents, *record, held, 1);
   }
 
   agent_table agents{{.agent_count_min = 1, .agent_count_max = 3}};
@@ -115,6 +116,7 @@ TEST_CASE_METHOD(fixture,
   uut.listen({});
   auto held = claim{.plan = {}, .state = share_state::stopping, .failure = {}};
   held.plan.epoch = {4};
+  held.plan.node_count = 2;
   held.failure = worker_failure{};
   held.failure->code = 7;
   CHECK(claims("a", held).failure.value().code == 7);
@@ -185,8 +187,15 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   uut.listen({100});
   claims("a", 4, share_state::running);
-  uut.conclude(agents);
-  CHECK(uut.number_epoch(agents.epoch()) == epoch_id{5});
+  SECTION("if all its agents say so") {
+    claims("b", 4, share_state::running);
+    uut.conclude(agents);
+    CHECK(uut.number_epoch(agents.epoch()) == epoch_id{5});
+  }
+  SECTION("but not by the word of one") {
+    uut.conclude(agents);
+    CHECK(uut.number_epoch(agents.epoch()) == epoch_id{101});
+  }
 }
 
 TEST_CASE_METHOD(fixture,

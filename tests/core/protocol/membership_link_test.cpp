@@ -326,18 +326,6 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(5ms, stopped(1)) == "send_stopped 1; set_fence; start_group 2");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: a new coordinator may number its epochs lower "
-                 "than one that was revoked",
-                 "[core]") {
-  be_in();
-  at(0s, revoked(3));
-  at(0s, coordinator_disconnected{});
-  at(1ms, coordinator_found{});
-  at(2ms, accepted());
-  CHECK(at(3ms, formed(2)) == "set_fence; start_group 2");
-}
-
 TEST_CASE_METHOD(fixture, "membership: a failure without a link stops the rest",
                  "[core]") {
   run_alone();
@@ -604,4 +592,63 @@ TEST_CASE(
   }
   for (const auto& [window, count] : in_window)
     CHECK(count < 300); // 200 would be even.
+}
+
+// -- what the next coordinator must know ----------------------------------------
+
+TEST_CASE_METHOD(
+  membership_fixture,
+  "membership: N6 it tells the next coordinator what it was told", "[core]") {
+  at(0s, agent_started{});
+  at(0s, coordinator_found{});
+  CHECK_FALSE(last<send_join>().told);
+  auto job = charter{.revision = 3, .lease = 15'300ms, .newest = {7}};
+  at(0s, join_accepted{300ms, 900ms, job});
+  job.revision = 4;
+  at(0s, charter_changed{job});
+  at(0s, coordinator_disconnected{});
+  at(1s, coordinator_found{});
+  REQUIRE(last<send_join>().told);
+  CHECK(*last<send_join>().told == job);
+  // A successor that does not know as much does not make it forget.
+  at(1s, join_accepted{300ms, 900ms, charter{.revision = 1, .lease = 20s}});
+  at(1s, coordinator_disconnected{});
+  at(2s, coordinator_found{});
+  CHECK(last<send_join>().told->revision == 4);
+  CHECK(last<send_join>().told->lease == 20s);
+}
+
+TEST_CASE_METHOD(membership_fixture,
+                 "membership: V4 no lower number is accepted, whoever gives it",
+                 "[core]") {
+  at(0s, agent_started{});
+  at(0s, coordinator_found{});
+  at(0s, accepted());
+  at(0s, revoked(9)); // Which it had not begun.
+  at(0s, coordinator_disconnected{});
+  at(1s, coordinator_found{});
+  CHECK(last<send_join>().told->newest == epoch_id{9});
+  at(1s, accepted());
+  CHECK(at(1s, formed(9)) == "send_stopped 9");
+  CHECK(at(1s, formed(10)).find("start_group 10") != std::string::npos);
+}
+
+TEST_CASE_METHOD(membership_fixture,
+                 "membership: V5 a claim that is refused is no reason to end",
+                 "[core]") {
+  at(0s, agent_started{});
+  at(0s, coordinator_found{});
+  at(0s, accepted());
+  at(0s, coordinator_disconnected{});
+  at(1s, coordinator_found{});
+  at(1s, join_rejected{{errc::bad_plan, "of a time to come"}});
+  CHECK(uut.current_link() == link::seeking);
+}
+
+TEST_CASE_METHOD(membership_fixture,
+                 "membership: W3 who is told to ask again does", "[core]") {
+  at(0s, agent_started{});
+  at(0s, coordinator_found{});
+  at(0s, join_rejected{{errc::connection_failed, "it has just begun"}});
+  CHECK(uut.current_link() == link::seeking);
 }

@@ -379,7 +379,8 @@ TEST_CASE_METHOD(fixture, "steering: shrinking lets the last ranks stand by",
   run();
   CHECK(at(1s, resize(1, 2))
         == "answer_operator done: the job has 1:2 nodes now, and not 2:3 any"
-           " more; 1 node stands by; revoke_epoch 1: a b c");
+           " more; 1 node stands by; revoke_epoch 1: a b c;"
+           " tell_charter: a b c");
   CHECK(last<revoke_epoch>().reason.text == "resized to 1:2 nodes by alice");
   at(1s, stopped("a", 1));
   at(1s, stopped("b", 1));
@@ -389,7 +390,8 @@ TEST_CASE_METHOD(fixture, "steering: shrinking lets the last ranks stand by",
   for (const auto* agent : {"a", "b"})
     at(1s, started(agent, 2));
   // Growing lets it in again.
-  CHECK(at(2s, resize(1, 3)).ends_with("revoke_epoch 2: a b"));
+  CHECK(
+    at(2s, resize(1, 3)).ends_with("revoke_epoch 2: a b; tell_charter: a b c"));
   CHECK(last<revoke_epoch>().reason.text == "resized to 1:3 nodes by alice");
 }
 
@@ -514,7 +516,7 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
   run();
   CHECK(at(0s, exclude("node-b"))
         == "answer_operator done: host node-b is excluded; 1 node of it stands"
-           " by; revoke_epoch 1: a b c");
+           " by; revoke_epoch 1: a b c; tell_charter: a b c");
   CHECK(last<revoke_epoch>().reason.text
         == "host node-b is excluded by bob: bad disk");
   at(0s, stopped("a", 1));
@@ -529,7 +531,8 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
   late.offering.host = "node-b";
   CHECK(at(1s, late) == "accept_agent d");
   CHECK(uut.current_phase() == phase::running);
-  CHECK(at(1s, include("node-b")).ends_with("revoke_epoch 2: a c"));
+  CHECK(at(1s, include("node-b"))
+          .ends_with("revoke_epoch 2: a c; tell_charter: a b c d"));
   CHECK(last<revoke_epoch>().reason.text
         == "host node-b is included again by bob");
   CHECK(answer(include("node-b")) == "refused: host node-b is not excluded");
@@ -564,8 +567,9 @@ TEST_CASE_METHOD(fixture,
                  "steering: a successor excludes the hosts that it is told of",
                  "[core]") {
   const auto known = excluded_host{"node-b", "bad disk", "bob", {}};
-  at(0s,
-     coordinator_started{true, {}, {known, known, {"no host", "", "", {}}}});
+  at(0s, coordinator_started{
+           .successor = true,
+           .known = {.excluded = {known, known, {"no host", "", "", {}}}}});
   REQUIRE(uut.excluded_hosts().size() == 1);
   CHECK(uut.excluded_hosts().front() == known);
   CHECK(at(0s, join("b")).starts_with("accept_agent b"));
@@ -575,7 +579,8 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(
   fixture, "steering: a first coordinator had no predecessor that excludes",
   "[core]") {
-  at(0s, coordinator_started{false, {}, {{"node-b", "", "bob", {}}}});
+  at(0s,
+     coordinator_started{.known = {.excluded = {{"node-b", "", "bob", {}}}}});
   CHECK(uut.excluded_hosts().empty());
 }
 
@@ -616,7 +621,8 @@ TEST_CASE("steering: a host is excluded for its own failures", "[core]") {
   x.at(1s, x.stopped("a", 2));
   x.at(1s, x.stopped("b", 2));
   CHECK(x.at(1s, x.stopped("c", 2))
-        == "report_exclusion node-b; announce_epoch 3: a=0+1 c=1+1");
+        == "report_exclusion node-b; announce_epoch 3: a=0+1 c=1+1;"
+           " tell_charter: a b c");
   CHECK(x.last<report_exclusion>().reason.starts_with(
     "2 failures there have cost a restart, the last: rank 1"));
   // Not below the minimum.

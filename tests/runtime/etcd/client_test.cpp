@@ -89,7 +89,7 @@ TEST_CASE("etcd client: an entry is taken over at the revision it has",
   CHECK(won.terms_before == 1);
   CHECK_FALSE(value_of(a->publish(mine.lease, old.revision, "x:1", soon())));
   // The end of the old lease is not the end of the new entry.
-  a->end_lease(mine.lease, false, soon());
+  a->end_lease({mine.lease, false}, soon());
   CHECK(value_of(b->read(soon())).entry
         == core::leader_entry{won.revision, ""});
 }
@@ -103,18 +103,18 @@ TEST_CASE("etcd client: the end of a lease ends the leadership, and the key of "
   const auto x = open(server.port());
   const auto first = value_of(x->open_lease(15s, soon()));
   win(*x, first.lease, 0);
-  x->end_lease(first.lease, false, soon());
+  x->end_lease({first.lease, false}, soon());
   CHECK_FALSE(value_of(x->read(soon())).entry);
   CHECK_FALSE(value_of(x->renew(first.lease, soon())));
   const auto second = value_of(x->open_lease(15s, soon()));
   CHECK(win(*x, second.lease, 0).terms_before == 1);
   // A leader whose term is over does not affect the job.
-  x->end_lease(first.lease, true, soon());
-  x->end_lease(second.lease, false, soon());
+  x->end_lease({first.lease, true}, soon());
+  x->end_lease({second.lease, false}, soon());
   const auto last = value_of(x->open_lease(15s, soon()));
   CHECK(win(*x, last.lease, 0).terms_before == 2);
   CHECK_FALSE(value_of(x->read(soon())).job.is_over);
-  x->end_lease(last.lease, true, soon());
+  x->end_lease({last.lease, true}, soon());
   // No candidate may take it for one that goes on; the next to win changes that.
   const auto ended = value_of(x->read(soon()));
   CHECK_FALSE(ended.entry);
@@ -135,7 +135,7 @@ TEST_CASE(
   const auto b = open(server.port());
   const auto mine = value_of(a->open_lease(15s, soon()));
   const auto won = win(*a, mine.lease, 0);
-  a->end_lease(mine.lease, true, soon());
+  a->end_lease({mine.lease, true}, soon());
   const auto theirs = value_of(b->open_lease(15s, soon()));
   const auto answer
     = value_of(b->campaign({theirs.lease, 0, won.revision}, soon()));
@@ -349,4 +349,38 @@ TEST_CASE("etcd client: a library that is not libcurl is refused",
   const auto x = load_curl({"libm.so.6"});
   REQUIRE_FALSE(x);
   CHECK(x.error().text.find("curl_global_init") != std::string::npos);
+}
+
+TEST_CASE(
+  "etcd client: V2 N11 W7 a job's key tells the next coordinator what it "
+  "must know",
+  "[runtime]") {
+  if (!etcd_server::is_here())
+    return;
+  const auto server = etcd_server{};
+  const auto x = open(server.port());
+  const auto job = core::charter{.revision = 5,
+                                 .settings = {2, 8, 3, false, 1'200ms},
+                                 .is_resized = true,
+                                 .restart_count = 1,
+                                 .excluded = {{"n2", "a bad disk", "bob", {}}},
+                                 .lease = 1'300ms,
+                                 .newest = {7'000}};
+  const auto first = value_of(x->open_lease(15s, soon()));
+  auto order = core::campaign{first.lease};
+  order.job = job;
+  REQUIRE(std::holds_alternative<core::campaign_won>(
+    value_of(x->campaign(order, soon()))));
+  CHECK(value_of(x->read(soon())).job.job == job);
+  auto changed = job;
+  changed.revision = 6;
+  CHECK(value_of(x->write_job({first.lease, false, changed}, soon())));
+  CHECK(value_of(x->read(soon())).job.job == changed);
+  // Of the outcome, while the coordinator still leads.
+  CHECK(value_of(x->write_job({first.lease, true, changed}, soon())));
+  const auto ended = value_of(x->read(soon()));
+  CHECK(ended.entry.has_value());
+  CHECK(ended.job.is_over);
+  CHECK(ended.job.job.newest == epoch_id{7'000});
+  CHECK_FALSE(value_of(x->write_job({first.lease + 1, false, job}, soon())));
 }

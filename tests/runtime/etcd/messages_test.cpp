@@ -80,12 +80,12 @@ TEST_CASE("etcd messages: only the owner of the entry forgets the job",
 
 TEST_CASE("etcd messages: only the owner of the entry marks the job as over",
           "[runtime]") {
-  const auto x = json::parse(end_job_body(keys, 5, 6));
+  const auto x = json::parse(end_job_body(keys, {5, true, {.newest = {7}}}, 6));
   CHECK(x["compare"][0]["lease"] == "5");
   REQUIRE(x["success"].size() == 2);
   const auto& mark = x["success"][0]["request_put"];
   CHECK(mark["key"] == "L3Avam9iL2pvYg==");
-  CHECK(mark["value"] == "b3Zlcg==");
+  CHECK(mark["value"] == "eyJuZXdlc3RfZXBvY2giOjcsIm92ZXIiOnRydWV9");
   CHECK(mark["lease"] == "6");
   CHECK(x["success"][1]["request_delete_range"]["key"]
         == "L3Avam9iL2Nvb3JkaW5hdG9y");
@@ -127,6 +127,17 @@ TEST_CASE("etcd messages: the entry and the mark of a job are read",
   };
   CHECK(marked("MQ==") == core::job_mark{8, false});
   CHECK(marked("b3Zlcg==") == core::job_mark{8, true});
+  // Anybody who may write to etcd may have done so.
+  CHECK(marked("e30=") == core::job_mark{8, false}); // {}
+  CHECK(marked("W10=") == core::job_mark{8, false}); // []
+  // {"over":1,"newest_epoch":-1,"revision":"x","excluded":[1,{"host":2}]}
+  const auto odd
+    = marked("eyJvdmVyIjoxLCJuZXdlc3RfZXBvY2giOi0xLCJyZXZpc2lvbiI6IngiLCJleGNs"
+             "dWRlZCI6WzEseyJob3N0IjoyfV19");
+  CHECK_FALSE(odd.is_over);
+  CHECK(odd.job.newest == epoch_id{});
+  CHECK(odd.job.revision == 0);
+  CHECK(odd.job.excluded.size() <= 2);
 }
 
 TEST_CASE("etcd messages: a lease is read", "[runtime]") {

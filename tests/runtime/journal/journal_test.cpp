@@ -592,27 +592,104 @@ TEST_CASE_METHOD(fixture,
   CHECK(memory_peak() - before < size_t{200} << 20);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "journal: S12 what another user has written is not obeyed",
-                 "[runtime]") {
-  auto job = chronicle_fixture{{1, 3, 5}};
-  job.run_noted();
-  job.note(1s, exclusion_requested{"node-c", "alice", "bad disk"});
-  const auto name = journal_name{{"job1"}, "vm", 1'785'500'000'123, 4711};
-  path = folder / file_name_of(name);
-  write(job.records);
-  const auto excluded = [&] {
-    const auto found = exclusions_of_predecessor(folder.path(), {"job1"}, "vm");
+// -- what a successor learns from it ---------------------------------------------
+
+namespace {
+
+/// The journal of a coordinator that has died: of three nodes, after a resize.
+struct dead_coordinator : chronicle_fixture {
+  dead_coordinator() {
+    run_noted();
+    note(1s, resize_requested{2, 5, "alice"});
+    note(1s, exclusion_requested{"node-x", "bob", "a bad disk"});
+  }
+
+  void succeed() {
+    for (const auto* agent : {"a", "b", "c"})
+      note(2s, succeeded(agent, 1));
+  }
+
+  void write(const std::string& into, std::chrono::milliseconds age = 1s) {
+    const auto now = std::chrono::floor<std::chrono::milliseconds>(
+      std::chrono::system_clock::now());
+    auto text = std::string{};
+    for (auto x : records) {
+      x.at.wall_ms = (now - age).time_since_epoch().count();
+      text += to_line(x);
+    }
+    write_file(into + "/" + file_name_of({{"job1"}, "n0", 1, 99}), text);
+  }
+
+  std::optional<predecessor> find(const std::string& host = "n0") const {
+    auto found = find_predecessor(folder.path(), {"job1"}, host, 90s);
     REQUIRE(found);
-    return found->size();
-  };
-  CHECK(excluded() == 1);
-  REQUIRE(::chmod(path.c_str(), 0666) == 0);
-  CHECK(excluded() == 0); // Any user may have written that.
-  REQUIRE(::chmod(path.c_str(), 0600) == 0);
+    return std::move(*found);
+  }
+
+  test_folders::folder folder;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(dead_coordinator,
+                 "journal: V1 N6 W7 a successor learns what was the job's",
+                 "[runtime]") {
+  CHECK_FALSE(find());
+  write(folder.path());
+  CHECK_FALSE(find("n1"));
+  const auto x = find();
+  REQUIRE(x);
+  CHECK(x->job.revision > 0);
+  CHECK(x->job.settings == job_settings{2, 5, 1});
+  CHECK(x->job.is_resized);
+  CHECK(x->job.newest == epoch_id{1});
+  CHECK(x->job.lease == lease_max); // It has not said which it granted.
+  REQUIRE(x->job.excluded.size() == 1);
+  CHECK(x->job.excluded.front().host == "node-x");
+  CHECK_FALSE(x->decided);
+}
+
+TEST_CASE_METHOD(
+  dead_coordinator,
+  "journal: W4 a successor learns that the job has ended, if not "
+  "everybody knows",
+  "[runtime]") {
+  succeed();
+  SECTION("nobody does") {
+    write(folder.path());
+    const auto x = find();
+    REQUIRE(x);
+    REQUIRE(x->decided);
+    CHECK(x->decided->kind == outcome::verdict::succeeded);
+    CHECK(x->job.revision == 0);
+    CHECK(x->job.newest == epoch_id{1}); // Numbers grow over the end.
+  }
+  SECTION("all do") {
+    for (const auto* agent : {"a", "b", "c"})
+      note(3s, left(agent));
+    write(folder.path());
+    CHECK_FALSE(find()->decided);
+  }
+  SECTION("nobody waits for it any more") {
+    write(folder.path(), 100s);
+    CHECK_FALSE(find()->decided);
+  }
+}
+
+TEST_CASE_METHOD(
+  dead_coordinator,
+  "journal: S12 only one that this user or root has written tells "
+  "a successor anything",
+  "[runtime]") {
   if (::geteuid() != 0)
     return skip("root", "only root can give a file to another user");
-  REQUIRE(::chown(path.c_str(), 10'001, 0) == 0);
-  CHECK(excluded() == 0);
+  write(folder.path());
+  const auto path = folder / file_name_of({{"job1"}, "n0", 1, 99});
+  REQUIRE(::chown(path.c_str(), 65'534, 65'534) == 0);
+  CHECK_FALSE(find());
   CHECK(read_snapshot(path)); // Whoever asks for it by name may see it.
+  REQUIRE(::chown(path.c_str(), 0, 0) == 0);
+  CHECK(find());
+  REQUIRE(::chmod(path.c_str(), 0666) == 0);
+  CHECK_FALSE(find()); // Any user may have written that.
 }

@@ -306,7 +306,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture,
                  "munge: only who was let in knows a coordinator's tombstone",
                  "[runtime]") {
-  const auto answer = coordinator_answer(coordinator.mine.key, nonce(3), 7);
+  const auto answer = coordinator_answer(coordinator.mine.key, nonce(3), {});
   const auto believes = [&](const credentials& mine) {
     auto c = client_handshake{mine, purpose::join, "n1-7-0badcafe", nonce(9),
                               trust::secret};

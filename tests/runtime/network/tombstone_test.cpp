@@ -23,7 +23,13 @@ job_key key_of(const char* secret) {
 }
 
 std::string answer_of(const char* secret = "secret", uint64_t epoch = 7) {
-  return coordinator_answer(key_of(secret), dead, epoch);
+  return coordinator_answer(key_of(secret), dead,
+                            {.revision = 5,
+                             .settings = {2, 8, 3},
+                             .is_resized = true,
+                             .restart_count = 1,
+                             .lease = std::chrono::milliseconds{15'300},
+                             .newest = {epoch}});
 }
 
 visitor served_by(const nonce_bytes& coordinator) {
@@ -79,6 +85,19 @@ TEST_CASE("tombstone: no byte of it can be changed", "[runtime]") {
     CHECK(c.tombstone().has_value() == is_nonce);
     CHECK(c.state() == handshake_state::refused);
   }
+}
+
+TEST_CASE("tombstone: V1 N11 it says what a successor must know of the job",
+          "[runtime]") {
+  const auto bytes = answer_of().substr(server_hello_size);
+  REQUIRE(bytes.size() == tombstone_size);
+  const auto job = decode_tombstone(bytes).job;
+  CHECK(job.newest == epoch_id{7});
+  CHECK(job.revision == 5);
+  CHECK(job.settings == core::job_settings{2, 8, 3});
+  CHECK(job.is_resized);
+  CHECK(job.restart_count == 1);
+  CHECK(job.lease == std::chrono::milliseconds{15'300});
 }
 
 TEST_CASE_METHOD(fixture,

@@ -1,0 +1,59 @@
+#include "actors/core/protocol/charter.hpp"
+
+#include <algorithm>
+
+namespace actorrun::core {
+
+namespace {
+
+bool is_same_host(const excluded_host& x, const excluded_host& y) {
+  return x.host == y.host;
+}
+
+} // namespace
+
+bool is_same_job(const charter& x, const charter& y) {
+  return x.revision == y.revision && x.settings == y.settings
+         && x.is_resized == y.is_resized && x.restart_count == y.restart_count
+         && std::ranges::equal(x.excluded, y.excluded, is_same_host);
+}
+
+bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
+          std::chrono::milliseconds leeway) {
+  auto x = asked;
+  if (is_resized) {
+    x.agent_count_min = job.agent_count_min;
+    x.agent_count_max = job.agent_count_max;
+    if (x.lease >= job.lease - leeway && x.lease <= job.lease + leeway)
+      x.lease = job.lease;
+  }
+  return x == job;
+}
+
+std::optional<charter> charter_witnesses::hear(const agent_id& who,
+                                               const charter& told) {
+  const auto agrees = [&](const auto& x) {
+    return x.first != who && x.second.settings == told.settings
+           && x.second.is_resized == told.is_resized;
+  };
+  const auto other = std::ranges::find_if(told_, agrees);
+  if (other == told_.end()) {
+    told_[who] = told;
+    return std::nullopt;
+  }
+  auto out = told;
+  out.revision = std::max(out.revision, other->second.revision);
+  out.restart_count = std::max(out.restart_count, other->second.restart_count);
+  std::erase_if(out.excluded, [&](const auto& x) {
+    return std::ranges::find(other->second.excluded, x.host,
+                             &excluded_host::host)
+           == other->second.excluded.end();
+  });
+  told_[who] = told;
+  if (out.revision <= known_)
+    return std::nullopt;
+  known_ = out.revision;
+  return out;
+}
+
+} // namespace actorrun::core

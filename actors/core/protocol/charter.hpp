@@ -1,0 +1,73 @@
+// Describes what is the job's and no coordinator's: it outlives each of them, with
+// the agents that were told of it, and where else it is kept.
+#pragma once
+
+#include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/exclusions.hpp"
+#include "messages/ids.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace actorrun::core {
+
+/// No lease may be longer: a successor that cannot know that of its predecessor
+/// holds back for so long.
+inline constexpr auto lease_max
+  = std::chrono::milliseconds{std::chrono::minutes{10}};
+
+/// Numbers from here on are not believed. What is below leaves room for more epochs
+/// than a job can have, however far ahead somebody's clock was.
+inline constexpr auto claimed_epoch_end
+  = epoch_id{(uint64_t{1} << 53U) - (uint64_t{1} << 40U)};
+
+/// Settings and orders that count whatever a later coordinator's command line says,
+/// and what its predecessors have granted and spent.
+struct charter {
+  /// Grows with each change of what follows it; 0: a command line's.
+  uint64_t revision = 0;
+  job_settings settings{};
+  /// An operator has given the job these numbers of nodes.
+  bool is_resized = false;
+  uint32_t restart_count = 0;            ///< Spent.
+  std::vector<excluded_host> excluded{}; ///< Their time means nothing.
+  /// No agent can have a longer lease, guard included, whose workers may live.
+  std::chrono::milliseconds lease{};
+  /// No epoch has a higher number.
+  epoch_id newest{};
+
+  friend bool operator==(const charter&, const charter&) = default;
+};
+
+/// Whether nothing has changed that gets a new revision.
+bool is_same_job(const charter& x, const charter& y);
+
+/// Whether an agent that asks for these settings fits the job. Nodes that come after
+/// a resize may ask for the old numbers or for the new; their lease fits those, and
+/// may be shorter or longer for it by `leeway`.
+bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
+          std::chrono::milliseconds leeway);
+
+/// What bears witness of a job to a coordinator that was not told: its agents, and what
+/// an earlier coordinator has left behind. An agent may lie, and what was left behind
+/// may be of an earlier job with the same name; but two that say the same are believed.
+class charter_witnesses {
+public:
+  /// @param who The agent; empty: an earlier coordinator.
+  /// @returns what is known by now of the job, if it is newer than what was: of
+  ///          excluded hosts those that both name
+  std::optional<charter> hear(const agent_id& who, const charter& told);
+
+  /// Nothing more has to be found out.
+  void close() { told_.clear(); }
+
+private:
+  std::map<agent_id, charter> told_;
+  uint64_t known_ = 0; ///< The revision that was returned last.
+};
+
+} // namespace actorrun::core

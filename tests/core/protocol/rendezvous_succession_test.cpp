@@ -1,0 +1,418 @@
+// Tests what a successor believes: of claims, of what agents were told, and of what an
+// earlier coordinator has left behind.
+#include "tests/support/rendezvous_fixture.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+/// An epoch of an earlier coordinator, of so many nodes.
+epoch_plan plan_of(const std::string& agent, uint64_t epoch, uint32_t node_rank,
+                   uint32_t node_count = 2) {
+  return {.epoch = {epoch},
+          .own = {.agent = {agent},
+                  .node_rank = node_rank,
+                  .slot_count = 1,
+                  .first_global_rank = node_rank,
+                  .first_role_rank = node_rank,
+                  .role_world_size = node_count},
+          .node_count = node_count,
+          .world_size = node_count,
+          .master_address = "address-a",
+          .master_port = 29500};
+}
+
+struct fixture : rendezvous_fixture {
+  using rendezvous_fixture::rendezvous_fixture;
+
+  /// It comes back with its share of epoch 7.
+  agent_joined back(const std::string& agent, uint32_t node_rank,
+                    share_state state = share_state::running,
+                    uint32_t node_count = 2, uint64_t epoch = 7) const {
+    return rejoin(agent, ::plan_of(agent, epoch, node_rank, node_count), state);
+  }
+
+  /// What a coordinator has told of this job.
+  charter job(uint64_t revision = 5) const {
+    return {.revision = revision, .settings = settings, .lease = 1'200ms};
+  }
+
+  agent_joined told(agent_joined x, charter what) const {
+    x.told = std::move(what);
+    return x;
+  }
+};
+
+/// Two to three nodes, two restarts; it has just started.
+struct successor : fixture {
+  explicit successor(job_settings asked = {2, 3, 2}) : fixture{asked} {
+    REQUIRE(at(0s, coordinator_started{true}) == "arm_timer 1");
+  }
+};
+
+} // namespace
+
+// -- the hold-back --------------------------------------------------------------
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: V1 a successor holds back for the longest lease "
+                 "that an agent was told of",
+                 "[core]") {
+  auto known = job();
+  known.lease = 15'300ms;
+  CHECK(at(1s, told(join("a"), known))
+        == "arm_timer 2; accept_agent a; arm_timer 3");
+  CHECK(due(2) == 15'300ms); // From its beginning.
+  at(1s, join("b"));
+  at(1s, join("c"));
+  CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
+  CHECK(at(1'200ms, fire(1)) == "");
+  CHECK(uut.job().lease == 15'300ms);
+  CHECK(at(15'300ms, fire(2)) == "announce_epoch 1: a=0+1 b=1+1 c=2+1");
+  CHECK(uut.job().lease == 1'200ms); // All older leases have ended.
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: V1 a successor holds back for the lease that its "
+                 "predecessor has left",
+                 "[core]") {
+  at(0s, coordinator_started{.successor = true, .known = {.lease = 9s}});
+  CHECK(due(1) == 9s);
+  for (const auto* agent : {"a", "b", "c"})
+    at(0s, join(agent));
+  CHECK(uut.epoch() == epoch_id{});
+  CHECK(at(9s, fire(1)) == "announce_epoch 1: a=0+1 b=1+1 c=2+1");
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: V1 no lease that is claimed is longer than there "
+                 "can be",
+                 "[core]") {
+  auto known = job();
+  known.lease = std::chrono::hours{5};
+  at(1s, told(join("a"), known));
+  CHECK(due(2) == lease_max);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: S3 an epoch that goes on early is followed by no "
+                 "other before the hold-back has ended",
+                 "[core]") {
+  at(0s, back("a", 0));
+  at(100ms, back("b", 1));
+  REQUIRE(uut.current_phase() == phase::running);
+  at(200ms, left("b"));
+  at(300ms, join("c"));
+  at(300ms, stopped("a", 7));
+  CHECK(uut.current_phase() == phase::gathering);
+  CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
+  const auto alarm = armed.rbegin()->first;
+  CHECK(due(alarm) == 1'200ms);
+  CHECK(at(1'200ms, fire(alarm)) == "announce_epoch 8: a=0+1 c=1+1");
+}
+
+TEST_CASE_METHOD(
+  successor,
+  "rendezvous: S3 one agent's word ends neither the hold-back nor "
+  "another's workers",
+  "[core]") {
+  at(0s, back("a", 0)); // With b, which is silent.
+  // It lies: an epoch of one node is none of this job.
+  CHECK(at(10ms, back("x", 0, share_state::running, 1, 8)) == "accept_agent x");
+  CHECK(uut.current_phase() == phase::gathering);
+  CHECK(at(20ms, left("x")) == "forget_agent x");
+  CHECK(at(30ms, back("b", 1)) == "accept_agent b");
+  CHECK(uut.current_phase() == phase::running);
+  CHECK(uut.epoch() == epoch_id{7});
+}
+
+TEST_CASE(
+  "rendezvous: S3 what all agents of an epoch say outweighs a newer one "
+  "that some claim",
+  "[core]") {
+  auto x = successor{{1, 2, 2}};
+  // With another that does not exist.
+  CHECK(x.at(0s, x.back("x", 0, share_state::idle, 2, 9))
+        == "accept_agent x; arm_timer 2");
+  CHECK(x.at(1ms, x.back("a", 0)) == "accept_agent a");
+  CHECK(x.at(2ms, x.back("b", 1)) == "accept_agent b");
+  CHECK(x.uut.epoch() == epoch_id{7});
+  CHECK(x.uut.current_phase() == successor::phase::running);
+}
+
+// -- success ---------------------------------------------------------------------
+
+TEST_CASE_METHOD(
+  successor,
+  "rendezvous: S1 a job does not succeed by the word of one agent "
+  "that names too few nodes",
+  "[core]") {
+  at(0s, back("a", 0));
+  CHECK(at(0s, back("x", 0, share_state::succeeded, 1, 8)) == "accept_agent x");
+  CHECK(at(1'200ms, fire(1)) == "revoke_epoch 7: a");
+  CHECK_FALSE(uut.result());
+}
+
+TEST_CASE("rendezvous: S1 a success that somebody's workers contradict is none",
+          "[core]") {
+  auto x = successor{{1, 3, 2}};
+  x.at(0s, x.back("a", 0));
+  x.at(0s, x.back("x", 0, share_state::succeeded, 1, 8));
+  CHECK(x.at(1'200ms, x.fire(1)) == "revoke_epoch 7: a");
+  CHECK_FALSE(x.uut.result());
+  CHECK(x.at(1'300ms, x.stopped("a", 7))
+        == "arm_timer 3; arm_timer 4"); // The last call.
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: S1 a coordinator that is proved to be the first "
+                 "takes no claim, and holds back once",
+                 "[core]") {
+  at(0s, coordinator_started{false});
+  CHECK(at(0s, back("x", 0, share_state::succeeded, 2))
+          .starts_with("accept_agent x; arm_timer "));
+  at(0s, back("y", 1, share_state::succeeded, 2));
+  CHECK(uut.epoch() == epoch_id{});
+  CHECK(at(1s, back("z", 0, share_state::running, 1))
+        == "accept_agent z; revoke_epoch 7: z");
+  at(1s, stopped("z", 7));
+  // Who has removed the proof of a predecessor may be wrong about it.
+  CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
+  CHECK(at(1'200ms, fire(1)).starts_with("announce_epoch 8: "));
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N7 what may have succeeded is not run again",
+                 "[core]") {
+  at(0s, back("b", 1, share_state::succeeded));
+  at(0s, join("c"));
+  CHECK(at(1'200ms, fire(1)) == "end_job unmet: b c; arm_timer 3");
+  CHECK(
+    uut.result()->reason
+    == "the workers of epoch 7 on 1 of 2 nodes have succeeded, and the others"
+       " did not come back to the new coordinator: nothing shows whether the"
+       " job has, and it is not run again");
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N7 where a member has work left, the job has not "
+                 "succeeded",
+                 "[core]") {
+  at(0s, back("b", 1, share_state::succeeded, 3));
+  at(0s, back("a", 0, share_state::running, 3));
+  CHECK(at(1'200ms, fire(1)) == "revoke_epoch 7: a");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: N7 an outcome is written before it is told",
+                 "[core]") {
+  auto begins = coordinator_started{};
+  begins.writes_outcome = true;
+  at(0s, begins);
+  run();
+  at(1s, succeeded("a", 1));
+  at(1s, succeeded("b", 1));
+  CHECK(at(1s, succeeded("c", 1)).starts_with("write_outcome succeeded; arm_"));
+  const auto limit = armed.rbegin()->first;
+  CHECK(due(limit) == 6s);
+  at(2s, disconnect("b"));
+  CHECK(at(2s, rejoin("b", plan_of("b"), share_state::succeeded))
+        == "accept_agent b");
+  SECTION("it is") {
+    CHECK(at(3s, outcome_written{}).starts_with("end_job succeeded: a b c; "));
+    CHECK(at(4s, fire(limit)) == "");
+  }
+  SECTION("it cannot be") {
+    CHECK(at(6s, fire(limit)).starts_with("end_job succeeded: a b c; "));
+    CHECK(at(7s, outcome_written{}) == "");
+  }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: W4 who knows that the job has ended tells those "
+                 "that come, and goes",
+                 "[core]") {
+  auto begins = coordinator_started{.successor = true};
+  begins.decided = outcome{.reason = "all workers of epoch 7 succeeded"};
+  CHECK(at(0s, begins) == "arm_timer 1");
+  CHECK(due(1) == 30s);
+  CHECK(at(1s, back("a", 0, share_state::succeeded))
+          .starts_with("accept_agent a; end_job succeeded: a"));
+  // It is of the next job with this name.
+  CHECK(at(2s, join("b")) == "reject_agent b: connection_failed");
+  CHECK(at(3s, left("a")) == "forget_agent a");
+  CHECK(at(30s, fire(1)) == "close_job");
+}
+
+// -- what is the job's -------------------------------------------------------------
+
+TEST_CASE_METHOD(
+  successor,
+  "rendezvous: N1 who was accepted once is not turned away for its "
+  "settings",
+  "[core]") {
+  auto known = job();
+  known.settings = {4, 6, 2};
+  known.is_resized = true;
+  auto a = told(back("a", 0), known);
+  a.settings = {4, 6, 2};
+  CHECK(at(0s, a).starts_with("accept_agent a"));
+  auto b = back("b", 1); // With a share of an epoch, and nothing else.
+  b.settings = {1, 8, 9};
+  CHECK(at(0s, b).starts_with("accept_agent b"));
+  auto c = join("c");
+  c.settings = {4, 6, 2};
+  CHECK(at(0s, c) == "reject_agent c: settings_mismatch");
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N1 fixed ranks must agree, whoever comes",
+                 "[core]") {
+  auto a = back("a", 0);
+  a.settings.ranked = true;
+  CHECK(at(0s, a) == "reject_agent a: settings_mismatch");
+}
+
+TEST_CASE_METHOD(
+  successor,
+  "rendezvous: N1 the numbers of nodes are those that two agents "
+  "were told of",
+  "[core]") {
+  auto known = job();
+  known.settings = {1, 6, 4};
+  known.is_resized = true;
+  at(0s, told(join("a"), known));
+  CHECK(uut.settings() == settings); // One may lie.
+  at(0s, told(join("b"), known));
+  CHECK(uut.settings() == known.settings);
+  CHECK(uut.budget().restart_count_max() == 4);
+  // And both the old numbers and the new may be asked for.
+  auto c = join("c");
+  c.settings = {3, 5, 4};
+  CHECK(at(0s, c) == "accept_agent c");
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: W3 an agent and what a predecessor has left are two "
+  "witnesses",
+  "[core]") {
+  auto known = job();
+  known.settings = {1, 6, 1};
+  known.is_resized = true;
+  at(0s, coordinator_started{.successor = true, .known = known});
+  CHECK(uut.settings() == settings); // It may be of an earlier job.
+  at(0s, told(join("a"), known));
+  CHECK(uut.settings() == known.settings);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: W3 while it is not known what the job asks for, "
+                 "nobody is turned away for good",
+                 "[core]") {
+  auto x = join("c");
+  x.settings = {4, 6, 2};
+  CHECK(at(0s, x) == "reject_agent c: connection_failed");
+  at(0s, join("a"));
+  at(0s, join("b"));
+  at(1'200ms, fire(1));
+  CHECK(at(2s, x) == "reject_agent c: settings_mismatch");
+}
+
+TEST_CASE_METHOD(
+  successor,
+  "rendezvous: N6 restarts and excluded hosts are known as far as "
+  "two agents know them",
+  "[core]") {
+  auto known = job();
+  known.restart_count = 2;
+  known.excluded = {{"node-b", "a bad disk", "bob", {}}};
+  at(0s, told(join("a"), known));
+  CHECK(uut.budget().restart_count() == 0);
+  auto other = known;
+  other.excluded.push_back({"node-a", "a lie", "", {}});
+  at(0s, told(join("b"), other));
+  CHECK(uut.budget().restart_count() == 2);
+  REQUIRE(uut.excluded_hosts().size() == 1);
+  CHECK(uut.excluded_hosts().front().host == "node-b");
+  CHECK(uut.agents().at({"b"}).excluded);
+  CHECK_FALSE(uut.agents().at({"a"}).excluded);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: N6 agents are told what an operator has changed",
+                 "[core]") {
+  at(0s, coordinator_started{});
+  run();
+  const auto before = uut.job().revision;
+  CHECK(before > 0);
+  CHECK(
+    at(1s, resize_requested{2, 5, "alice"}).ends_with("tell_charter: a b c"));
+  CHECK(uut.job().revision == before + 1);
+  CHECK(uut.job().is_resized);
+  CHECK(uut.job().settings.agent_count_max == 5);
+}
+
+TEST_CASE_METHOD(
+  successor,
+  "rendezvous: N6 its own changes count more than what it did not "
+  "believe",
+  "[core]") {
+  at(0s, told(join("a"), job(40)));
+  at(0s, join("b"));
+  at(1'200ms, fire(1));
+  CHECK(uut.job().revision > 40);
+}
+
+// -- numbers -----------------------------------------------------------------------
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: V4 numbers are above what an agent has ever seen",
+                 "[core]") {
+  auto known = job();
+  known.newest = {900};
+  at(0s, told(join("a"), known));
+  at(0s, join("b"));
+  at(0s, join("c"));
+  CHECK(at(1'200ms, fire(1)).starts_with("announce_epoch 901: "));
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: V4 numbers are above what a predecessor has left, "
+  "whatever an agent claims to run",
+  "[core]") {
+  at(0s, coordinator_started{.successor = true, .known = {.newest = {900}}});
+  at(0s, back("a", 0));
+  at(0s, back("b", 1));
+  REQUIRE(uut.epoch() == epoch_id{7});
+  at(2s, left("b"));
+  at(2s, join("c"));
+  CHECK(at(2s, stopped("a", 7)).starts_with("announce_epoch 901: "));
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: V4 a late claim of a higher number raises all that "
+  "follow",
+  "[core]") {
+  at(0s, coordinator_started{false});
+  run();
+  at(1s, back("d", 0, share_state::running, 2, 5'000));
+  at(1s, stopped("d", 5'000));
+  at(2s, left("c"));
+  at(2s, stopped("a", 1));
+  at(2s, stopped("b", 1));
+  CHECK(uut.epoch() == epoch_id{5'001});
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N8 V5 no clock says which numbers there can be",
+                 "[core]") {
+  const auto last = claimed_epoch_end.value - 1;
+  CHECK(at(0s, back("a", 0, share_state::running, 2, last))
+          .starts_with("accept_agent a"));
+  CHECK(at(0s, back("b", 1, share_state::running, 2, last + 1))
+        == "reject_agent b: bad_plan");
+}
