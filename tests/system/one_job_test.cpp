@@ -119,9 +119,6 @@ TEST_CASE_METHOD(scene,
   auto& a = agent({.host = true});
   auto& b = agent({});
   await_world(4);
-  CHECK(has(a.output(),
-            "joined the job: waiting for 1 more node: 1 of 2 nodes are"
-            " here ("));
   b.signal(SIGKILL);
   CHECK(
     a.says("coordinator: waiting for 1 more node: 1 of 2 nodes are here ("));

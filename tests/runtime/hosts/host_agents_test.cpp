@@ -97,9 +97,8 @@ TEST_CASE("host_agents: N3 signs of life are no part of the output",
   REQUIRE(agents);
   (*agents)->wait();
   agents->reset();
-  using namespace std::string_literals;
-  CHECK(console->out()
-        == "a: xy\na: 12\na: \0actorrun-alivf\na: \0actorrun\n"s);
+  // Zeros at the beginning of a line are never shown.
+  CHECK(console->out() == "a: xy\na: 12\na: actorrun-alivf\na: actorrun\n");
 }
 
 TEST_CASE("host_agents: a console that is read when they are gone does no harm",
