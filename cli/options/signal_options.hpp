@@ -14,8 +14,8 @@ namespace actorrun::cli {
 /// The rules that fill `out`, which must outlive them.
 option_rules signal_rules(run_settings& out);
 
-/// SIGTERM, SIGINT, SIGHUP and SIGQUIT; without SIGHUP if this process was started
-/// with it ignored, as nohup does.
+/// SIGTERM, SIGINT, SIGHUP and SIGQUIT; but for SIGTERM, without those that this
+/// process was started with ignored, as by nohup or in the background of a script.
 std::vector<int> default_signals(const host_facts& world);
 
 /// Fills in the signals of `out`.

@@ -1,6 +1,7 @@
 // Owns one started process: its pidfd, its process group, its zombie.
 #pragma once
 
+#include "actors/ports/process_host.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/processes/warden.hpp"
 
@@ -37,8 +38,9 @@ struct worker_process {
   /// Signals the rest of the group, whether or not the leader has ended.
   void kill_group(int signal) const;
 
-  /// The same; a group that was stopped is continued, so that it can end.
-  void end_group(int signal) const;
+  /// Signals the group, or the leader alone; what was stopped is continued, so that
+  /// it can end.
+  void end_group(int signal, ports::signal_scope scope) const;
 
   /// Signals the leader alone, while it runs.
   void signal_leader(int signal) const;
