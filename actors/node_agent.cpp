@@ -366,6 +366,16 @@ void node_agent_state::dispatch(const membership_event& event) {
       x != nullptr && membership_.plan()
       && membership_.plan()->epoch == x->epoch)
     pids_ = x->pids;
+  // Those that are gone are not shown or looked at: others may get their numbers.
+  if (const auto* x = std::get_if<group_stopped>(&event);
+      x != nullptr && membership_.plan()
+      && membership_.plan()->epoch == x->epoch && x->unkillable_count == 0
+      && x->parked.local_ranks.empty())
+    pids_.clear();
+  if (const auto* x = std::get_if<group_succeeded>(&event);
+      x != nullptr && membership_.plan()
+      && membership_.plan()->epoch == x->epoch)
+    pids_.clear();
   for (const auto& effect : membership_.step(event, now()))
     std::visit(effect_runner{*this}, effect);
   if (const auto x = std::exchange(fired_, {}))

@@ -1,5 +1,6 @@
 #include "actors/worker_supervisor.hpp"
 
+#include "actors/core/shortage.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
@@ -122,10 +123,21 @@ struct worker_supervisor_state::effect_runner {
 
   void operator()(const signal_worker& x) {
     st.config_.processes->signal_one(st.birth_of(x.local_rank), x.local_rank,
-                                     x.signal);
+                                     x.signal, ports::signal_scope::group);
   }
 
   void operator()(const release_workers&) { st.release(); }
+
+  void operator()(const report_shortage& x) {
+    const auto why = error_text(x.error);
+    st.config_.lines.warn(formatted(
+      "worker supervisor cannot start local rank {}: {}{}; it tries again for "
+      "{}, which costs no restart",
+      x.local_rank, one_line(x.subject, reason_size_max),
+      x.subject.find(why) == std::string::npos ? ": " + why : "",
+      core::duration_text(
+        std::chrono::ceil<std::chrono::milliseconds>(x.left))));
+  }
 
   void operator()(const report_started&) {
     auto pids = std::vector<int64_t>{};
@@ -235,6 +247,7 @@ void worker_supervisor_state::obey(const fenced_start& order) {
                  config_.workers.start_timeout, parked);
   events_ = {};
   files_hang_ = false;
+  is_second_attempt_ = false;
   looked_back_ = {};
   dispatch(start_ordered{});
 }
@@ -541,12 +554,15 @@ void worker_supervisor_state::adopt(result<epoch_outputs> made) {
 // The store of workers that have all succeeded stays: those of other nodes may
 // still need it. It goes with the next epoch at the latest.
 void worker_supervisor_state::open_store(const epoch_plan& plan) {
+  lacks_store_ = false;
   if (!config_.ports)
     return;
   if (plan.own.node_rank != 0)
     return config_.ports->elsewhere(plan);
-  if (auto opened = config_.ports->open(plan); !opened && refusal_.empty())
+  if (auto opened = config_.ports->open(plan); !opened && refusal_.empty()) {
     refusal_ = opened.error().text;
+    lacks_store_ = shortage_in(refusal_) != 0;
+  }
 }
 
 void worker_supervisor_state::announce_outputs() {
@@ -569,9 +585,16 @@ void worker_supervisor_state::announce_outputs() {
 }
 
 void worker_supervisor_state::start() {
+  const auto& plan = group_->plan();
+  if (is_second_attempt_ && lacks_store_) {
+    refusal_.clear();
+    open_store(plan);
+    if (refusal_.empty())
+      announce_outputs();
+  }
+  is_second_attempt_ = true;
   if (!refusal_.empty())
     return refuse_start();
-  const auto& plan = group_->plan();
   config_.processes->start(
     plan.epoch, decided_, processes(),
     [handle = worker_supervisor_actor{self_}](process_report report) {
@@ -579,15 +602,18 @@ void worker_supervisor_state::start() {
     });
 }
 
-// The first failure says why; the other starts are called off.
+// The first failure says why; the other starts are called off, unless they can be
+// tried again.
 void worker_supervisor_state::refuse_start() {
   auto why = death_details{};
   why.message = one_line(refusal_, failure_message_max);
-  auto error = EIO;
+  const auto shortage = lacks_store_ ? shortage_in(refusal_) : 0;
+  auto error = shortage != 0 ? shortage : EIO;
   for (uint32_t i = 0; i < group_->plan().own.slot_count; ++i)
     if (group_->workers()[i].now == worker_record::state::waiting)
-      dispatch(worker_not_started{i, std::exchange(error, ECANCELED),
-                                  std::exchange(why, {})});
+      dispatch(worker_not_started{
+        i, shortage != 0 ? error : std::exchange(error, ECANCELED),
+        std::exchange(why, {})});
 }
 
 std::vector<ports::process_spec> worker_supervisor_state::processes() {
@@ -763,11 +789,13 @@ void worker_supervisor_state::take(const workers_resumed& x) {
 
 void worker_supervisor_state::signal(int signal,
                                      const std::vector<uint32_t>& spared) {
-  config_.processes->signal(group_->plan().epoch, signal, spared);
+  const auto scope = ports::signal_scope::group;
+  config_.processes->signal(group_->plan().epoch, signal, spared, scope);
   for (const auto& [local_rank, birth] : births_)
     config_.processes->signal_one(
       birth, local_rank,
-      std::ranges::find(spared, local_rank) == spared.end() ? signal : 0);
+      std::ranges::find(spared, local_rank) == spared.end() ? signal : 0,
+      scope);
 }
 
 void worker_supervisor_state::release() {

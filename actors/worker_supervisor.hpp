@@ -161,6 +161,8 @@ private:
   ports::fence_token decided_;  ///< When the group's start was decided.
   core::epoch_outputs outputs_; ///< Of the group's workers.
   std::string refusal_;      ///< Why they cannot be started; empty: they can.
+  bool lacks_store_ = false; ///< That is for lack of what may be free again.
+  bool is_second_attempt_ = false; ///< Or a later one, to start this group.
   bool is_followed_ = false; ///< The tailer knows the group's files.
   bool had_files_ = false;   ///< In an earlier epoch …
   bool lost_files_ = false;  ///< … but not in this one.

@@ -1,8 +1,10 @@
 #include "cli/commands.hpp"
 #include "cli/journal_commands.hpp"
 #include "cli/log_commands.hpp"
+#include "cli/report/exit_code.hpp"
 #include "cli/steer_command.hpp"
 #include "cli/top/command.hpp"
+#include "runtime/program_end.hpp"
 
 #include <csignal>
 #include <iostream>
@@ -52,6 +54,7 @@ int main(int argc, char** argv) {
   // Ignored, as by `trap '' CHLD` of a caller, it would take the exit codes of all child
   // processes.
   ::signal(SIGCHLD, SIG_DFL);
+  end_without_resources(static_cast<int>(exit_code::machine_refused));
   const auto command = parse_control({argv + 1, argv + argc}, this_process());
   return command
            ? code_after_output(std::visit(dispatcher{}, *command), "actorctl")

@@ -1,4 +1,6 @@
 #include "cli/commands.hpp"
+#include "cli/report/exit_code.hpp"
+#include "runtime/program_end.hpp"
 
 #include <csignal>
 #include <iostream>
@@ -31,6 +33,7 @@ int main(int argc, char** argv) {
   // Ignored, as by `trap '' CHLD` of a caller, it would take the exit codes of all child
   // processes.
   ::signal(SIGCHLD, SIG_DFL);
+  end_without_resources(static_cast<int>(exit_code::machine_refused));
   if (argc == 2 && std::string_view{argv[1]} == agent_word)
     return run_by_order();
   const auto command = parse_run({argv + 1, argv + argc}, this_process(),

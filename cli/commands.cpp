@@ -1,9 +1,11 @@
 #include "cli/commands.hpp"
 
 #include "actors/core/protocol/node_end.hpp"
+#include "actors/core/shortage.hpp"
 #include "actors/core/text.hpp"
 #include "cli/asked_job.hpp"
 #include "cli/ended_jobs.hpp"
+#include "cli/init_process.hpp"
 #include "cli/options/secret_file.hpp"
 #include "cli/options/service_variables.hpp"
 #include "cli/options/signal_options.hpp"
@@ -119,6 +121,9 @@ int exit_code_of(const core::ending& how) {
       break;
   }
   const auto& first = how.result->first_failure;
+  if (first && first->kind == core::failure_kind::not_started
+      && core::is_shortage(first->code))
+    return static_cast<int>(exit_code::machine_refused);
   if (!first || !is_permanent(*first))
     return static_cast<int>(exit_code::workers_failed);
   return static_cast<int>(first->code == ENOENT || first->code == ENOTDIR
@@ -283,6 +288,7 @@ void await_earlier_launch(const job_id& job, const core::agent_order& order,
 } // namespace
 
 int run(const run_arguments& arguments, const received_order* by_order) {
+  live_below_init();
   say(arguments.warnings, "actorrun");
   const auto service = service_of_process("actorrun");
   auto agent = arguments.agent;
@@ -363,6 +369,7 @@ int make_secret(const secret_arguments& arguments) {
 }
 
 int host_coordinator(const coordinator_arguments& arguments) {
+  live_below_init();
   say(arguments.warnings, "actorctl");
   const auto service = service_of_process("actorctl");
   fill_standard_descriptors();

@@ -84,6 +84,12 @@ struct process_exited {
 using process_event
   = std::variant<process_started, process_not_started, process_exited>;
 
+/// Whom a signal reaches that asks a worker to end.
+enum class signal_scope : uint8_t {
+  group, ///< Its process group: what it has started, too.
+  worker ///< Itself: what it has started may be needed until it is done.
+};
+
 /// A point in the history of a host's fence: how often it had fired.
 struct fence_token {
   uint64_t fire_count = 0;
@@ -104,6 +110,8 @@ public:
   /// @param decided Taken when the start was decided. If the fence has fired since
   ///                then, or passes before a program runs, that process is not
   ///                started: ECANCELED.
+  /// Called again for an epoch that is not over, it starts what could not be started
+  /// before.
   /// @pre all processes of earlier epochs have been released
   virtual void start(epoch_id epoch, fence_token decided,
                      std::vector<process_spec> processes, listener on_event)
@@ -112,15 +120,19 @@ public:
   /// Sends `signal` to the process group of every process of `epoch`, also to
   /// what is left of groups whose leader has ended. Starts that are under way
   /// are given up; one that cannot be any more gets the signal as soon as it runs.
-  /// Of each process it is noted before whether it is ending already.
+  /// A signal that can be handled reaches one even if it was stopped: SIGCONT
+  /// follows. Of each process it is noted before whether it is ending already.
   /// @param spared Local ranks whose groups get none; they are to end in another way.
-  virtual void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared)
+  /// @param scope  For SIGKILL always as `group`.
+  virtual void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared,
+                      signal_scope scope)
     = 0;
 
-  /// Sends `signal` to the process group of this process if that runs. A signal
-  /// that can be handled reaches it even if it was stopped: SIGCONT follows.
+  /// The same for this process alone, if that runs.
   /// @param signal 0: none; the process is to end in another way.
-  virtual void signal_one(epoch_id epoch, uint32_t local_rank, int signal) = 0;
+  virtual void signal_one(epoch_id epoch, uint32_t local_rank, int signal,
+                          signal_scope scope)
+    = 0;
 
   /// Sends `signal` to every running process of `epoch`, but not to its child
   /// processes: a program that does not expect a signal may die of it.

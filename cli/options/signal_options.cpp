@@ -77,10 +77,12 @@ parse_kill_timeout(const std::string& text) {
 
 } // namespace
 
+// SIGTERM is not among those that may stay ignored: schedulers and service managers
+// end nodes with it, and kill what does not heed it.
 std::vector<int> default_signals(const host_facts& world) {
   auto out = std::vector{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-  if (world.is_ignored(SIGHUP))
-    std::erase(out, SIGHUP);
+  std::erase_if(out,
+                [&](int x) { return x != SIGTERM && world.is_ignored(x); });
   return out;
 }
 

@@ -14,8 +14,8 @@ namespace actorrun::cli {
 /// Adds the options that fill `out`, which must outlive `app`.
 void add_signal_options(CLI::App& app, run_settings& out);
 
-/// SIGTERM, SIGINT, SIGHUP and SIGQUIT; without SIGHUP if this process was started
-/// with it ignored, as nohup does.
+/// SIGTERM, SIGINT, SIGHUP and SIGQUIT; but for SIGTERM, without those that this
+/// process was started with ignored, as by nohup or in the background of a script.
 std::vector<int> default_signals(const host_facts& world);
 
 /// Fills in the signals of `out`.

@@ -1,5 +1,6 @@
 #include "runtime/os/reactor.hpp"
 
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/thread.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <future>
+#include <system_error>
 #include <utility>
 
 #include <sys/epoll.h>
@@ -49,12 +51,16 @@ reactor::reactor()
   : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
     wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!epoll_ || !wake_up_)
-    die("actorrun: reactor");
+    end_for_lack_of("descriptor", errno);
   control(epoll_, EPOLL_CTL_ADD, wake_up_.get(), EPOLLIN, wake_up_token);
   // A thread starts with its creator's mask, so no signal can arrive in
   // between.
   const auto blocked = signals_blocked{};
-  thread_ = std::thread{[this] { run(); }};
+  try {
+    thread_ = std::thread{[this] { run(); }};
+  } catch (const std::system_error& why) {
+    end_for_lack_of("thread", why.code().value());
+  }
 }
 
 reactor::~reactor() {

@@ -1,10 +1,9 @@
 #include "runtime/os/task_thread.hpp"
 
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/thread.hpp"
 
 #include <condition_variable>
-#include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <system_error>
@@ -27,8 +26,7 @@ task_thread::task_thread(const char* name) : queue_(std::make_shared<queue>()) {
   try {
     thread_ = std::thread{[shared = queue_, name] { run(*shared, name); }};
   } catch (const std::system_error& why) {
-    std::fprintf(stderr, "actorrun: task thread: %s\n", why.what());
-    std::abort();
+    end_for_lack_of("thread", why.code().value());
   }
 }
 

@@ -71,12 +71,13 @@ public:
   void start(epoch_id epoch, ports::fence_token decided,
              std::vector<ports::process_spec> processes,
              listener on_event) override;
-  void signal(epoch_id epoch, int signal,
-              std::vector<uint32_t> spared) override {
-    host_->signal(epoch, signal, std::move(spared));
+  void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared,
+              ports::signal_scope scope) override {
+    host_->signal(epoch, signal, std::move(spared), scope);
   }
-  void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override {
-    host_->signal_one(epoch, local_rank, signal);
+  void signal_one(epoch_id epoch, uint32_t local_rank, int signal,
+                  ports::signal_scope scope) override {
+    host_->signal_one(epoch, local_rank, signal, scope);
   }
   void notify(epoch_id epoch, int signal) override {
     host_->notify(epoch, signal);

@@ -113,7 +113,7 @@ void forked_starts::go_on(id which, const open_outputs& outputs) {
   auto& x = i->second;
   const auto& spec = x.what.spec;
   if (outputs.error != 0)
-    return conclude(which, x, not_started(outputs.error, null_device));
+    return conclude(which, x, not_started(outputs.error, outputs.subject));
   auto line = child_handshake::open();
   if (!line)
     return fail(which, x, errno);

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,6 +29,9 @@ constexpr auto late_after = 2'000 * millisecond;
 
 /// A group that exists for longer may consist of zombies that no parent reaps.
 constexpr auto zombie_delay = 5 * millisecond;
+
+/// For the end of a killed warden.
+constexpr auto end_max = 1'000 * millisecond;
 
 /// Connections that are kept open, so that their ends can read the statement.
 /// Beyond that, the oldest is closed.
@@ -175,15 +179,39 @@ bool kill_all(warden_table& table) {
   return found;
 }
 
+// -- the other warden ----------------------------------------------------------
+
+bool is_readable(int fd, int64_t ns) {
+  auto entry = pollfd{.fd = fd, .events = POLLIN, .revents = 0};
+  const auto limit
+    = timespec{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+  return ::ppoll(&entry, 1, &limit, nullptr) > 0;
+}
+
+/// Waits for its end. @returns whether it has ended
+bool has_ended(const companion& x, int64_t ns = 0) {
+  return x.pidfd < 0 || is_readable(x.pidfd, ns);
+}
+
+/// One that cannot be killed holds our sockets as long: then leases decide.
+void end(const companion& x) {
+  if (x.pidfd < 0)
+    return;
+  ::syscall(SYS_pidfd_send_signal, x.pidfd, SIGKILL, nullptr, 0);
+  (void)has_ended(x, end_max);
+}
+
 // -- those who ask ------------------------------------------------------------
 
 class reception {
 public:
-  reception(warden_table& table, const std::array<int, grave_count>& sockets)
-    : table_(table), sockets_(sockets), begin_(now_of_fence()),
+  reception(warden_table& table, const std::array<int, grave_count>& sockets,
+            const companion& other)
+    : table_(table), sockets_(sockets), other_(other), begin_(now_of_fence()),
       last_visit_(begin_) {}
 
   void workers_ended() {
+    end(other_); // What we close would stay open there.
     workers_ended_ = true;
     last_visit_ = std::max(last_visit_, now_of_fence());
     end_of_agents_ = now_of_fence() + table_.linger.load();
@@ -204,6 +232,7 @@ public:
 
   /// Answers for at most that long.
   void serve(int64_t ns) {
+    release_if_due();
     pollfd fds[visitor_count_max + 2] = {};
     auto count = nfds_t{0};
     for (const auto& x : visitors_)
@@ -273,10 +302,15 @@ private:
     release_if_due();
   }
 
-  // The successor's workers must find none of ours.
+  // The successor's workers must find none of ours. Of workers that do not end the
+  // lease has decided when its time is over, and the successor holds back as long:
+  // nobody tells it that this agent has gone.
   void release_if_due() {
-    if (!wants_port_ || !workers_ended_ || !has(grave::coordinator))
+    const auto has_decided = now_of_fence() >= begin_ + table_.linger.load();
+    if (!wants_port_ || !(workers_ended_ || has_decided)
+        || !has(grave::coordinator))
       return;
+    end(other_);
     close_grave(grave::coordinator);
     for (auto& x : visitors_)
       if (x.asks_for_coordinator)
@@ -297,6 +331,7 @@ private:
 
   warden_table& table_;
   std::array<int, grave_count> sockets_;
+  companion other_;
   std::array<visitor, visitor_count_max> visitors_{};
   size_t next_ = 0;
   int64_t begin_;
@@ -308,35 +343,43 @@ private:
 
 } // namespace
 
-void mourn(warden_table& table, std::array<int, grave_count> sockets) {
+void mourn(warden_table& table, std::array<int, grave_count> sockets,
+           companion other) {
   kill_all(table);
   kill_cgroup_of(table);
   if (std::all_of(sockets.begin(), sockets.end(), [](int x) { return x < 0; }))
     return;
   const auto begin = now_of_fence();
-  auto visitors = reception{table, sockets};
+  auto visitors = reception{table, sockets, other};
+  auto is_silent = other.own_role == warden_role::second;
   auto delay = look_delay_min;
   auto next_look = begin;
   auto workers_ended = false;
-  while (!visitors.is_over()) {
+  auto has_told = false;
+  while (is_silent || !visitors.is_over()) {
     if (!workers_ended && now_of_fence() >= next_look) {
       const auto elapsed = now_of_fence() - begin;
       const auto is_populated = kill_cgroup_of(table);
       workers_ended
         = (!kill_all(table) || (elapsed > zombie_delay && !runs_any(table)))
           && !is_populated;
-      if (workers_ended) {
-        visitors.workers_ended();
-      } else if (elapsed > table.linger_max.load()) {
+      if (!workers_ended && elapsed > table.linger_max.load())
         return; // They hang in the kernel: nothing can be said of them.
-      }
       next_look = now_of_fence() + delay;
       delay = elapsed > late_after ? late_look_delay
                                    : std::min(2 * delay, look_delay_max);
     }
-    visitors.serve(workers_ended ? look_delay_max
-                                 : std::max<int64_t>(next_look - now_of_fence(),
-                                                     microsecond));
+    const auto pause
+      = workers_ended
+          ? look_delay_max
+          : std::max<int64_t>(next_look - now_of_fence(), microsecond);
+    if (is_silent) {
+      is_silent = !has_ended(other, pause);
+      continue;
+    }
+    if (workers_ended && !std::exchange(has_told, true))
+      visitors.workers_ended();
+    visitors.serve(pause);
   }
 }
 

@@ -8,6 +8,12 @@
 
 namespace actorrun::detail {
 
+/// The other warden of the table, as one of them sees it.
+struct companion {
+  warden_role own_role = warden_role::first;
+  int pidfd = -1; ///< -1: there is none.
+};
+
 /// Kills the groups of the table, and all in the control group of the workers if
 /// there is one, until no process of theirs runs. From then on
 /// the agent's statement is offered, for `linger`; the coordinator's from the
@@ -15,7 +21,11 @@ namespace actorrun::detail {
 /// at most for `linger_max`. A visitor that sends the coordinator's release
 /// request gets its port. Returns at the end of all that; at once, if there are
 /// no sockets. Async-signal-safe.
+///
+/// The second of two wardens only kills, as long as the first lives. The first ends
+/// the second before it says or gives away anything: both hold the sockets.
 /// @param sockets By `grave`; -1: none. They do not block.
-void mourn(warden_table& table, std::array<int, grave_count> sockets);
+void mourn(warden_table& table, std::array<int, grave_count> sockets,
+           companion other = {});
 
 } // namespace actorrun::detail

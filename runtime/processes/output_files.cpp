@@ -1,5 +1,6 @@
 #include "runtime/processes/output_files.hpp"
 
+#include "actors/core/shortage.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/folder.hpp"
@@ -30,6 +31,7 @@ unique_fd above_standard(unique_fd file) {
 open_outputs output_files::open(const core::stream_target& out,
                                 const core::stream_target& err) {
   auto result = open_outputs{};
+  shortage_ = 0;
   result.out = open_target(out, result.out_file);
   const auto shared = out.where == kind::file && err.where == kind::file
                       && out.path == err.path;
@@ -39,6 +41,10 @@ open_outputs output_files::open(const core::stream_target& out,
   };
   if (lost(out, result.out) || lost(err, result.err))
     result.error = null_error_;
+  if (shortage_ != 0) {
+    result.error = shortage_;
+    result.subject = short_path_;
+  }
   return result;
 }
 
@@ -65,6 +71,11 @@ int output_files::open_file(const std::string& path, unique_fd& file) {
   if (file && ::fcntl(file.get(), F_SETFL, O_APPEND) == 0) {
     emptied_.insert(path);
     return file.get();
+  }
+  if (const auto why = is_open ? 0 : core::shortage_in(opened.why)) {
+    shortage_ = why;
+    short_path_ = path;
+    return -1;
   }
   if (failure_count_++ == 0) {
     first_path_ = path;

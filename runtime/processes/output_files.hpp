@@ -18,14 +18,16 @@ inline constexpr auto null_device = "/dev/null";
 struct open_outputs {
   int out = -1;  ///< From 3 on; -1: the process inherits 1.
   int err = -1;  ///< Likewise; the same as `out` if both write to one file.
-  int error = 0; ///< errno: there is not even a `/dev/null`.
+  /// errno: there is not even a `/dev/null`, or no descriptor for a file just now.
+  int error = 0;
+  std::string subject = null_device; ///< What the error is about.
 
   unique_fd out_file{};
   unique_fd err_file{};
 };
 
 /// If a file cannot be opened, its process runs and its output goes to
-/// `/dev/null`.
+/// `/dev/null`; unless something is lacking that may be there a moment later.
 class output_files {
 public:
   /// @param null Where `/dev/null` is open for writing; kept from batch to
@@ -50,6 +52,8 @@ private:
 
   unique_fd* null_;
   int null_error_ = 0;
+  int shortage_ = 0; ///< errno, of the last `open`; and for which path.
+  std::string short_path_;
   std::unordered_set<std::string> emptied_;
   std::string first_path_;
   std::string first_reason_;

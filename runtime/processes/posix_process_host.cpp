@@ -43,6 +43,9 @@ constexpr auto empty_interval = 500us;
 /// wake-ups of a node at rest.
 constexpr auto reap_interval = 800ms;
 
+/// From the first start on; the wardens have settled in by then.
+constexpr auto residence_delay = 1000ms;
+
 /// An empty control group is removed so long after its workers, and what may be
 /// left outside of it is looked for.
 constexpr auto removal_delay = 100ms;
@@ -103,22 +106,23 @@ void posix_process_host::start(epoch_id epoch, ports::fence_token decided,
 }
 
 void posix_process_host::signal(epoch_id epoch, int signal,
-                                std::vector<uint32_t> spared) {
+                                std::vector<uint32_t> spared,
+                                ports::signal_scope scope) {
   post([=, this, spared = std::move(spared)] {
     const auto i = batches_.find(epoch);
     if (i == batches_.end())
       return;
-    give_up_starts(epoch, i->second, signal);
+    give_up_starts(epoch, i->second, signal, scope);
     for (auto& worker : i->second.workers)
       if (is_among(worker.local_rank, spared))
         worker.order();
       else
-        worker.kill_group(signal);
+        worker.end_group(signal, scope);
   });
 }
 
 void posix_process_host::signal_one(epoch_id epoch, uint32_t local_rank,
-                                    int signal) {
+                                    int signal, ports::signal_scope scope) {
   post([=, this] {
     const auto i = batches_.find(epoch);
     if (i == batches_.end())
@@ -129,7 +133,7 @@ void posix_process_host::signal_one(epoch_id epoch, uint32_t local_rank,
       else if (signal == 0)
         worker.order();
       else
-        worker.end_group(signal);
+        worker.end_group(signal, scope);
   });
 }
 
@@ -203,7 +207,11 @@ ports::fence_token posix_process_host::set_fence(core::time_point due) {
 void posix_process_host::start_all(epoch_id epoch,
                                    std::vector<ports::process_spec> processes,
                                    listener on_event, uint64_t fire_count) {
-  assert(!batches_.contains(epoch));
+  // Those that could not be started for lack of something are added to their batch.
+  if (const auto i = batches_.find(epoch); i != batches_.end()) {
+    assert(!i->second.released);
+    return start_each(epoch, std::move(processes), fire_count);
+  }
   auto& group = batches_
                   .emplace(epoch, batch{.on_event = std::move(on_event),
                                         .files = starter_->begin_batch()})
@@ -212,11 +220,25 @@ void posix_process_host::start_all(epoch_id epoch,
   if (!group.cgroup() && on_detail_ && !std::exchange(has_told_obstacle_, true))
     on_detail_(formatted("workers run without a control group of their own: {}",
                          warden_->obstacle()));
+  if (const auto path = warden_->ended_group();
+      !path.empty() && !std::exchange(has_told_ended_, true))
+    note(formatted("an agent that was killed has left processes in {}; they are"
+                   " ended",
+                   path));
+  if (on_detail_ && !std::exchange(has_asked_residence_, true))
+    loop_.after(residence_delay, while_alive([this] { tell_residence(); }));
   reap_later();
   if (gate_ && !ended_.empty())
     hold_back(epoch, std::move(processes), fire_count);
   else
     start_each(epoch, std::move(processes), fire_count);
+}
+
+void posix_process_host::tell_residence() {
+  if (const auto why = warden_->residence_obstacle(); !why.empty())
+    on_detail_(formatted("the wardens cannot be locked in memory ({}): without "
+                         "swap space and their program's file they may be late",
+                         why));
 }
 
 void posix_process_host::hold_back(epoch_id epoch,
@@ -236,20 +258,20 @@ void posix_process_host::start_each(epoch_id epoch,
                                     std::vector<ports::process_spec> processes,
                                     uint64_t fire_count) {
   auto& group = batches_.at(epoch);
-  for (size_t i = 0; i < processes.size(); ++i) {
-    const auto rank = processes[i].local_rank;
+  for (auto& x : processes) {
+    const auto rank = x.local_rank;
     const auto id = starter_->start(
-      std::move(processes[i]), fire_count, group.files,
-      [=, this](started_process x) { on_start(epoch, i, rank, std::move(x)); });
+      std::move(x), fire_count, group.files,
+      [=, this](started_process y) { on_start(epoch, rank, std::move(y)); });
     if (id.number != 0)
-      group.starting.emplace(i, id);
+      group.starting.emplace(rank, id);
   }
   conclude_starts(group);
   flush(epoch);
 }
 
-void posix_process_host::on_start(epoch_id epoch, size_t place,
-                                  uint32_t local_rank, started_process result) {
+void posix_process_host::on_start(epoch_id epoch, uint32_t local_rank,
+                                  started_process result) {
   auto& group = batches_.at(epoch);
   if (result.error != 0)
     report(epoch, ports::process_not_started{epoch, local_rank, result.error,
@@ -257,7 +279,7 @@ void posix_process_host::on_start(epoch_id epoch, size_t place,
                                              std::chrono::steady_clock::now()});
   else
     add_worker(epoch, local_rank, std::move(result));
-  if (group.starting.erase(place) == 1)
+  if (group.starting.erase(local_rank) == 1)
     conclude_starts(group);
   if (group.starting.empty())
     group.notices.clear();
@@ -286,22 +308,25 @@ void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
     if (process.since <= sent)
       group.workers.back().signal_leader(signal);
   if (group.late_signal != 0)
-    group.workers.back().kill_group(group.late_signal);
+    group.workers.back().end_group(group.late_signal, group.late_scope);
   if (group.released)
     group.workers.back().registration.reset();
   report(epoch, ports::process_started{epoch, local_rank, process.pid});
 }
 
 void posix_process_host::give_up_starts(epoch_id epoch, batch& group,
-                                        int late_signal) {
-  if (group.late_signal != SIGKILL)
+                                        int late_signal,
+                                        ports::signal_scope scope) {
+  if (group.late_signal != SIGKILL) {
     group.late_signal = late_signal;
+    group.late_scope = scope;
+  }
   for (const auto& x : std::exchange(group.held, {}))
     report(
       epoch,
       ports::process_not_started{
         epoch, x.local_rank, ECANCELED, {}, std::chrono::steady_clock::now()});
-  for (const auto& [place, id] : std::map{group.starting})
+  for (const auto& [local_rank, id] : std::map{group.starting})
     starter_->give_up(id);
 }
 
@@ -432,7 +457,7 @@ void posix_process_host::release_now(epoch_id epoch) {
     return;
   auto& group = i->second;
   group.released = true;
-  give_up_starts(epoch, group, SIGKILL);
+  give_up_starts(epoch, group, SIGKILL, ports::signal_scope::group);
   for (auto& worker : group.workers) {
     if (group.gone.contains(worker.local_rank))
       continue;

@@ -74,9 +74,11 @@ public:
 
   /// Starts in progress are abandoned: ECANCELED. A program that is being
   /// executed gets the last such signal as soon as it runs.
-  void signal(epoch_id epoch, int signal,
-              std::vector<uint32_t> spared = {}) override;
-  void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override;
+  void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared = {},
+              ports::signal_scope scope = ports::signal_scope::group) override;
+  void signal_one(epoch_id epoch, uint32_t local_rank, int signal,
+                  ports::signal_scope scope
+                  = ports::signal_scope::group) override;
   void notify(epoch_id epoch, int signal) override;
   void park(epoch_id epoch, uint32_t local_rank,
             std::function<void()> on_spared) override;
@@ -103,6 +105,10 @@ public:
   /// @pre on the reactor's thread
   pid_t warden_pid() const { return warden_->pid(); }
 
+  /// That of the second, which comes a little later.
+  /// @pre on the reactor's thread
+  pid_t second_warden_pid() const { return warden_->second_pid(); }
+
 private:
   struct batch {
     listener on_event;
@@ -110,8 +116,8 @@ private:
     /// Not started yet: the gate holds them back.
     std::vector<ports::process_spec> held{};
     std::vector<worker_process> workers{};
-    /// Starts in progress, by their place in the batch.
-    std::map<size_t, process_starter::id> starting{};
+    /// Starts in progress, by local rank.
+    std::map<uint32_t, process_starter::id> starting{};
     /// Signals for workers that run, and when they were sent, while some start: of one
     /// that runs already the news may be on its way.
     std::vector<std::pair<core::time_point, int>> notices{};
@@ -119,6 +125,7 @@ private:
     size_t running_count = 0;
     /// Its starts are given up: what still comes gets this signal. 0: they are not.
     int late_signal = 0;
+    ports::signal_scope late_scope = ports::signal_scope::group;
     bool released = false;
     std::set<uint32_t>
       gone{}; ///< Local ranks whose groups were killed already.
@@ -145,10 +152,11 @@ private:
                  uint64_t fire_count);
   void start_each(epoch_id epoch, std::vector<ports::process_spec> processes,
                   uint64_t fire_count);
-  void on_start(epoch_id epoch, size_t place, uint32_t local_rank,
-                started_process result);
+  void on_start(epoch_id epoch, uint32_t local_rank, started_process result);
   void add_worker(epoch_id epoch, uint32_t local_rank, started_process process);
-  void give_up_starts(epoch_id epoch, batch& group, int late_signal);
+  void give_up_starts(epoch_id epoch, batch& group, int late_signal,
+                      ports::signal_scope scope);
+  void tell_residence();
   void conclude_starts(const batch& group);
   void finish_if_done(epoch_id epoch);
   void await_empty(epoch_id epoch, core::time_point deadline);
@@ -192,6 +200,8 @@ private:
   bool reaps_ = false; ///< A timer is set.
   bool owns_children_ = false;
   bool has_told_obstacle_ = false;
+  bool has_told_ended_ = false;
+  bool has_asked_residence_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

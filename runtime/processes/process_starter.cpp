@@ -62,7 +62,7 @@ process_starter::id process_starter::start(ports::process_spec spec,
   if (auto fault = fault_of(spec))
     return refuse(std::move(*fault));
   if (const auto error = guard_.ensure())
-    return refuse(not_started(error, "actorrun-warden"));
+    return refuse(not_started(error, "the guard of the workers"));
   if (how == start_method::exec) {
     auto place = guard_.enlist(fire_count, batch->cgroup);
     if (!place)

@@ -1,6 +1,7 @@
 #include "runtime/processes/spawn.hpp"
 
 #include "runtime/os/descriptor_room.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/thread.hpp"
 #include "runtime/processes/worker_cgroup.hpp"
 
@@ -156,8 +157,7 @@ spawner::spawner() {
     = ::mmap(nullptr, guard_size + stack_size, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED || ::mprotect(memory, guard_size, PROT_NONE) != 0) {
-    std::perror("actorrun: spawner");
-    std::abort();
+    end_for_lack_of("memory", errno);
   }
   stack_ = static_cast<char*>(memory);
   inspect_signals();

@@ -146,7 +146,7 @@ started_process start_thread::home::execute(start_batch& in, order& what) {
                   subject_of_failure(spec, program.path, program.error));
   const auto files = in.outputs.open(spec.out, spec.err);
   if (files.error != 0)
-    return failed(files.error, null_device);
+    return failed(files.error, files.subject);
   const auto since = std::chrono::steady_clock::now();
   auto child = starter.start(
     program.path, spec.arguments, spec.environment, &what.place,

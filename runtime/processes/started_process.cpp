@@ -1,5 +1,8 @@
 #include "runtime/processes/started_process.hpp"
 
+#include "messages/formatted.hpp"
+#include "runtime/os/resource_limits.hpp"
+
 #include <cerrno>
 #include <csignal>
 
@@ -8,6 +11,12 @@
 #include <unistd.h>
 
 namespace actorrun::detail {
+
+started_process not_started(int error, std::string subject) {
+  if (const auto limit = limit_behind(error); !limit.empty())
+    subject += formatted(" ({})", limit);
+  return {.error = error, .subject = std::move(subject)};
+}
 
 void end_process(pid_t pid, const unique_fd& pidfd) {
   if (pidfd)

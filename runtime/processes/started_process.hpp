@@ -22,9 +22,8 @@ struct started_process {
   std::string subject{};    ///< What could not be used, if there is an error.
 };
 
-inline started_process not_started(int error, std::string subject) {
-  return {.error = error, .subject = std::move(subject)};
-}
+/// If a limit of this system is the reason, the subject names it.
+started_process not_started(int error, std::string subject);
 
 /// Kills a child, waits for its end and frees its pid.
 /// @param pidfd May be empty.

@@ -1,7 +1,9 @@
 #include "runtime/processes/warden.hpp"
 
+#include "actors/core/text.hpp"
 #include "runtime/os/clock.hpp"
 #include "runtime/os/control_group.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,16 +35,15 @@ namespace {
 /// Delay from the end of a warden to the start of the next.
 constexpr auto restart_delay = std::chrono::milliseconds{50};
 
-[[noreturn]] void die(const char* what) {
-  std::perror(what);
-  std::abort();
-}
+/// Delay from the start of the first warden to that of the second: many programs
+/// have ended by then.
+constexpr auto second_delay = std::chrono::milliseconds{50};
 
 warden_table* map_table() {
   auto* memory = ::mmap(nullptr, sizeof(warden_table), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    die("actorrun: warden: mmap");
+    end_for_lack_of("memory", errno);
   return new (memory) warden_table;
 }
 
@@ -147,46 +148,72 @@ void warden::registration::leave() noexcept {
 
 warden::warden(reactor& loop, std::function<void()> on_lost)
   : loop_(loop), on_lost_(std::move(on_lost)), table_(map_table()),
-    wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
     agent_(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))),
-    free_slots_(table_->groups.size()) {
-  auto pair = std::array{-1, -1};
-  if (!wake_up_ || !agent_
-      || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-                      pair.data())
-           != 0)
-    die("actorrun: warden");
-  orders_.reset(pair[0]);
-  orders_taken_.reset(pair[1]);
+    processes_{make_peer(), make_peer()}, free_slots_(table_->groups.size()) {
+  if (!agent_)
+    end_for_lack_of("descriptor", errno);
   // The lowest slots are given first.
   std::iota(free_slots_.rbegin(), free_slots_.rend(), 0);
 }
 
+warden::peer warden::make_peer() {
+  auto pair = std::array{-1, -1};
+  auto out = peer{};
+  out.wake_up.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!out.wake_up
+      || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                      pair.data())
+           != 0)
+    end_for_lack_of("descriptor", errno);
+  out.orders.reset(pair[0]);
+  out.orders_taken.reset(pair[1]);
+  return out;
+}
+
 warden::~warden() {
   assert(free_slots_.size() == table_->groups.size());
-  loop_.cancel(restart_);
-  if (process_) {
-    loop_.unwatch(process_.get());
-    ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
-    reap(process_.get());
+  for (auto& x : processes_) {
+    loop_.cancel(x.start);
+    if (x.process) {
+      loop_.unwatch(x.process.get());
+      ::syscall(SYS_pidfd_send_signal, x.process.get(), SIGKILL, nullptr, 0);
+    }
   }
+  for (auto& x : processes_)
+    if (x.process)
+      reap(x.process.get());
   ::munmap(table_, sizeof(warden_table));
 }
 
 int warden::ensure() {
   assert(loop_.on_thread()); // All signals are blocked there, so in the child.
-  if (process_)
+  auto& second = at(warden_role::second);
+  if (!second.process && second.start == 0)
+    start_soon(warden_role::second, second_delay);
+  return start(warden_role::first);
+}
+
+int warden::start(warden_role role) {
+  auto& own = at(role);
+  if (own.process)
     return 0;
   make_home();
   auto pidfd = -1;
   const auto pid = fork_silently(&pidfd);
   if (pid == 0)
-    run_warden(*table_, agent_.get(), wake_up_.get(), orders_taken_.get());
+    run_warden(*table_, role, agent_.get(), own.wake_up.get(),
+               own.orders_taken.get());
   if (pid < 0)
     return errno;
-  pid_ = pid;
-  process_.reset(pidfd);
-  loop_.watch(pidfd, EPOLLIN, [this](uint32_t) { on_end(); });
+  own.pid = pid;
+  own.process.reset(pidfd);
+  loop_.watch(pidfd, EPOLLIN, [=, this](uint32_t) { on_end(role); });
+  // Each knows the other.
+  const auto& other = processes_[1 - size_t(role)];
+  if (other.process) {
+    send(own, grave_order::companion, other.process.get());
+    send(other, grave_order::companion, pidfd);
+  }
   return 0;
 }
 
@@ -198,30 +225,36 @@ void warden::make_home() {
   std::copy(path.begin(), path.end(), table_->cgroup.begin());
 }
 
-void warden::on_end() {
-  loop_.unwatch(process_.get());
-  reap(process_.get());
-  process_.reset();
-  pid_ = 0;
+void warden::on_end(warden_role role) {
+  auto& own = at(role);
+  loop_.unwatch(own.process.get());
+  reap(own.process.get());
+  own.process.reset();
+  own.pid = 0;
   {
     // What the last one held, the next one must be handed again.
-    const auto guard = std::lock_guard{graves_mutex_};
+    const auto lock = std::lock_guard{graves_mutex_};
     for (size_t i = 0; i < grave_count; ++i)
       if (graves_[i])
-        send_order(grave(i));
+        send(own, uint32_t(i), graves_[i].get());
   }
   if (on_lost_)
     on_lost_();
-  restart();
+  restart(role);
 }
 
 // With a delay, because the cause may end the next one, too.
-void warden::restart() {
+void warden::restart(warden_role role) {
   if (free_slots_.size() == table_->groups.size() && !has_graves())
     return; // There is nothing to guard.
-  restart_ = loop_.after(restart_delay, [this] {
-    if (ensure() != 0)
-      restart();
+  start_soon(role, restart_delay);
+}
+
+void warden::start_soon(warden_role role, core::duration delay) {
+  at(role).start = loop_.after(delay, [=, this] {
+    at(role).start = 0;
+    if (start(role) != 0)
+      restart(role);
   });
 }
 
@@ -247,8 +280,16 @@ uint64_t warden::set_fence(core::time_point due) {
   const auto ns = is_limited ? (due.time_since_epoch() + time_asleep()).count()
                              : warden_table::no_fence;
   if (ns < table_->fence.exchange(ns))
-    ::eventfd_write(wake_up_.get(), 1);
+    for (const auto& x : processes_)
+      ::eventfd_write(x.wake_up.get(), 1);
   return fire_count;
+}
+
+std::string warden::residence_obstacle() const {
+  const auto error = table_->residence.load();
+  if (error == 0 || error == warden_table::not_tried)
+    return {};
+  return core::error_text(error) + ", RLIMIT_MEMLOCK";
 }
 
 std::shared_ptr<warden> start_warden(std::shared_ptr<reactor> loop,
@@ -313,27 +354,29 @@ void warden::write(grave which, std::string_view statement) {
   words.current = next;
 }
 
-// If this fails, for lack of memory, nothing is said later, and leases decide.
 void warden::send_order(grave which) {
-  const auto& socket = graves_[size_t(which)];
-  auto order
-    = grave_order{static_cast<uint32_t>(which), static_cast<bool>(socket)};
+  for (const auto& x : processes_)
+    send(x, static_cast<uint32_t>(which), graves_[size_t(which)].get());
+}
+
+// If this fails, for lack of memory, nothing is said later, and leases decide.
+void warden::send(const peer& to, uint32_t which, int fd) {
+  auto order = grave_order{which, fd >= 0};
   auto content = iovec{.iov_base = &order, .iov_len = sizeof order};
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
   auto message = msghdr{};
   message.msg_iov = &content;
   message.msg_iovlen = 1;
-  if (socket) {
+  if (fd >= 0) {
     message.msg_control = space;
     message.msg_controllen = sizeof space;
     auto* head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN(sizeof(int));
-    const auto fd = socket.get();
     std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
   }
-  (void)::sendmsg(orders_.get(), &message, MSG_NOSIGNAL);
+  (void)::sendmsg(to.orders.get(), &message, MSG_NOSIGNAL);
 }
 
 } // namespace actorrun::detail

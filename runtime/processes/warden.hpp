@@ -1,5 +1,5 @@
-// Owns the warden: a tiny process that kills the workers when their agent
-// cannot, because it is dead, or stopped while its fence passes. It also says
+// Owns the wardens: two tiny processes that kill the workers when their agent
+// cannot, because it is dead, or stopped while its fence passes. They also say
 // that the agent has ended, to those who ask.
 #pragma once
 
@@ -38,7 +38,9 @@ inline constexpr auto warden_lost = "warden has died; another one is started";
 ///
 /// A death signal (PDEATHSIG) reaches the workers themselves; the warden
 /// reaches what they have started: their process groups, and all else where
-/// there are control groups for them. It learns of the agent's end from a pidfd of
+/// there are control groups for them. There are two of it, so that the end of agent
+/// and warden at once is not the end of that promise; the second one comes when
+/// the first has run for a moment. It learns of the agent's end from a pidfd of
 /// the agent, not from the end of a pipe, which a process that the host program
 /// has forked could hold open. It sleeps unless a fence is due.
 ///
@@ -97,12 +99,12 @@ public:
   };
 
   /// Starts no process yet. Aborts without memory or descriptors.
-  /// @param on_lost Called on the reactor's thread when the warden has ended
-  ///                unexpectedly. While there are groups to guard another one
-  ///                is started soon, else by `ensure`.
+  /// @param on_lost Called on the reactor's thread when one of the two processes
+  ///                has ended unexpectedly. While there are groups to guard another
+  ///                one is started soon, else by `ensure`.
   warden(reactor& loop, std::function<void()> on_lost);
 
-  /// Ends the warden and waits for its end; the groups are left alone.
+  /// Ends both and waits for their ends; the groups are left alone.
   /// @pre on the reactor's thread; no registration is left
   ~warden() override;
 
@@ -111,7 +113,8 @@ public:
 
   // -- on the reactor's thread ------------------------------------------------
 
-  /// Starts the warden unless it runs. @returns 0 or an errno
+  /// Starts the first warden unless it runs, and the second a little later: few
+  /// milliseconds count in a start. @returns 0 or an errno
   int ensure();
 
   /// Takes a slot for a process that is about to start.
@@ -134,8 +137,15 @@ public:
   /// Why there are no control groups; empty if there are.
   std::string obstacle() const { return home_ ? home_->obstacle() : ""; }
 
-  /// 0 when it does not run.
-  pid_t pid() const { return pid_; }
+  /// Why what a warden needs may not stay in memory; empty: it does, or has not tried.
+  std::string residence_obstacle() const;
+
+  /// As `cgroup_home::ended`.
+  std::string ended_group() const { return home_ ? home_->ended() : ""; }
+
+  /// Of the first and of the second; 0 when it does not run.
+  pid_t pid() const { return processes_[0].pid; }
+  pid_t second_pid() const { return processes_[1].pid; }
 
   // -- from any thread --------------------------------------------------------
 
@@ -157,25 +167,36 @@ public:
   void unbury(grave which) override;
 
 private:
+  /// One of the two processes, and our ends of what it reads.
+  struct peer {
+    unique_fd wake_up;
+    unique_fd orders; ///< Our end, …
+    unique_fd
+      orders_taken;    ///< … and that of the process, which a next one has.
+    unique_fd process; ///< A pidfd; empty while it does not run.
+    pid_t pid = 0;
+    reactor::timer start = 0; ///< Of the next one.
+  };
+
+  static peer make_peer();
+  int start(warden_role role);
+  void start_soon(warden_role role, core::duration delay);
+  peer& at(warden_role role) { return processes_[size_t(role)]; }
   void write(grave which, std::string_view statement);
   void send_order(grave which);
+  static void send(const peer& to, uint32_t which, int fd);
   bool has_graves();
   void make_home();
-  void on_end();
-  void restart();
+  void on_end(warden_role role);
+  void restart(warden_role role);
 
   reactor& loop_;
   std::function<void()> on_lost_;
   warden_table* table_ = nullptr;
   std::optional<cgroup_home> home_; ///< From the first `ensure` on.
-  unique_fd wake_up_;
   unique_fd agent_;
-  unique_fd process_; // A pidfd; empty while no warden runs.
-  pid_t pid_ = 0;
-  reactor::timer restart_ = 0;
+  std::array<peer, 2> processes_; ///< By `warden_role`.
   std::vector<uint32_t> free_slots_;
-  unique_fd orders_;       ///< Our end, …
-  unique_fd orders_taken_; ///< … and that of the process, which a next one has.
 
   std::mutex graves_mutex_; // Guards the rest, and the table's epitaphs.
   std::array<unique_fd, grave_count> graves_;

@@ -1,16 +1,20 @@
 #include "runtime/processes/warden_process.hpp"
 
 #include "runtime/processes/mourning.hpp"
+#include "runtime/processes/resident_pages.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <span>
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -21,6 +25,9 @@ namespace actorrun::detail {
 namespace {
 
 constexpr int64_t nanoseconds_per_second = 1'000'000'000;
+
+/// From its start until it settles in: many programs have ended by then.
+constexpr int64_t settle_delay = 100'000'000;
 
 // Where `keep_only` puts the three descriptors, and `open_timer` its own.
 constexpr int agent_fd = 0;
@@ -47,8 +54,9 @@ uintptr_t number_in(const char* stat, const char* end, int field) {
   return number;
 }
 
-// With the agent's command line a warden would look like a second agent in `ps`
-// and to pkill. The memory is our own copy since the fork.
+// With the agent's command line, or a name that holds that of its program, a warden
+// would look like a second agent in `ps`, and `pkill` would end both at once. The
+// memory is our own copy since the fork.
 void rename_process(const char* name) {
   ::prctl(PR_SET_NAME, name);
   char stat[2048];
@@ -101,12 +109,31 @@ void set_timer(int64_t due) {
   ::timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &setting, nullptr);
 }
 
-void kill_groups(const warden_table& table) {
-  for (const auto& group : table.groups)
+void kill_groups(std::span<const std::atomic<pid_t>> groups) {
+  for (const auto& group : groups)
     if (const auto pid = group.load(); pid > 0)
       ::kill(-pid, SIGKILL);
+}
+
+void kill_groups(const warden_table& table) {
+  kill_groups(table.groups);
   if (table.spared_count.load() == 0)
     kill_cgroup_of(table);
+}
+
+// What cuts a node off may take its files and its swap space away, too: then code that
+// has never run here could not be read any more. So it runs once, on nothing, and what
+// it has touched stays in memory. A system that is short of CPU time comes to us first.
+void settle_in(warden_table& table) {
+  kill_groups(std::span<const std::atomic<pid_t>>{});
+  ::kill(::getpid(), 0);
+  (void)kill_cgroup_at("/proc/self/none");
+  kill_cgroup(-1);
+  (void)is_populated(-1);
+  const auto least = sched_param{.sched_priority = 1};
+  if (::sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) != 0)
+    ::setpriority(PRIO_PROCESS, 0, -20);
+  table.residence = lock_touched_pages(&table, sizeof table);
 }
 
 // One that hangs in the kernel keeps the group, which a later agent removes.
@@ -133,10 +160,10 @@ void fire_if_due(warden_table& table) {
   kill_groups(table);
 }
 
-// Sleeps until the fence as it is now; for ever without one. The time-out is for
-// a system that has no timer to give.
-void wait(const warden_table& table, pollfd (&fds)[4]) {
-  const auto due = table.fence.load();
+// Sleeps until the fence as it is now, or until `limit`; for ever without one. The
+// time-out is for a system that has no timer to give.
+void wait(const warden_table& table, int64_t limit, pollfd (&fds)[4]) {
+  const auto due = std::min(table.fence.load(), limit);
   set_timer(due);
   auto timeout = timespec{};
   if (due != warden_table::no_fence) {
@@ -148,13 +175,13 @@ void wait(const warden_table& table, pollfd (&fds)[4]) {
   fds[1] = {.fd = wake_up_fd, .events = POLLIN, .revents = 0};
   fds[2] = {.fd = orders_fd, .events = POLLIN, .revents = 0};
   fds[3] = {.fd = timer_fd, .events = POLLIN, .revents = 0};
-  const auto* limit = due == warden_table::no_fence ? nullptr : &timeout;
-  if (::ppoll(fds, 4, limit, nullptr) < 0)
+  const auto* most = due == warden_table::no_fence ? nullptr : &timeout;
+  if (::ppoll(fds, 4, most, nullptr) < 0)
     fds[0].revents = fds[1].revents = fds[2].revents = 0;
 }
 
-/// Takes over the sockets that were handed to us.
-void take_orders(std::array<int, grave_count>& sockets) {
+/// Takes over the descriptors that were handed to us.
+void take_orders(std::array<int, grave_count>& sockets, int& other) {
   for (;;) {
     auto order = grave_order{};
     auto content = iovec{.iov_base = &order, .iov_len = sizeof order};
@@ -167,9 +194,10 @@ void take_orders(std::array<int, grave_count>& sockets) {
     const auto size
       = ::recvmsg(orders_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (size != static_cast<ssize_t>(sizeof order)
-        || order.which >= grave_count)
+        || order.which > grave_order::companion)
       return;
-    auto& place = sockets[order.which];
+    auto& place
+      = order.which == grave_order::companion ? other : sockets[order.which];
     if (place >= 0)
       ::close(place);
     place = -1;
@@ -191,24 +219,28 @@ int64_t now_of_fence() noexcept {
   return time.tv_sec * nanoseconds_per_second + time.tv_nsec;
 }
 
-void run_warden(warden_table& table, int agent_pidfd, int wake_up, int orders) {
+void run_warden(warden_table& table, warden_role role, int agent_pidfd,
+                int wake_up, int orders) {
   ::setsid(); // So that the terminal's signals do not reach it.
-  rename_process("actorrun-warden");
+  rename_process(role == warden_role::first ? first_warden_name
+                                            : second_warden_name);
   keep_only(agent_pidfd, wake_up, orders);
   open_timer();
   if (::chdir("/") != 0) {
     // Then it only keeps a file system busy.
   }
   auto sockets = std::array<int, grave_count>{-1, -1, -1};
+  auto other = -1;
+  auto settles_at = now_of_fence() + settle_delay;
   for (;;) {
     pollfd fds[4] = {};
-    wait(table, fds);
+    wait(table, settles_at, fds);
     if (fds[2].revents != 0 || fds[0].revents != 0)
-      take_orders(sockets);
+      take_orders(sockets, other);
     if (fds[0].revents != 0) {
       // A worker that is about to enter its group comes too late.
       table.fire_count.fetch_add(1);
-      mourn(table, sockets);
+      mourn(table, sockets, {role, other});
       end_cgroup(table);
       ::_exit(0);
     }
@@ -219,6 +251,10 @@ void run_warden(warden_table& table, int agent_pidfd, int wake_up, int orders) {
       }
     }
     fire_if_due(table);
+    if (now_of_fence() >= settles_at) {
+      settle_in(table);
+      settles_at = warden_table::no_fence;
+    }
   }
 }
 

@@ -27,12 +27,24 @@ struct epitaph {
   size_t release_size = 0;
 };
 
-/// Hands a socket to the warden, as the control message of a packet, or has it
+/// Hands a descriptor to the warden, as the control message of a packet, or has it
 /// close one.
 struct grave_order {
+  /// A `grave`, or `companion`: the pidfd of the other warden.
   uint32_t which = 0;
   bool has_socket = false;
+
+  static constexpr uint32_t companion = grave_count;
 };
+
+/// Of two wardens with one table. Both kill; the first speaks for the dead, and the
+/// second does when the first is gone, too.
+enum class warden_role { first, second };
+
+/// What the processes are called, in `ps` and to `pkill`: not like the program that
+/// they guard, which people kill by its name.
+inline constexpr auto first_warden_name = "arun-warden";
+inline constexpr auto second_warden_name = "arun-second";
 
 /// In memory shared by the agent, its workers before their exec, and the
 /// warden. All zero is not its initial state: construct it.
@@ -48,6 +60,10 @@ struct warden_table {
   std::array<std::atomic<pid_t>, core::slots_per_agent_max> groups{};
 
   std::atomic<uint32_t> spared_count{0};
+
+  /// Whether the wardens' pages are locked in memory: 0, an errno, or not tried yet.
+  static constexpr int not_tried = -1;
+  std::atomic<int> residence{not_tried};
 
   /// The path of the control group that holds those of all workers; empty: there
   /// is none. Written before the warden starts.
@@ -76,7 +92,7 @@ int64_t now_of_fence() noexcept;
 /// @param agent_pidfd Becomes readable when the agent has ended.
 /// @param wake_up An eventfd: look at `table` again.
 /// @param orders  A socket: `grave_order`s come here.
-[[noreturn]] void run_warden(warden_table& table, int agent_pidfd, int wake_up,
-                             int orders);
+[[noreturn]] void run_warden(warden_table& table, warden_role role,
+                             int agent_pidfd, int wake_up, int orders);
 
 } // namespace actorrun::detail

@@ -7,11 +7,14 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -26,6 +29,10 @@ constexpr auto name_prefix = std::string_view{"actorrun-"};
 
 /// Deeper groups are left: a worker that nests so many does not mean to end.
 constexpr auto depth_max = 8;
+
+/// At most so long, a start waits for the end of what an earlier agent has left.
+constexpr auto stale_end_max = std::chrono::milliseconds{500};
+constexpr auto stale_interval = std::chrono::milliseconds{1};
 
 /// As the kernel writes it.
 struct directory_entry {
@@ -108,13 +115,36 @@ bool is_stale(const std::string& name, const std::string& space) {
   return !owner || !name.starts_with(*owner + "-");
 }
 
-void remove_stale(const std::string& parent) {
+std::vector<std::string> stale_groups(const std::string& parent) {
   const auto space = own_namespace();
+  auto out = std::vector<std::string>{};
   auto error = std::error_code{};
   auto all = std::filesystem::directory_iterator{parent, error};
   for (; !error && all != std::filesystem::end(all); all.increment(error))
     if (is_stale(all->path().filename(), space))
-      remove_cgroup(all->path().c_str());
+      out.push_back(all->path());
+  return out;
+}
+
+// Processes are left in one if its agent and both wardens were killed at once. Ours
+// must not run beside them.
+// @returns where there were some
+std::string end_stale(const std::string& parent) {
+  const auto all = stale_groups(parent);
+  auto populated = std::vector<std::string>{};
+  for (const auto& path : all)
+    if (kill_cgroup_at(path.c_str()))
+      populated.push_back(path);
+  const auto first = populated.empty() ? std::string{} : populated.front();
+  const auto due = std::chrono::steady_clock::now() + stale_end_max;
+  while (!populated.empty() && std::chrono::steady_clock::now() < due) {
+    std::this_thread::sleep_for(stale_interval);
+    std::erase_if(populated,
+                  [](const auto& x) { return !kill_cgroup_at(x.c_str()); });
+  }
+  for (const auto& path : all)
+    remove_cgroup(path.c_str());
+  return first;
 }
 
 } // namespace
@@ -183,7 +213,7 @@ cgroup_home::cgroup_home(const std::string& parent) {
     obstacle_ = parent + ": the path is too long";
     return;
   }
-  remove_stale(parent);
+  ended_ = end_stale(parent);
   if (::mkdir(path.c_str(), 0755) != 0) {
     obstacle_ = formatted("{}: {}", path, std::strerror(errno));
     return;

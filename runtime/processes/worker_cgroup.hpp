@@ -71,7 +71,8 @@ public:
   static constexpr size_t path_size_max = 1024;
 
   /// Finds out whether a group can be made and ended by `cgroup.kill` (Linux
-  /// 5.14), makes it, and removes the empty ones of wardens that have died.
+  /// 5.14), makes it, ends what agents that have died left in theirs, and removes
+  /// those.
   /// @param parent The folder of this process's group; empty: there is none.
   explicit cgroup_home(const std::string& parent);
 
@@ -87,12 +88,16 @@ public:
   /// Why there is none.
   const std::string& obstacle() const { return obstacle_; }
 
+  /// The group of a dead agent in which processes had outlived it; empty: none had.
+  const std::string& ended() const { return ended_; }
+
   /// @returns null if there is none
   std::shared_ptr<worker_cgroup> open();
 
 private:
   std::string path_;
   std::string obstacle_;
+  std::string ended_;
   uint64_t last_ = 0;
 };
 

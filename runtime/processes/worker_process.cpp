@@ -73,8 +73,12 @@ void worker_process::kill_group(int signal) {
 }
 
 // SIGKILL ends stopped processes, and after SIGSTOP they shall not continue.
-void worker_process::end_group(int signal) {
-  kill_group(signal);
+void worker_process::end_group(int signal, ports::signal_scope scope) {
+  order();
+  if (scope == ports::signal_scope::worker && signal != SIGKILL)
+    signal_leader(signal);
+  else
+    kill_group(signal);
   if (signal != SIGKILL && signal != SIGSTOP && signal != SIGTSTP)
     send_to_group(SIGCONT);
 }

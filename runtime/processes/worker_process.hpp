@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/time.hpp"
+#include "actors/ports/process_host.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/processes/warden.hpp"
 
@@ -46,8 +47,9 @@ struct worker_process {
   /// Signals the rest of the group, whether or not the leader has ended.
   void kill_group(int signal);
 
-  /// The same; a group that was stopped is continued, so that it can end.
-  void end_group(int signal);
+  /// Signals the group, or the leader alone; what was stopped is continued, so that
+  /// it can end.
+  void end_group(int signal, ports::signal_scope scope);
 
   /// Signals the leader alone, while it runs.
   void signal_leader(int signal);

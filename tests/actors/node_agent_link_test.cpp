@@ -315,3 +315,16 @@ TEST_CASE_METHOD(one_process_fixture,
   advance(1s);
   CHECK(locator->told() == "seek");
 }
+
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "agent: W8 without a coordinator it shows no workers that are gone",
+  "[actors]") {
+  run_workers();
+  replace_coordinator();
+  run();
+  CHECK(status().agents(0).pids_size() == 2);
+  advance(900ms); // The fence.
+  exit_all(1, 0, SIGKILL);
+  CHECK(status().agents(0).pids_size() == 0);
+}

@@ -149,7 +149,7 @@ class Host:
 
     def wardens(self):
         return [x for x in children(self.pid())
-                if name_of(x) == "actorrun-warden"]
+                if name_of(x) in ("arun-warden", "arun-second")]
 
     def kill(self):
         send(self.pid(), signal.SIGKILL)
@@ -371,6 +371,15 @@ def agent_and_warden_killed(job, roll, host):
     return host.start
 
 
+def agent_and_first_warden_killed(job, roll, host):
+    first = [x for x in host.wardens() if name_of(x) == "arun-warden"]
+    send(host.pid(), signal.SIGSTOP)
+    for pid in first:
+        send(pid, signal.SIGKILL)
+    host.kill()
+    return host.start
+
+
 def worker_killed(job, roll, host):
     mine = [x for x in job.look() if parent_of(x.pid) == host.pid()]
     if mine:
@@ -441,6 +450,8 @@ RESET_OUT = "out oif cable meta l4proto tcp reject with tcp reset"
 KINDS = {
     "agent killed": (agent_killed, "agent", True, (0.1, 1.0)),
     "agent and warden killed": (agent_and_warden_killed, "agent", True,
+                                (0.1, 1.0)),
+    "agent and first warden killed": (agent_and_first_warden_killed, "agent", True,
                                 (0.1, 1.0)),
     "worker killed": (worker_killed, "agent", True, (0.0, 0.0)),
     "agent stopped": (agent_stopped, "agent", True, (2.0, 4.0)),

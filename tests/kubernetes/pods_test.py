@@ -282,6 +282,16 @@ class Cluster:
         with open(of, encoding="ascii") as file:
             return int(file.read().split()[0])
 
+    def agent(self, index):
+        """The child of the first process that is no warden."""
+        first = self.first_process(index)
+        with open(f"/proc/{first}/task/{first}/children", encoding="ascii") as file:
+            for pid in file.read().split():
+                with open(f"/proc/{pid}/comm", encoding="ascii") as name:
+                    if name.read().strip() == "actorrun":
+                        return int(pid)
+        fail("a pod has no agent")
+
     def log(self, index):
         with open(self.pods[index].log, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -381,11 +391,11 @@ def story(cluster):
                    lambda: cluster.log(0).count(f"rank 0 of {world} on ") == 3)
         print(f"scaled back to {count} pods")
 
-    first = cluster.first_process(0)
-    os.kill(first, signal.SIGSTOP)
+    agent = cluster.agent(0)
+    os.kill(agent, signal.SIGSTOP)
     if cluster.probe(0, "livenessProbe") == 200:
         fail("an agent that is stopped counts as alive")
-    os.kill(first, signal.SIGCONT)
+    os.kill(agent, signal.SIGCONT)
     print("the probe notices an agent that stands still")
 
 

@@ -117,6 +117,7 @@ private:
   void perform(epoch_id epoch, const core::arm_timer& x);
   void perform(epoch_id epoch, const core::prepare_workers& x);
   void perform(epoch_id epoch, const core::start_workers& x);
+  void perform(epoch_id, const core::report_shortage&) {}
   void perform(epoch_id epoch, const core::resume_workers& x);
   void perform(epoch_id epoch, const core::ask_to_park& x);
   void perform(epoch_id epoch, const core::order_steps& x);

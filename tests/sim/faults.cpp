@@ -104,7 +104,8 @@ void worker_succeeds_early(cluster& all) {
 void starts_fail(cluster& all) {
   const auto permanent = all.roll().percent(20);
   all.note(permanent ? "no program can be started" : "no process can be made");
-  all.shared().start_error = permanent ? ENOENT : EAGAIN;
+  const auto is_shortage = !permanent && all.roll().percent(50);
+  all.shared().start_error = permanent ? ENOENT : is_shortage ? EAGAIN : EIO;
   all.later(all.roll().between(core::duration{1ms}, 100ms),
             [&all] { all.shared().start_error = 0; });
 }

@@ -28,15 +28,16 @@ public:
     epochs_[epoch] = {std::move(processes), std::move(on_event)};
   }
 
-  void signal(epoch_id epoch, int signal,
-              std::vector<uint32_t> spared) override {
+  void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared,
+              ports::signal_scope scope) override {
     calls_.write("signal " + to_string(epoch) + " " + std::to_string(signal)
-                 + but_for(spared));
+                 + but_for(spared) + text_of(scope));
   }
 
-  void signal_one(epoch_id epoch, uint32_t local_rank, int signal) override {
+  void signal_one(epoch_id epoch, uint32_t local_rank, int signal,
+                  ports::signal_scope scope) override {
     calls_.write("signal " + to_string(epoch) + "/" + std::to_string(local_rank)
-                 + " " + std::to_string(signal));
+                 + " " + std::to_string(signal) + text_of(scope));
   }
 
   void notify(epoch_id epoch, int signal) override {
@@ -160,6 +161,10 @@ private:
     for (const auto x : spared)
       out += (out.empty() ? " but for " : ",") + std::to_string(x);
     return out;
+  }
+
+  static std::string text_of(ports::signal_scope x) {
+    return x == ports::signal_scope::worker ? " alone" : "";
   }
 
   struct group {

@@ -3,6 +3,7 @@
 #include "tests/support/sanitizer.hpp"
 #include "tests/system/log_scene.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -49,7 +50,7 @@ struct reader_scene : log_scene {
   void await_worker(program& x) {
     require(eventually([&] {
               return std::filesystem::exists(folder() + "/done")
-                     && descendants(x.pid()).size() <= 1; // The warden.
+                     && std::ranges::all_of(descendants(x.pid()), is_warden);
             }),
             "the worker ends");
   }

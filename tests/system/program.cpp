@@ -203,7 +203,7 @@ std::vector<pid_t> descendants(pid_t pid) {
 bool is_warden(pid_t pid) {
   auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/comm"};
   auto name = std::string{};
-  return std::getline(file, name) && name == "actorrun-warden";
+  return std::getline(file, name) && name.starts_with("arun-");
 }
 
 } // namespace actorrun::test

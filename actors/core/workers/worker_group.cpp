@@ -1,6 +1,7 @@
 #include "actors/core/workers/worker_group.hpp"
 
 #include "actors/core/failure_text.hpp"
+#include "actors/core/shortage.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -75,6 +76,7 @@ void worker_group::on(const worker_started& event, time_point now,
   worker->now = worker_record::state::running;
   worker->pid = event.pid;
   --waiting_count_;
+  try_again(now, out);
   settle(now, out);
 }
 
@@ -83,6 +85,8 @@ void worker_group::on(const worker_not_started& event, time_point now,
   auto* worker = in_state(event.local_rank, worker_record::state::waiting);
   if (worker == nullptr)
     return;
+  if (delay(event, now, out))
+    return try_again(now, out);
   worker->now = worker_record::state::ended;
   --waiting_count_;
   ++ended_count_;
@@ -135,6 +139,7 @@ void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
   if (phase_ == phase::idle || phase_ == phase::succeeded)
     return;
   phase_ = phase::stopping;
+  end_delayed();
   stop_ordered_at_ = now;
   stop_signal_ = event.signal;
   may_park_ = event.may_park;
@@ -172,7 +177,7 @@ void worker_group::on(const kill_ordered& event, time_point now, effects& out) {
 }
 
 bool worker_group::counts_ends(timer_id x) const {
-  if (x.value == 0 || x == hold_timer_)
+  if (x.value == 0 || x == hold_timer_ || x == retry_timer_)
     return false;
   if (x == start_timer_)
     return phase_ == phase::preparing || phase_ == phase::starting;
@@ -190,6 +195,8 @@ void worker_group::on(const timer_fired& event, time_point now, effects& out) {
     return fail_late_start(now, out);
   if (event.timer == hold_timer_)
     return end_hold(now, out);
+  if (event.timer == retry_timer_)
+    return start_delayed(out);
   if (phase_ == phase::stopping && event.timer == grace_timer_) {
     grace_timer_ = {};
     return kill_all(now, out);
@@ -631,7 +638,8 @@ void worker_group::fail_late_start(time_point now, effects& out) {
     return;
   const auto first
     = std::find_if(workers_.begin(), workers_.end(), [](const auto& x) {
-        return x.now == worker_record::state::waiting;
+        return x.now == worker_record::state::waiting
+               || x.now == worker_record::state::delayed;
       });
   auto failure = worker_failure{
     .local_rank = first == workers_.end() ? 0 // All of them are parked.
@@ -644,6 +652,61 @@ void worker_group::fail_late_start(time_point now, effects& out) {
       + " within " + std::to_string(start_timeout_.count() / 1'000)
       + " s; a file system may hang";
   report_failure(std::move(failure), {}, now, out);
+}
+
+// -- starts for which something is lacking ------------------------------------
+
+// Once a worker has failed here, the epoch is over anyway.
+bool worker_group::delay(const worker_not_started& event, time_point now,
+                         effects& out) {
+  if (phase_ != phase::starting || !is_shortage(event.error))
+    return false;
+  const auto is_first = short_since_ == time_point{};
+  if (is_first) {
+    short_since_ = now;
+    next_pause_ = shortage_pause_min;
+  }
+  const auto left = short_since_ + shortage_max - now;
+  if (left <= duration{0})
+    return false;
+  workers_[event.local_rank].now = worker_record::state::delayed;
+  if (is_first)
+    out.emplace_back(report_shortage{event.local_rank, event.error,
+                                     event.details.subject.empty()
+                                       ? event.details.message
+                                       : event.details.subject,
+                                     left});
+  return true;
+}
+
+// When all others run or have failed: then what they have taken is known.
+void worker_group::try_again(time_point now, effects& out) {
+  if (phase_ != phase::starting || retry_timer_.value != 0
+      || !in_state(worker_record::state::waiting).empty()
+      || in_state(worker_record::state::delayed).empty())
+    return;
+  const auto due
+    = std::min(now + duration{next_pause_}, short_since_ + shortage_max);
+  next_pause_ = std::min(2 * next_pause_, shortage_pause_max);
+  retry_timer_ = arm(due, out);
+}
+
+void worker_group::start_delayed(effects& out) {
+  retry_timer_ = {};
+  if (phase_ != phase::starting)
+    return;
+  for (const auto i : in_state(worker_record::state::delayed))
+    workers_[i].now = worker_record::state::waiting;
+  out.emplace_back(start_workers{});
+}
+
+// No report of theirs comes any more.
+void worker_group::end_delayed() {
+  for (const auto i : in_state(worker_record::state::delayed)) {
+    workers_[i].now = worker_record::state::ended;
+    --waiting_count_;
+    ++ended_count_;
+  }
 }
 
 // -- SIGKILL ------------------------------------------------------------------

@@ -19,9 +19,17 @@ namespace actorrun::core {
 
 /// The visible state of one worker.
 struct worker_record {
+  /// `delayed`: its start has failed for lack of something, and is tried again.
   /// `parked`: it belongs to no epoch. `given_up`: SIGKILL has not ended it, and it
   /// is no longer waited for.
-  enum class state : uint8_t { waiting, running, parked, ended, given_up };
+  enum class state : uint8_t {
+    waiting,
+    delayed,
+    running,
+    parked,
+    ended,
+    given_up
+  };
   state now = state::waiting;
   int64_t pid = 0;      ///< 0 until it has been started.
   bool is_live = false; ///< It can live through a change: it has said so.
@@ -48,6 +56,9 @@ struct parked_workers {
 /// The failure of a worker whose own words say that a peer has gone is held back,
 /// here and in no phase of its own, until a worker fails for another reason, an
 /// order to stop comes, no peer is left that could explain it, or its time is over.
+///
+/// A start that fails because processes, descriptors or memory are used up costs
+/// nothing yet: it is tried again after growing pauses, for half a minute.
 ///
 /// A worker that ends after a stop order has been stopped and has not failed. A
 /// worker that ended before the order, or had begun to, and is noticed later has
@@ -175,6 +186,10 @@ private:
   parked_share parked_ranks() const;
   void kill_all(time_point now, effects& out);
   void fail_late_start(time_point now, effects& out);
+  bool delay(const worker_not_started& event, time_point now, effects& out);
+  void try_again(time_point now, effects& out);
+  void start_delayed(effects& out);
+  void end_delayed();
   void give_up_all(time_point now, effects& out);
   void give_up(uint32_t local_rank, time_point now, effects& out);
   worker_record* in_state(uint32_t local_rank, worker_record::state state);
@@ -202,7 +217,7 @@ private:
   std::chrono::milliseconds start_timeout_;
   phase phase_ = phase::idle;
   std::vector<worker_record> workers_;
-  uint32_t waiting_count_;
+  uint32_t waiting_count_; ///< Or delayed.
   uint32_t ended_count_ = 0;
   uint32_t parked_count_ = 0;
   epoch_id parked_epoch_;        ///< The last that those took part in.
@@ -213,6 +228,10 @@ private:
   bool has_begun_ = false; ///< To start workers.
   timer_id last_timer_;
   timer_id start_timer_;
+  timer_id
+    retry_timer_; ///< Of the next attempt to start those that are delayed.
+  time_point short_since_{}; ///< 0: nothing was lacking.
+  std::chrono::milliseconds next_pause_{};
   timer_id hold_timer_;  ///< Of the only time that failures are held back.
   timer_id grace_timer_; ///< Set while the grace period lasts.
   timer_id kill_timer_;  ///< Set when all have been killed.

@@ -38,6 +38,10 @@ struct effect_writer {
   std::string operator()(const release_workers&) const {
     return "release_workers";
   }
+  std::string operator()(const report_shortage& x) const {
+    return "report_shortage " + std::to_string(x.local_rank) + ": "
+           + std::to_string(x.error);
+  }
   std::string operator()(const report_started&) const {
     return "report_started";
   }

@@ -132,6 +132,15 @@ struct prepare_workers {};
 /// Start all workers that wait.
 struct start_workers {};
 
+/// A worker could not be started for lack of processes, descriptors or memory. It is
+/// tried again after the pause.
+struct report_shortage {
+  uint32_t local_rank = 0;
+  int error = 0; ///< errno
+  std::string subject{};
+  duration left{0}; ///< Until that is a failure.
+};
+
 /// Hand these workers, which are parked, the plan. Those that may not begin any
 /// more because of the fence are to be killed.
 struct resume_workers {
@@ -210,8 +219,8 @@ struct report_safe_point {
 using worker_group_effect
   = std::variant<arm_timer, prepare_workers, start_workers, resume_workers,
                  ask_to_park, order_steps, park_worker, signal_workers,
-                 release_workers, report_started, report_failed,
-                 report_succeeded, report_stopped, report_parked,
+                 release_workers, report_shortage, report_started,
+                 report_failed, report_succeeded, report_stopped, report_parked,
                  report_safe_point, probe_workers, signal_worker>;
 
 /// One line per effect: `signal_workers 15`.

@@ -2,9 +2,11 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <string>
+#include <vector>
 
 using namespace actorrun;
 using namespace actorrun::cli;
@@ -86,15 +88,23 @@ TEST_CASE("signals: one that cannot be handled is left out with a warning",
   CHECK(has(refused({"--signals-to-forward=SIGUSR1,SIGFOO", "a"}), "SIGFOO"));
 }
 
-TEST_CASE("signals: under nohup SIGHUP is ignored unless it is listed",
-          "[cli]") {
+TEST_CASE(
+  "signals: U15 what is ignored at the start stays so unless it is listed",
+  "[cli]") {
   auto world = world_with({});
-  world.is_ignored = [](int x) { return x == SIGHUP || x == SIGINT; };
+  auto ignored = std::vector{SIGHUP};
+  world.is_ignored
+    = [&](int x) { return std::ranges::find(ignored, x) != ignored.end(); };
   const auto handled = [&](const words& line) {
     return std::get<run_arguments>(*parse_run(line, world)).signals_to_handle;
   };
   CHECK(handled({"a"}) == std::vector{SIGTERM, SIGINT, SIGQUIT});
   CHECK(handled({"--signals-to-handle=SIGHUP", "a"}) == std::vector{SIGHUP});
+  ignored = {SIGINT, SIGQUIT}; // As a shell's script has it with `&`.
+  CHECK(handled({"a"}) == std::vector{SIGTERM, SIGHUP});
+  CHECK(handled({"--signals-to-handle=SIGINT", "a"}) == std::vector{SIGINT});
+  ignored = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  CHECK(handled({"a"}) == std::vector{SIGTERM});
 }
 
 TEST_CASE("signals: torch's variable sets the timeout after SIGKILL", "[cli]") {

@@ -34,7 +34,7 @@ worker_started started(uint32_t local_rank) {
   return {local_rank, 100 + int64_t(local_rank)};
 }
 
-worker_not_started not_started(uint32_t local_rank, int error = ENOMEM) {
+worker_not_started not_started(uint32_t local_rank, int error = EIO) {
   return {local_rank, error};
 }
 
@@ -356,7 +356,7 @@ fixture in_phase(phase x) {
 constexpr auto rank_8 = "report_failed: rank 8 (local rank 0, pid 100) on "
                         "node-a exited with code 1";
 constexpr auto rank_9 = "report_failed: rank 9 (local rank 1) on node-a could "
-                        "not be started: Cannot allocate memory";
+                        "not be started: Input/output error";
 
 } // namespace
 

@@ -28,6 +28,7 @@ namespace {
 
 struct agent_pids {
   pid_t warden = 0;
+  pid_t second = 0;
   pid_t bystander = 0; // A fork of the program: keeps its descriptors open.
   std::array<pid_t, 2> workers{};
 };
@@ -72,7 +73,14 @@ struct agent {
     if (!host.wait_for_events(2))
       ::_exit(1);
     told.workers = {host.pid_of(0), host.pid_of(1)};
-    host.on_thread([&] { told.warden = host.uut->warden_pid(); });
+    if (!soon([&] {
+          host.on_thread([&] {
+            told.warden = host.uut->warden_pid();
+            told.second = host.uut->second_warden_pid();
+          });
+          return told.second != 0;
+        }))
+      ::_exit(1);
     told.bystander = ::fork();
     if (told.bystander == 0)
       for (;;)
@@ -98,6 +106,20 @@ TEST_CASE("agent end: a killed agent leaves no process behind", "[runtime]") {
   ::kill(test.pid, SIGKILL);
   CHECK(soon([&] { return !test.workers_run(); }));
   CHECK(soon([&] { return !runs(test.pids.warden); }));
+  CHECK(soon([&] { return !runs(test.pids.second); }));
+}
+
+TEST_CASE(
+  "agent end: N2 an agent killed with a warden leaves no process behind",
+  "[runtime]") {
+  auto test = agent{};
+  const auto warden = GENERATE(&agent_pids::warden, &agent_pids::second);
+  CHECK(test.workers_run());
+  ::kill(test.pid, SIGKILL);
+  ::kill(test.pids.*warden, SIGKILL);
+  CHECK(soon([&] { return !test.workers_run(); }));
+  CHECK(soon([&] { return !runs(test.pids.warden); }));
+  CHECK(soon([&] { return !runs(test.pids.second); }));
 }
 
 TEST_CASE("agent end: an agent killed while it starts leaves no process",

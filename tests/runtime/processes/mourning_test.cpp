@@ -5,6 +5,7 @@
 #include "runtime/processes/mourning.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -12,7 +13,9 @@
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -71,14 +74,17 @@ struct fixture {
     table->groups[3] = worker;
   }
 
-  void begin() {
+  /// @param user Whose process mourns; 0: ours.
+  void begin(companion other = {}, uid_t user = 0) {
     auto fds = std::array<int, grave_count>{};
     std::transform(sockets.begin(), sockets.end(), fds.begin(),
                    [](const auto& x) { return x ? x.get() : -1; });
     mourner = ::fork();
     if (mourner == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      mourn(*table, fds);
+      if (user != 0 && ::setresuid(user, user, user) != 0)
+        ::_exit(1);
+      mourn(*table, fds, other);
       ::_exit(0);
     }
     for (auto& x : sockets)
@@ -206,4 +212,68 @@ TEST_CASE_METHOD(fixture, "mourning: more visitors than it keeps are all told",
     kept.push_back(connect_to(where));
     REQUIRE(read_up_to(kept.back().get(), 4) == "gone");
   }
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "mourning: N2 the second warden kills, and speaks when the first "
+  "is gone",
+  "[runtime]") {
+  const auto where = dig(grave::agent, "the agent is gone");
+  const auto first = fork_idle();
+  const auto pidfd
+    = unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, first, 0))};
+  start_worker();
+  begin({warden_role::second, pidfd.get()});
+  auto status = 0;
+  CHECK(::waitpid(std::exchange(worker, 0), &status, 0) > 0);
+  CHECK(WTERMSIG(status) == SIGKILL);
+  const auto early = connect_to(where); // The kernel takes it; none answers.
+  REQUIRE(early);
+  CHECK_FALSE(is_ready(early.get(), POLLIN, 50ms));
+  ::kill(first, SIGKILL);
+  ::waitpid(first, nullptr, 0);
+  CHECK(read_up_to(early.get(), 100) == "the agent is gone");
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "mourning: N2 the first warden ends the second before it gives "
+  "the port away",
+  "[runtime]") {
+  const auto where = dig(grave::coordinator, "gone", token);
+  const auto second = fork_idle(); // It has the sockets, too.
+  const auto pidfd
+    = unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, second, 0))};
+  begin({warden_role::first, pidfd.get()});
+  const auto fd = connect_to(where);
+  CHECK(read_up_to(fd.get(), 4) == "gone");
+  send_whole(fd.get(), token);
+  CHECK(is_closed(fd.get()));
+  CHECK(open_listening(where));
+  auto status = 0;
+  CHECK(::waitpid(second, &status, 0) == second);
+  CHECK(WTERMSIG(status) == SIGKILL);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "mourning: N10 the port is free after the lease, although a "
+                 "worker does not end",
+                 "[runtime]") {
+  if (::geteuid() != 0)
+    return actorrun::test::skip(
+      "root", "another user's process stands for one that hangs");
+  table->linger = core::duration{300ms}.count();
+  start_worker(); // Before there are sockets that it could have.
+  const auto where = dig(grave::coordinator, "gone", token);
+  const auto agent = dig(grave::agent, "the agent is gone");
+  const auto begun = std::chrono::steady_clock::now();
+  begin({}, 65'534); // Its signals do not reach our worker.
+  const auto fd = connect_to(where);
+  CHECK(read_up_to(fd.get(), 4) == "gone");
+  send_whole(fd.get(), token);
+  CHECK(is_closed(fd.get()));
+  CHECK(std::chrono::steady_clock::now() - begun >= 300ms);
+  CHECK(::kill(worker, 0) == 0);
+  CHECK(open_listening(where));
 }

@@ -3,6 +3,7 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <fstream>
 #include <set>
@@ -350,13 +351,71 @@ TEST_CASE_METHOD(fixture,
                  "[runtime]") {
   start({worker(0, {"true"})});
   REQUIRE(wait_for_events(2));
-  auto warden = pid_t{};
-  on_thread([&] { warden = uut->warden_pid(); });
-  REQUIRE(::kill(warden, SIGSTOP) == 0);
+  auto wardens = std::array{pid_t{}, pid_t{}};
+  REQUIRE(soon([&] {
+    on_thread([&] { wardens = {uut->warden_pid(), uut->second_warden_pid()}; });
+    return wardens[1] != 0;
+  }));
+  for (const auto pid : wardens)
+    REQUIRE(::kill(pid, SIGSTOP) == 0);
   start({worker(1, {"true"})}, epoch_id{2}, uut->set_fence(clock_type::now()));
   REQUIRE(wait_for_events(3));
   CHECK(trace().find("not started 1: ECANCELED") != std::string::npos);
-  ::kill(warden, SIGCONT);
+  for (const auto pid : wardens)
+    ::kill(pid, SIGCONT);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "process host: U12 a stopped worker gets the stop signal",
+                 "[runtime]") {
+  const auto here = folder{};
+  start({shell(0, "trap 'echo saved > " + here / "saved"
+                    + "; exit 0' TERM; kill -STOP $$; while :; do sleep 0.01; "
+                      "done")});
+  REQUIRE(wait_for_events(1));
+  REQUIRE(soon([&] { return state_of(pid_of(0)) == 'T'; }));
+  uut->signal(epoch, SIGTERM);
+  REQUIRE(wait_for_events(2));
+  CHECK(trace() == "started 0; exited 0: code 0");
+  CHECK(content_of(here / "saved") == "saved\n");
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "process host: T4 a stop signal to the worker alone spares what "
+  "it has started until it has ended",
+  "[runtime]") {
+  const auto here = folder{};
+  // As a script whose data loader is needed to save.
+  start({shell(0, "sh -c 'trap \"exit 1\" TERM; while [ ! -e " + here / "asked"
+                    + " ]; do sleep 0.01; done; echo batch > " + here / "saved"
+                    + "; exec sleep 1000' & echo $! > " + here / "loader"
+                    + "; trap 'touch " + here / "asked" + "; while [ ! -s "
+                    + here / "saved"
+                    + " ]; do sleep 0.01; done; exit 0' TERM; touch "
+                    + here / "ready" + "; while :; do sleep 0.01; done")});
+  REQUIRE(wait_for_events(1));
+  REQUIRE(soon([&] { return fs::exists(here / "ready"); }));
+  const auto loader = read_pid(here / "loader");
+  uut->signal(epoch, SIGTERM, {}, ports::signal_scope::worker);
+  REQUIRE(wait_for_events(2));
+  CHECK(trace() == "started 0; exited 0: code 0");
+  CHECK(content_of(here / "saved") == "batch\n");
+  uut->release(epoch);
+  CHECK(soon([&] { return !runs(loader); }));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "process host: S5 what could not be started is added to its "
+                 "epoch later",
+                 "[runtime]") {
+  start({worker(0, {"sleep", "1000"})});
+  REQUIRE(wait_for_events(1));
+  start({worker(1, {"sleep", "1000"})});
+  REQUIRE(wait_for_events(2));
+  CHECK(trace() == "started 0; started 1");
+  uut->signal(epoch, SIGTERM);
+  REQUIRE(wait_for_events(4));
 }
 
 TEST_CASE_METHOD(fixture, "process host: a dead warden is logged and replaced",

@@ -84,6 +84,16 @@ struct guarded_worker {
     done.get_future().wait();
   }
 
+  /// The second warden; 0: there is none in time.
+  pid_t await_second() {
+    auto pid = pid_t{};
+    (void)soon([&] {
+      run([&] { pid = uut->second_pid(); });
+      return pid != 0;
+    });
+    return pid;
+  }
+
   void start(uint64_t fire_count) {
     place = uut->enlist(fire_count);
     child = starter.start("/bin/sleep", {"sleep", "1000"}, {}, &place);
@@ -109,11 +119,53 @@ TEST_CASE("warden: it has a name, a session and four descriptors of its own",
   auto test = guarded_worker{};
   const auto pid = test.warden_pid;
   REQUIRE(pid > 0);
-  CHECK(soon([&] { return name_of(pid) == "actorrun-warden"; }));
+  CHECK(soon([&] { return name_of(pid) == "arun-warden"; }));
   CHECK(soon([&] { return ::getsid(pid) == pid; }));
   const auto fd = "/proc/" + std::to_string(pid) + "/fd/";
   CHECK(soon([&] { return ::access((fd + "4").c_str(), F_OK) != 0; }));
   CHECK(soon([&] { return ::access((fd + "3").c_str(), F_OK) == 0; }));
+}
+
+TEST_CASE("warden: N2 a second one comes; neither is called like the program",
+          "[runtime]") {
+  auto test = guarded_worker{};
+  const auto second = test.await_second();
+  REQUIRE(second > 0);
+  CHECK(soon([&] { return name_of(second) == "arun-second"; }));
+  CHECK(soon([&] { return ::getsid(second) == second; }));
+  for (const auto pid : {test.warden_pid, second}) {
+    CHECK(name_of(pid).find("actorrun") == std::string::npos);
+    auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/cmdline"};
+    auto line = std::string{};
+    std::getline(file, line);
+    CHECK(line.find("arun-") == 0);
+    CHECK(line.find("actorrun") == std::string::npos);
+  }
+}
+
+TEST_CASE("warden: N2 a fence kills the workers also without the first",
+          "[runtime]") {
+  auto test = guarded_worker{};
+  REQUIRE(test.await_second() > 0);
+  ::kill(test.warden_pid, SIGSTOP);
+  const auto due = clock_type::now() + 30ms;
+  test.uut->set_fence(due);
+  REQUIRE(test.ends_in(timeout));
+  CHECK(clock_type::now() >= due);
+  CHECK(test.uut->fire_count() == 1);
+}
+
+TEST_CASE("warden: N2 the second is replaced, too", "[runtime]") {
+  auto test = guarded_worker{};
+  const auto second = test.await_second();
+  REQUIRE(second > 0);
+  ::kill(second, SIGKILL);
+  REQUIRE(test.lost.get_future().wait_for(timeout)
+          == std::future_status::ready);
+  CHECK(soon([&] {
+    const auto pid = test.await_second();
+    return pid != 0 && pid != second;
+  }));
 }
 
 TEST_CASE("warden: signals that end programs do not end it", "[runtime]") {

@@ -1,0 +1,21 @@
+// Names the limit of this system behind an errno, and ends a program that lacks what
+// it cannot do without.
+#pragma once
+
+#include <string>
+
+namespace actorrun::detail {
+
+/// What has run out, and where that is set: `RLIMIT_NPROC: ulimit -u is 10`. Empty
+/// for an errno that is about no such limit.
+std::string limit_behind(int error);
+
+/// Prints one sentence on standard error and ends this program at once: with the code
+/// of `exit_for_lack_with`, else by `std::abort`.
+/// @param what `thread`, `descriptor`, …
+[[noreturn]] void end_for_lack_of(const char* what, int error);
+
+/// For programs of our own; a host program sees an abort.
+void exit_for_lack_with(int code);
+
+} // namespace actorrun::detail

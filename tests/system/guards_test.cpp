@@ -1,0 +1,161 @@
+// What ends workers when their agent cannot: wardens, control groups, the next agent,
+// and the first process of a container.
+#include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
+#include "tests/system/scene.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include <unistd.h>
+
+namespace actorrun::test {
+
+namespace {
+
+std::string name_of(pid_t pid) {
+  auto text = content_of("/proc/" + std::to_string(pid) + "/comm");
+  return text.substr(0, text.find('\n'));
+}
+
+/// The first process below `pid` with this name; 0: there is none.
+pid_t find(pid_t pid, const std::string& name) {
+  for (const auto x : descendants(pid))
+    if (name_of(x) == name)
+      return x;
+  return 0;
+}
+
+struct guards_scene : scene {
+  /// A script that does not become its worker.
+  agent_options wrapped(const std::string& nodes = "1:2") {
+    return {.nodes = nodes,
+            .command = {"bash", write("run.sh", "\"$@\"\nexit $?\n", true),
+                        STAMPING_WORKER, "--folder=" + folder() + "/stamps"}};
+  }
+
+  static worker_records of_node(worker_records all, uint32_t node_rank) {
+    std::erase_if(all, [=](const auto& x) { return x.node_rank != node_rank; });
+    return all;
+  }
+
+  /// The wardens of an agent, when both are there.
+  static std::vector<pid_t> wardens_of(const program& x) {
+    auto out = std::vector<pid_t>{};
+    require(
+      eventually([&] {
+        out = {find(x.pid(), "arun-warden"), find(x.pid(), "arun-second")};
+        return out[0] != 0 && out[1] != 0;
+      }),
+      "an agent has two wardens");
+    return out;
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(
+  guards_scene,
+  "guards: N2 agent and warden killed at once, a script's worker "
+  "ends with its epoch",
+  "[guards]") {
+  auto& a = agent(wrapped());
+  auto& b = agent(wrapped());
+  const auto before = await_world(4);
+  const auto mine = of_node(before, 1);
+  REQUIRE(mine.size() == 2);
+  const auto which = GENERATE(0U, 1U);
+  const auto warden = wardens_of(b)[which];
+  ::kill(b.pid(), SIGKILL);
+  ::kill(warden, SIGKILL);
+  const auto after = await_world(2, before[0].epoch);
+  CHECK(all_dead(mine));
+  CHECK(last_of(records_of(before)) < first_of(after));
+  order_end();
+  CHECK(a.wait() == 0);
+}
+
+TEST_CASE_METHOD(
+  guards_scene,
+  "guards: N2 what an agent and all its wardens have left ends with "
+  "the next agent",
+  "[guards]") {
+  auto& a = agent(wrapped());
+  auto& b = agent(wrapped());
+  const auto before = await_world(4);
+  const auto mine = of_node(before, 1);
+  const auto group
+    = content_of("/proc/" + std::to_string(mine[0].pid) + "/cgroup");
+  if (group.find("/actorrun-") == group.npos)
+    actorrun::test::skip("cgroup", "no control group can be made here");
+  else {
+    const auto wardens = wardens_of(b);
+    ::kill(b.pid(), SIGKILL);
+    for (const auto pid : wardens)
+      ::kill(pid, SIGKILL);
+    b.wait();
+    CHECK(alive(mine[0].pid)); // Nothing is there that could end it.
+    auto& next = agent(wrapped());
+    CHECK(all_dead(mine));
+    CHECK(next.says("an agent that was killed has left processes in"));
+    await_world(4, before[0].epoch);
+    order_end();
+    CHECK(next.wait() == 0);
+  }
+  order_end();
+  CHECK(a.wait() == 0);
+}
+
+TEST_CASE_METHOD(
+  guards_scene,
+  "guards: N12 the first process of a container proves the end of "
+  "its agent",
+  "[guards]") {
+  if (::geteuid() != 0)
+    return actorrun::test::skip("root", "only root can make namespaces");
+  auto& a = agent({.nodes = "1:2"});
+  auto& b = agent(
+    {.nodes = "1:2", .prefix = {"unshare", "--pid", "--fork", "--mount-proc"}});
+  const auto before = await_world(4);
+  const auto init = find(b.pid(), "arun-init");
+  REQUIRE(init != 0);
+  const auto below = find(init, "actorrun");
+  REQUIRE(below != 0);
+  const auto killed = now_ns();
+  ::kill(below, SIGKILL);
+  const auto after = await_world(2, before[0].epoch);
+  // Far less than the lease of 1.2 s.
+  CHECK(first_of(after) - killed < 900'000'000);
+  CHECK(last_of(records_of(before)) < first_of(after));
+  CHECK(a.says(" ended"));
+  CHECK(b.wait() == 128 + SIGKILL);
+  order_end();
+  CHECK(a.wait() == 0);
+}
+
+TEST_CASE_METHOD(
+  guards_scene,
+  "guards: N12 the first process of a container passes signals on "
+  "and ends as its agent does",
+  "[guards]") {
+  if (::geteuid() != 0)
+    return actorrun::test::skip("root", "only root can make namespaces");
+  const auto below_init = [&](const std::string& script) -> program& {
+    return start({"unshare", "--pid", "--fork", "--mount-proc",
+                  ACTORRUN_PROGRAM, "--standalone", "--no-python", "sh", "-c",
+                  script});
+  };
+  CHECK(below_init("exit 0").wait() == 0);
+  CHECK(below_init("exit 3").wait() == 1);
+  // A daemon that the worker leaves does not keep the container.
+  CHECK(below_init("setsid -f sleep 1000; exit 0").wait() == 0);
+  auto& x = below_init("trap 'echo saved > saved; exit 0' TERM; touch ready;"
+                       "while :; do sleep 0.02; done");
+  const auto ready = folder() + "/ready";
+  REQUIRE(eventually([&] { return ::access(ready.c_str(), F_OK) == 0; }));
+  ::kill(find(x.pid(), "arun-init"), SIGTERM);
+  CHECK(x.wait() == 128 + SIGTERM);
+  CHECK(content_of(folder() + "/saved") == "saved\n");
+}
+
+} // namespace actorrun::test
