@@ -162,7 +162,8 @@ void fire_if_due(warden_table& table) {
 
 // Sleeps until the fence as it is now, or until `limit`; for ever without one. The
 // time-out is for a system that has no timer to give.
-void wait(const warden_table& table, int64_t limit, pollfd (&fds)[4]) {
+void wait(const warden_table& table, int64_t limit, bool may_get_orders,
+          pollfd (&fds)[4]) {
   const auto due = std::min(table.fence.load(), limit);
   set_timer(due);
   auto timeout = timespec{};
@@ -173,7 +174,8 @@ void wait(const warden_table& table, int64_t limit, pollfd (&fds)[4]) {
   }
   fds[0] = {.fd = agent_fd, .events = POLLIN, .revents = 0};
   fds[1] = {.fd = wake_up_fd, .events = POLLIN, .revents = 0};
-  fds[2] = {.fd = orders_fd, .events = POLLIN, .revents = 0};
+  fds[2]
+    = {.fd = may_get_orders ? orders_fd : -1, .events = POLLIN, .revents = 0};
   fds[3] = {.fd = timer_fd, .events = POLLIN, .revents = 0};
   const auto* most = due == warden_table::no_fence ? nullptr : &timeout;
   if (::ppoll(fds, 4, most, nullptr) < 0)
@@ -181,7 +183,9 @@ void wait(const warden_table& table, int64_t limit, pollfd (&fds)[4]) {
 }
 
 /// Takes over the descriptors that were handed to us.
-void take_orders(std::array<int, grave_count>& sockets, int& other) {
+/// @returns whether more may come. An agent that ends has none from its first steps
+///          on, and needs CPU time for the others.
+bool take_orders(std::array<int, grave_count>& sockets, int& other) {
   for (;;) {
     auto order = grave_order{};
     auto content = iovec{.iov_base = &order, .iov_len = sizeof order};
@@ -195,7 +199,7 @@ void take_orders(std::array<int, grave_count>& sockets, int& other) {
       = ::recvmsg(orders_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (size != static_cast<ssize_t>(sizeof order)
         || order.which > grave_order::companion)
-      return;
+      return size != 0;
     auto& place
       = order.which == grave_order::companion ? other : sockets[order.which];
     if (place >= 0)
@@ -232,11 +236,12 @@ void run_warden(warden_table& table, warden_role role, int agent_pidfd,
   auto sockets = std::array<int, grave_count>{-1, -1, -1};
   auto other = -1;
   auto settles_at = now_of_fence() + settle_delay;
+  auto may_get_orders = true;
   for (;;) {
     pollfd fds[4] = {};
-    wait(table, settles_at, fds);
+    wait(table, settles_at, may_get_orders, fds);
     if (fds[2].revents != 0 || fds[0].revents != 0)
-      take_orders(sockets, other);
+      may_get_orders = take_orders(sockets, other);
     if (fds[0].revents != 0) {
       // A worker that is about to enter its group comes too late.
       table.fire_count.fetch_add(1);

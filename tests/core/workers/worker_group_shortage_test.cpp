@@ -18,11 +18,18 @@ namespace {
 using phase = worker_group::phase;
 using state = worker_record::state;
 
+epoch_plan plan_of_three() {
+  auto out = epoch_plan{};
+  out.epoch = {3};
+  out.own.agent = {"a"};
+  out.own.slot_count = 3;
+  out.node_count = 1;
+  return out;
+}
+
 /// Three workers, processes 100 to 102, that are being started at 0 s.
 struct fixture {
-  worker_group uut{
-    {.epoch = {3}, .own = {.agent = {"a"}, .slot_count = 3}, .node_count = 1},
-    "node-a"};
+  worker_group uut{plan_of_three(), "node-a"};
   timer_id timer{}; ///< The latest …
   time_point due{}; ///< … and its due time.
 

@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,14 +28,19 @@ using namespace test_deadline;
 
 namespace {
 
-// An orphan's zombie may remain for a while if no process reaps it.
-bool runs(pid_t pid) {
+/// As in ps(1); empty: there is no such process.
+std::string state_of(pid_t pid) {
   auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
   auto text = std::string{};
   std::getline(file, text);
   const auto end = text.rfind(')');
-  return end != std::string::npos && text.substr(end + 2, 1) != "Z"
-         && text.substr(end + 2, 1) != "X";
+  return end == std::string::npos ? "" : text.substr(end + 2, 1);
+}
+
+// An orphan's zombie may remain for a while if no process reaps it.
+bool runs(pid_t pid) {
+  const auto state = state_of(pid);
+  return !state.empty() && state != "Z" && state != "X";
 }
 
 std::string name_of(pid_t pid) {
@@ -356,5 +362,34 @@ TEST_CASE("warden: it ends with an agent that only exits", "[runtime]") {
   ::close(fds[0]);
   ::waitpid(agent, nullptr, 0);
   for (auto pid : pids)
+    CHECK(soon([&] { return !runs(pid); }));
+}
+
+TEST_CASE("warden: N9 it leaves the CPU to an agent that takes its time to end",
+          "[runtime]") {
+  auto fds = std::array<int, 2>{};
+  REQUIRE(::pipe2(fds.data(), O_CLOEXEC) == 0);
+  const auto agent = ::fork();
+  if (agent == 0) {
+    auto test = guarded_worker{};
+    auto pids = std::array{test.warden_pid, test.await_second()};
+    if (::write(fds[1], pids.data(), sizeof pids) != sizeof pids)
+      ::_exit(1);
+    // As in the first part of an end: files are closed, and the process is there.
+    ::syscall(SYS_close_range, 3U, ~0U, 0U);
+    for (;;)
+      ::pause();
+  }
+  ::close(fds[1]);
+  auto pids = std::array<pid_t, 2>{};
+  REQUIRE(::read(fds[0], pids.data(), sizeof pids) == sizeof pids);
+  auto rest = char{};
+  CHECK(::read(fds[0], &rest, 1) == 0); // Its files are closed.
+  ::close(fds[0]);
+  for (const auto pid : pids)
+    CHECK(soon([&] { return state_of(pid) == "S"; }));
+  ::kill(agent, SIGKILL);
+  ::waitpid(agent, nullptr, 0);
+  for (const auto pid : pids)
     CHECK(soon([&] { return !runs(pid); }));
 }
