@@ -751,7 +751,11 @@ void agent::check_end(const core::ending& how) {
                           || how.why->code == errc::connection_timed_out
                           || how.why->code == errc::coordinator_gone;
   const auto is_over = how.why->code == errc::job_over;
-  if (is_over && !all_.etcd().has_ended())
+  // Who stood by when the others succeeded has run nothing to its end.
+  const auto has_stood_by
+    = is_over && how.result
+      && how.result->kind == core::outcome::verdict::succeeded;
+  if (is_over && !has_stood_by && !all_.etcd().has_ended())
     all_.checks().report("I6: " + id().value + " takes the job for over");
   if (((is_lost || is_over) && !brain_.was_accepted())
       || (is_missing && brain_.was_accepted()))

@@ -138,7 +138,8 @@ void cluster::miss(const std::shared_ptr<attempt>& x, errc code) {
 void cluster::try_second_way(agent& who, int number) {
   if (!who.process().alive() || !who.tries_second_way())
     return;
-  const auto& target = *find_coordinator(number);
+  // It leads to a place, where another one may have begun meanwhile.
+  const auto& target = plan_.elected ? *find_coordinator(number) : *current();
   if (route_between(who, target).works() && target.up()
       && !target.process().paused() && world_.refusal == errc::none)
     queue_.after(2 * way(), [&who] {

@@ -61,6 +61,10 @@ struct hollow_agent::effect_runner {
 
   void operator()(const seek_coordinator&) { st.seek(); }
 
+  // A hollow agent's link leads to its own host: no network forgets it.
+  void operator()(const try_second_way&) {}
+  void operator()(const forget_second_way&) {}
+
   void operator()(const drop_link&) {
     st.hang_up();
     st.events_.emplace_back(coordinator_disconnected{});

@@ -237,14 +237,19 @@ TEST_CASE("worker command: T6 a report names the script, not its interpreter",
           "[cli]") {
   const auto title
     = [](const std::string& name, std::vector<std::string> arguments) {
-        return title_of(worker_program{
-          .name = name, .arguments = std::move(arguments), .no_python = true});
+        auto x = worker_program{};
+        x.name = name;
+        x.arguments = std::move(arguments);
+        x.no_python = true;
+        return title_of(x);
       };
   CHECK(title("python3", {"-u", "s.py", "x.py"}) == "s.py");
   CHECK(title("/usr/bin/python3.12", {"-m", "train"}) == "train");
   CHECK(title("python3", {"-u"}) == "python3");
   CHECK(title("python3", {}) == "python3");
   CHECK(title("./a.out", {"s.py"}) == "./a.out");
-  CHECK(title_of(worker_program{.name = "python.py", .arguments = {"x"}})
-        == "python.py");
+  auto script = worker_program{};
+  script.name = "python.py";
+  script.arguments = {"x"};
+  CHECK(title_of(script) == "python.py");
 }

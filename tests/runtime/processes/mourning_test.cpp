@@ -266,7 +266,7 @@ TEST_CASE_METHOD(fixture,
   table->linger = core::duration{300ms}.count();
   start_worker(); // Before there are sockets that it could have.
   const auto where = dig(grave::coordinator, "gone", token);
-  const auto agent = dig(grave::agent, "the agent is gone");
+  (void)dig(grave::agent, "the agent is gone");
   const auto begun = std::chrono::steady_clock::now();
   begin({}, 65'534); // Its signals do not reach our worker.
   const auto fd = connect_to(where);
