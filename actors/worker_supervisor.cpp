@@ -789,7 +789,9 @@ void worker_supervisor_state::take(const workers_resumed& x) {
 
 void worker_supervisor_state::signal(int signal,
                                      const std::vector<uint32_t>& spared) {
-  const auto scope = ports::signal_scope::group;
+  const auto scope = config_.workers.stops_children || signal == SIGKILL
+                       ? ports::signal_scope::group
+                       : ports::signal_scope::worker;
   config_.processes->signal(group_->plan().epoch, signal, spared, scope);
   for (const auto& [local_rank, birth] : births_)
     config_.processes->signal_one(

@@ -163,9 +163,9 @@ private:
   std::string refusal_;      ///< Why they cannot be started; empty: they can.
   bool lacks_store_ = false; ///< That is for lack of what may be free again.
   bool is_second_attempt_ = false; ///< Or a later one, to start this group.
-  bool is_followed_ = false; ///< The tailer knows the group's files.
-  bool had_files_ = false;   ///< In an earlier epoch …
-  bool lost_files_ = false;  ///< … but not in this one.
+  bool is_followed_ = false;       ///< The tailer knows the group's files.
+  bool had_files_ = false;         ///< In an earlier epoch …
+  bool lost_files_ = false;        ///< … but not in this one.
   std::vector<ports::process_spec> given_;          ///< By `processes_of`.
   core::worker_queue<ports::process_event> events_; ///< Of the group.
   uint64_t examination_count_ = 0;

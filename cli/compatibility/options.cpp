@@ -128,6 +128,8 @@ constexpr ledger_entry options[] = {
   {"--notice-before", added,
    "workers save, or get that signal, some time before Slurm's time limit"},
   {"--stop-signal", added, "the signal that asks workers to end"},
+  {"--stop-scope", added,
+   "the stop signal spares what workers have started, such as data loaders"},
   {"--no-timer", added, "as `TORCHELASTIC_ENABLE_FILE_TIMER=0`"},
   {"--watchdog", added, "for programs that use systemd's `sd_notify`"},
   {"--metrics-port", added, "metrics for Prometheus, `/healthz`, `/readyz`"},

@@ -78,6 +78,7 @@ struct run_settings {
   std::optional<signal_choice> signals_to_handle;
   std::vector<int> signals_to_forward;
   std::optional<int> stop_signal;
+  bool stops_children = true; ///< It reaches what workers have started, too.
   std::optional<int> notice_signal;                       ///< 0: none.
   std::optional<std::chrono::milliseconds> notice_before; ///< The time limit.
   bool no_timer = false;

@@ -31,6 +31,14 @@ result<signal_choice> parse_signals_to_handle(const std::string& text) {
                       " its workers without notice");
 }
 
+/// @returns whether the stop signal reaches what workers have started, too
+result<bool> parse_stop_scope(const std::string& text) {
+  if (text == "group" || text == "worker")
+    return text == "group";
+  return bad_argument(
+    formatted("{} is none of group, worker", in_quotes(text)));
+}
+
 /// Whole seconds, as torchrun has them, or a time with a unit.
 result<std::chrono::milliseconds>
 parse_shutdown_timeout(const std::string& text) {
@@ -100,6 +108,12 @@ void add_signal_options(CLI::App& app, run_settings& out) {
       "signal that asks workers to end (default: SIGTERM, or the signal "
       "that actorrun got)",
       into(out.stop_signal, parse_stop_signal));
+  add(
+    "--stop-scope", "group|worker",
+    "whom the stop signal reaches: the worker and what it has started, or the "
+    "worker alone, whose data loaders live on while it saves; SIGKILL comes "
+    "to all of them (default: group, as with torchrun)",
+    into(out.stops_children, parse_stop_scope));
   add("--notice-signal", "SIGNAL",
       "signal that tells workers to save their work, because their node is to "
       "leave (actorctl drain); none: they are not told (default: SIGUSR1)",
@@ -141,6 +155,7 @@ result<void> settle_signals(const run_settings& settings,
   auto& workers = out.agent.workers;
   workers.stop_signal = settings.stop_signal.value_or(workers.stop_signal);
   workers.is_stop_signal_fixed = settings.stop_signal.has_value();
+  workers.stops_children = settings.stops_children;
   workers.notice_signal
     = settings.notice_signal.value_or(workers.notice_signal);
   if (settings.notice_signal && *settings.notice_signal == workers.stop_signal)

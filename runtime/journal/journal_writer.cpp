@@ -228,7 +228,7 @@ void journal_writer::post(std::vector<core::journal::record> records) {
 // With the lock held, or before anyone else knows the object.
 void journal_writer::start_thread() {
   is_held_ = false;
-  thread_.emplace(thread_name);
+  thread_.emplace(thread_name, false); // A job can do without its journal.
   thread_->post([] {
     [[maybe_unused]] const auto now = ::nice(niceness); // Linux: this thread's.
   });

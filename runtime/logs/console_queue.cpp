@@ -231,7 +231,8 @@ void console_queue::close() {
 }
 
 // Without a thread, the backlog is written with the next offer that can start
-// one: this program goes on although the system has no thread left.
+// one, or here if it is taken at once: this program goes on although the system has
+// no thread left, and can say so.
 void console_queue::wake_thread() {
   if (thread_.joinable()) {
     changed_.notify_one();
@@ -243,7 +244,22 @@ void console_queue::wake_thread() {
   try {
     thread_ = std::thread{[self = self_.lock()] { self->run(); }};
   } catch (const std::system_error&) {
+    write_without_thread();
   }
+}
+
+void console_queue::write_without_thread() {
+  auto entry
+    = pollfd{.fd = target_.descriptor(), .events = POLLOUT, .revents = 0};
+  if (backlog_.empty() || ::poll(&entry, 1, 0) <= 0)
+    return;
+  const auto size = write_through(backlog_);
+  if (closed_)
+    return;
+  backlog_.erase(0, size);
+  pending_ -= size;
+  if (pending_ == 0)
+    flushed_.notify_all();
 }
 
 void console_queue::run() {

@@ -93,6 +93,7 @@ private:
   bool write_loss(guard& lock);
   void lose(size_t bytes, int error);
   void wake_thread();
+  void write_without_thread();
   void run();
   void write_backlog(guard& lock);
   void wait_for_room() const;

@@ -21,12 +21,19 @@ struct task_thread::queue {
   bool has_ended = false;
 };
 
-task_thread::task_thread(const char* name) : queue_(std::make_shared<queue>()) {
+task_thread::task_thread(const char* name, bool is_vital)
+  : name_(name), is_vital_(is_vital), queue_(std::make_shared<queue>()) {
+  start();
+}
+
+void task_thread::start() {
   const auto blocked = signals_blocked{};
   try {
-    thread_ = std::thread{[shared = queue_, name] { run(*shared, name); }};
+    thread_
+      = std::thread{[shared = queue_, name = name_] { run(*shared, name); }};
   } catch (const std::system_error& why) {
-    end_for_lack_of("thread", why.code().value());
+    if (is_vital_)
+      end_for_lack_of("thread", why.code().value());
   }
 }
 
@@ -60,6 +67,8 @@ void task_thread::post(std::function<void()> fn) {
       queue_->tasks.push_back(std::move(fn));
   }
   queue_->changed.notify_one();
+  if (!is_vital_ && !thread_.joinable())
+    start();
 }
 
 bool task_thread::end(core::duration timeout) {

@@ -23,9 +23,12 @@ public:
   /// Timeout for the running task at the end.
   static constexpr auto end_max = std::chrono::seconds{1};
 
-  /// Starts the thread. Aborts if the system has none left.
+  /// Starts the thread.
   /// @param name Shown by tools; at most 15 bytes.
-  explicit task_thread(const char* name);
+  /// @param is_vital If the system has no thread left, this program ends. Else tasks
+  ///                 wait for the next `post` that gets one; it is not called by
+  ///                 several threads at once then.
+  explicit task_thread(const char* name, bool is_vital = true);
 
   /// Ends the thread; see `end`.
   ~task_thread() override;
@@ -60,7 +63,10 @@ public:
 private:
   struct queue;
   static void run(queue& from, const char* name);
+  void start();
 
+  const char* name_;
+  bool is_vital_;
   std::shared_ptr<queue> queue_; ///< The thread shares it.
   std::thread thread_;
 };

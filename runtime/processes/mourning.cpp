@@ -304,7 +304,7 @@ private:
 
   // The successor's workers must find none of ours. Of workers that do not end the
   // lease has decided when its time is over, and the successor holds back as long:
-  // nobody tells it that this agent has gone.
+  // no tombstone says that this agent has gone.
   void release_if_due() {
     const auto has_decided = now_of_fence() >= begin_ + table_.linger.load();
     if (!wants_port_ || !(workers_ended_ || has_decided)

@@ -16,8 +16,8 @@ inline constexpr auto null_device = "/dev/null";
 /// The outputs of one process. Its destructor closes the files; the process has
 /// its own copies by then.
 struct open_outputs {
-  int out = -1;  ///< From 3 on; -1: the process inherits 1.
-  int err = -1;  ///< Likewise; the same as `out` if both write to one file.
+  int out = -1; ///< From 3 on; -1: the process inherits 1.
+  int err = -1; ///< Likewise; the same as `out` if both write to one file.
   /// errno: there is not even a `/dev/null`, or no descriptor for a file just now.
   int error = 0;
   std::string subject = null_device; ///< What the error is about.

@@ -132,9 +132,13 @@ std::vector<std::string> stale_groups(const std::string& parent) {
 std::string end_stale(const std::string& parent) {
   const auto all = stale_groups(parent);
   auto populated = std::vector<std::string>{};
-  for (const auto& path : all)
-    if (kill_cgroup_at(path.c_str()))
-      populated.push_back(path);
+  for (const auto& path : all) {
+    const auto folder = unique_fd{open_folder(AT_FDCWD, path.c_str())};
+    if (!folder || !is_populated(folder.get()))
+      continue;
+    populated.push_back(path);
+    kill_cgroup(folder.get());
+  }
   const auto first = populated.empty() ? std::string{} : populated.front();
   const auto due = std::chrono::steady_clock::now() + stale_end_max;
   while (!populated.empty() && std::chrono::steady_clock::now() < due) {

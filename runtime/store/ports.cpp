@@ -1,8 +1,10 @@
 #include "runtime/store/ports.hpp"
 
+#include "actors/core/shortage.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/control_group.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -136,10 +138,12 @@ result<void> store_ports::open(const core::epoch_plan& plan) {
   retire();
   const auto name = "store of epoch " + to_string(plan.epoch);
   const auto refuse = [&](const std::string& why) {
+    const auto limit = limit_behind(core::shortage_in(why));
     return failure{errc::cannot_listen,
-                   formatted("cannot serve the {} at {}:{}: {}; with "
+                   formatted("cannot serve the {} at {}:{}: {}{}; with "
                              "--no-agent-store the worker with rank 0 listens",
-                             name, plan.master_address, plan.master_port, why)};
+                             name, plan.master_address, plan.master_port, why,
+                             limit.empty() ? "" : formatted(" ({})", limit))};
   };
   const auto* held = find(plan.master_port);
   if (held == nullptr)

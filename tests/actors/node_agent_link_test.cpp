@@ -321,8 +321,7 @@ TEST_CASE_METHOD(
   "agent: W8 without a coordinator it shows no workers that are gone",
   "[actors]") {
   run_workers();
-  replace_coordinator();
-  run();
+  end(coordinator.handle);
   CHECK(status().agents(0).pids_size() == 2);
   advance(900ms); // The fence.
   exit_all(1, 0, SIGKILL);

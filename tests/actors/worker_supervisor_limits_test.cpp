@@ -1,4 +1,5 @@
-// A worker supervisor on a machine that lacks something.
+// A worker supervisor on a machine that lacks something, or whose workers need what
+// they have started until they end.
 #include "tests/actors/worker_supervisor_fixture.hpp"
 #include "tests/support/log_lines.hpp"
 
@@ -26,7 +27,7 @@ TEST_CASE_METHOD(
   CHECK(lines.told()
         == "warning worker supervisor cannot start local rank 1: train "
            "(RLIMIT_NPROC: ulimit -u is 10): Resource temporarily unavailable; "
-           "it tries again for 30 s, which costs no restart\n");
+           "it tries again for 30.0 s, which costs no restart\n");
   advance(99ms);
   CHECK(host->told().empty());
   advance(1ms);
@@ -37,5 +38,20 @@ TEST_CASE_METHOD(
   CHECK(host->told() == "start 1");
   CHECK(agent.told().empty());
   report(1, {ports::process_started{{1}, 1, 101}});
-  CHECK(agent.told() == "started 1");
+  CHECK(agent.told() == "started 1: 100 101");
+}
+
+TEST_CASE_METHOD(
+  supervisor_setting,
+  "worker_supervisor: T4 the stop signal goes to the workers alone, "
+  "SIGKILL to all",
+  "[actors]") {
+  auto with = config();
+  with.workers.stops_children = false;
+  begin(with);
+  start(1);
+  order(core::stop_group{{1}, 0, 2s});
+  CHECK(host->told() == "signal 1 15 alone");
+  advance(2s);
+  CHECK(host->told() == "signal 1 9");
 }

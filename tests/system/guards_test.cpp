@@ -1,5 +1,5 @@
-// What ends workers when their agent cannot: wardens, control groups, the next agent,
-// and the first process of a container.
+// Tests all that ends workers when their agent cannot: wardens, control groups, the
+// next agent, and the first process of a container.
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/system/scene.hpp"
@@ -26,6 +26,10 @@ pid_t find(pid_t pid, const std::string& name) {
   return 0;
 }
 
+/// Runs a program as the first process of a pid namespace of its own.
+const auto container
+  = words{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"};
+
 struct guards_scene : scene {
   /// A script that does not become its worker.
   agent_options wrapped(const std::string& nodes = "1:2") {
@@ -37,6 +41,13 @@ struct guards_scene : scene {
   static worker_records of_node(worker_records all, uint32_t node_rank) {
     std::erase_if(all, [=](const auto& x) { return x.node_rank != node_rank; });
     return all;
+  }
+
+  /// The workers of all epochs after this one.
+  worker_records workers_of_later(uint64_t epoch) const {
+    auto out = records();
+    std::erase_if(out, [=](const auto& x) { return x.epoch <= epoch; });
+    return out;
   }
 
   /// The wardens of an agent, when both are there.
@@ -114,19 +125,31 @@ TEST_CASE_METHOD(
   if (::geteuid() != 0)
     return actorrun::test::skip("root", "only root can make namespaces");
   auto& a = agent({.nodes = "1:2"});
-  auto& b = agent(
-    {.nodes = "1:2", .prefix = {"unshare", "--pid", "--fork", "--mount-proc"}});
-  const auto before = await_world(4);
+  auto& b = agent({.nodes = "1:2", .prefix = container});
+  const auto runs = [](uint32_t world, uint64_t after) {
+    return [=](const json& job) {
+      return job["phase"] == "running" && job["world_size"] == world
+             && job["epoch"] > after;
+    };
+  };
+  const auto before = await_status(runs(4, 0))["epoch"].get<uint64_t>();
   const auto init = find(b.pid(), "arun-init");
   REQUIRE(init != 0);
   const auto below = find(init, "actorrun");
   REQUIRE(below != 0);
   const auto killed = now_ns();
   ::kill(below, SIGKILL);
-  const auto after = await_world(2, before[0].epoch);
+  await_status(runs(2, before));
+  auto fresh = worker_records{};
+  REQUIRE(eventually([&] {
+    fresh = workers_of_later(before);
+    return fresh.size() == 2;
+  }));
+  auto old = records(); // Their pids are others in there.
+  std::erase_if(old, [=](const auto& x) { return x.epoch > before; });
   // Far less than the lease of 1.2 s.
-  CHECK(first_of(after) - killed < 900'000'000);
-  CHECK(last_of(records_of(before)) < first_of(after));
+  CHECK(first_of(fresh) - killed < 900'000'000);
+  CHECK(last_of(old) < first_of(fresh));
   CHECK(a.says(" ended"));
   CHECK(b.wait() == 128 + SIGKILL);
   order_end();
@@ -141,9 +164,12 @@ TEST_CASE_METHOD(
   if (::geteuid() != 0)
     return actorrun::test::skip("root", "only root can make namespaces");
   const auto below_init = [&](const std::string& script) -> program& {
-    return start({"unshare", "--pid", "--fork", "--mount-proc",
-                  ACTORRUN_PROGRAM, "--standalone", "--no-python", "sh", "-c",
-                  script});
+    auto line = container;
+    for (const auto* x :
+         {ACTORRUN_PROGRAM, "--standalone", "--no-python", "sh", "-c"})
+      line.push_back(x);
+    line.push_back(script);
+    return start(std::move(line));
   };
   CHECK(below_init("exit 0").wait() == 0);
   CHECK(below_init("exit 3").wait() == 1);

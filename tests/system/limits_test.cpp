@@ -3,16 +3,43 @@
 #include "tests/support/skip.hpp"
 #include "tests/system/scene.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace actorrun::test {
 
 namespace {
+
+class unique_descriptor {
+public:
+  explicit unique_descriptor(int fd) : fd_(fd) {}
+  unique_descriptor(unique_descriptor&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)) {}
+  ~unique_descriptor() { ::close(fd_); }
+
+private:
+  int fd_;
+};
+
+int connect_to_loopback(uint16_t port) {
+  const auto fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  auto where = sockaddr_in{};
+  where.sin_family = AF_INET;
+  where.sin_port = ::htons(port);
+  where.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+  (void)::connect(fd, reinterpret_cast<const sockaddr*>(&where), sizeof where);
+  return fd;
+}
 
 /// A user that has no processes.
 constexpr auto other_user = "54321";
@@ -25,7 +52,7 @@ struct limits_scene : scene {
                       std::string{"--reuid="} + other_user,
                       std::string{"--regid="} + other_user,
                       "--clear-groups",
-                      "sh",
+                      "bash", // Other shells lack -u.
                       "-c",
                       "ulimit " + limit + "; exec \"$0\" \"$@\"",
                       ACTORRUN_PROGRAM,
@@ -35,9 +62,21 @@ struct limits_scene : scene {
                                    {"HOME", folder() + "/other"}});
   }
 
-  static void raise(const program& x, __rlimit_resource which) {
-    const auto enough = rlimit{1'000, 1'000};
-    REQUIRE(::prlimit(x.pid(), which, &enough, nullptr) == 0);
+  /// As the other user, who may do that; root may not everywhere.
+  void allow_processes(const program& x, const std::string& count) {
+    auto code = 1;
+    read({"setpriv", std::string{"--reuid="} + other_user,
+          std::string{"--regid="} + other_user, "--clear-groups", "prlimit",
+          "--pid=" + std::to_string(x.pid()), "--nproc=" + count + ":"},
+         &code);
+    REQUIRE(code == 0);
+  }
+
+  static void set_descriptor_limit(const program& x, rlim_t limit) {
+    auto now = rlimit{};
+    REQUIRE(::prlimit(x.pid(), RLIMIT_NOFILE, nullptr, &now) == 0);
+    now.rlim_cur = std::min(limit, now.rlim_max);
+    REQUIRE(::prlimit(x.pid(), RLIMIT_NOFILE, &now, nullptr) == 0);
   }
 
   static bool can_be_another() {
@@ -73,11 +112,11 @@ TEST_CASE_METHOD(limits_scene,
                  "[limits]") {
   if (!can_be_another())
     return;
-  auto& x = limited("-u 20", {"--nproc-per-node=24", "--max-restarts=1",
-                              "--no-python", "true"});
+  auto& x = limited("-Su 20", {"--nproc-per-node=24", "--max-restarts=1",
+                               "--no-python", "true"});
   REQUIRE(x.says("RLIMIT_NPROC: ulimit -u is 20"));
   CHECK(x.says("which costs no restart"));
-  raise(x, RLIMIT_NPROC);
+  allow_processes(x, "1000");
   CHECK(x.wait() == 0);
   CHECK(count_of(x.output(), "epoch 2") == 0);
 }
@@ -87,16 +126,36 @@ TEST_CASE_METHOD(
   "limits: S5 workers for which there is no descriptor are started "
   "when there is one",
   "[limits]") {
-  if (::geteuid() != 0) // Who else may not raise a hard limit.
-    return actorrun::test::skip("root", "only root can raise a limit");
-  auto& x = start({"sh", "-c", "ulimit -n 48; exec \"$0\" \"$@\"",
-                   ACTORRUN_PROGRAM, "--standalone", "--nproc-per-node=40",
-                   "--max-restarts=1", "--no-python", "true"});
-  REQUIRE(x.says("RLIMIT_NOFILE: ulimit -Hn is 48"));
+  auto& x = agent({.nodes = "1:2", .restart_count_max = 1});
+  const auto before = await_world(2);
+  set_descriptor_limit(x, 10);
+  order_exit(before[0].pid, 3);
+  CHECK(x.says("RLIMIT_NOFILE: ulimit -Hn is 10"));
   CHECK(x.says("which costs no restart"));
-  raise(x, RLIMIT_NOFILE);
+  set_descriptor_limit(x, 10'000);
+  const auto after = await_world(2, before[0].epoch);
+  CHECK(after[0].restart_count == 1);
+  order_end();
   CHECK(x.wait() == 0);
-  CHECK(count_of(x.output(), "epoch 2") == 0);
+}
+
+TEST_CASE_METHOD(limits_scene,
+                 "limits: S5 peers that take all descriptors cost no restart",
+                 "[limits]") {
+  auto& x
+    = agent({.nodes = "1:1000",
+             .restart_count_max = 1,
+             .prefix = {"bash", "-c", "ulimit -n 64; exec \"$0\" \"$@\""}});
+  const auto before = await_world(2);
+  auto peers = std::vector<unique_descriptor>{};
+  for (auto i = 0; i < 100; ++i)
+    peers.emplace_back(connect_to_loopback(port()));
+  order_exit(before[0].pid, 3);
+  peers.clear();
+  const auto after = await_world(2, before[0].epoch);
+  CHECK(after[0].restart_count == 1);
+  order_end();
+  CHECK(x.wait() == 0);
 }
 
 } // namespace actorrun::test

@@ -661,12 +661,12 @@ bool worker_group::delay(const worker_not_started& event, time_point now,
                          effects& out) {
   if (phase_ != phase::starting || !is_shortage(event.error))
     return false;
-  const auto is_first = short_since_ == time_point{};
+  const auto is_first = !short_since_;
   if (is_first) {
     short_since_ = now;
     next_pause_ = shortage_pause_min;
   }
-  const auto left = short_since_ + shortage_max - now;
+  const auto left = *short_since_ + shortage_max - now;
   if (left <= duration{0})
     return false;
   workers_[event.local_rank].now = worker_record::state::delayed;
@@ -686,7 +686,7 @@ void worker_group::try_again(time_point now, effects& out) {
       || in_state(worker_record::state::delayed).empty())
     return;
   const auto due
-    = std::min(now + duration{next_pause_}, short_since_ + shortage_max);
+    = std::min(now + duration{next_pause_}, *short_since_ + shortage_max);
   next_pause_ = std::min(2 * next_pause_, shortage_pause_max);
   retry_timer_ = arm(due, out);
 }

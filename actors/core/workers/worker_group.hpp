@@ -230,7 +230,7 @@ private:
   timer_id start_timer_;
   timer_id
     retry_timer_; ///< Of the next attempt to start those that are delayed.
-  time_point short_since_{}; ///< 0: nothing was lacking.
+  std::optional<time_point> short_since_; ///< Something is lacking.
   std::chrono::milliseconds next_pause_{};
   timer_id hold_timer_;  ///< Of the only time that failures are held back.
   timer_id grace_timer_; ///< Set while the grace period lasts.

@@ -23,6 +23,9 @@ struct worker_settings {
   /// If a signal ends the agent, its workers get the stop signal
   /// instead of the same one.
   bool is_stop_signal_fixed = false;
+  /// The processes that a worker has started get the stop signal, too. At the end of
+  /// the grace period, or when the worker has ended, they are killed in any case.
+  bool stops_children = true;
   /// Tells a worker that its node is to leave, or that its time ends; 0: it is not
   /// told.
   int notice_signal = SIGUSR1;

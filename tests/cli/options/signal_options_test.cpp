@@ -107,6 +107,18 @@ TEST_CASE(
   CHECK(handled({"a"}) == std::vector{SIGTERM});
 }
 
+TEST_CASE(
+  "signals: T4 the stop signal can leave alone what workers have started",
+  "[cli]") {
+  CHECK(accepted({"a"}).agent.workers.stops_children);
+  CHECK(accepted({"--stop-scope=group", "a"}).agent.workers.stops_children);
+  CHECK_FALSE(
+    accepted({"--stop-scope=worker", "a"}).agent.workers.stops_children);
+  CHECK_FALSE(accepted({"a"}, {{"PET_STOP_SCOPE", "worker"}})
+                .agent.workers.stops_children);
+  CHECK(has(refused({"--stop-scope=all", "a"}), "\"all\" is none of"));
+}
+
 TEST_CASE("signals: torch's variable sets the timeout after SIGKILL", "[cli]") {
   const auto name = std::string{"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT"};
   const auto timeout = [&](const std::string& value) {

@@ -164,6 +164,11 @@ TEST_CASE_METHOD(fixture, "process host: a hundred batches leak no descriptor",
     on_thread([] {});
   };
   run(1);
+  CHECK(soon([&] { // It comes a little later than the first.
+    auto pid = pid_t{};
+    on_thread([&] { pid = uut->second_warden_pid(); });
+    return pid != 0;
+  }));
   const auto before = own_descriptor_count();
   for (auto i = 2U; i <= 101; ++i)
     run(i);
