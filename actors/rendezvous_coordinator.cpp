@@ -124,14 +124,14 @@ struct rendezvous_coordinator_state::effect_runner {
         duration{limits.keep_alive_interval}.count());
       reply.set_fence_ns(duration{limits.fence()}.count());
       st.report_agent([&](const log& lines) {
-        lines.info(formatted(
-          "coordinator accepts agent {}: {} {} at {}{}", to_string(x.agent),
-          record.offering.slot_count,
-          record.offering.slot_count == 1 ? "worker" : "workers",
-          record.offering.address,
-          record.is_address_unproved
-            ? ", which is not where its link comes from"
-            : ""));
+        lines.info(
+          formatted("coordinator accepts agent {}: {} {} at {}{}",
+                    to_string(x.agent), record.offering.slot_count,
+                    record.offering.slot_count == 1 ? "worker" : "workers",
+                    record.offering.address,
+                    record.is_address_unproved
+                      ? ", which is not where its link comes from"
+                      : ""));
       });
     }
     send(x.agent, std::move(reply));

@@ -27,7 +27,7 @@ namespace {
 constexpr auto old_launcher = std::string_view{"torch.distributed.launch"};
 
 /// Containers have homes that are missing or not theirs: no job is told each time
-/// what nobody has asked for.
+/// what no user has asked for.
 std::string journal_of(const std::optional<std::string>& typed,
                        const host_facts& world) {
   if (!typed) {

@@ -16,7 +16,7 @@
 namespace actorrun::detail {
 
 struct etcd_host_config {
-  job_options job; ///< Its rendezvous is etcd's address.
+  job_options job;             ///< Its rendezvous is etcd's address.
   core::job_settings settings; ///< Of the job, as this node asks for them.
   credentials mine;
   std::string announced; ///< Where others reach this node; empty: detected.

@@ -117,7 +117,7 @@ public:
   void change_job(core::charter job);
 
   /// Writes to etcd that the job is over.
-  /// @param on_written Called on any thread when it is known, or nobody leads here;
+  /// @param on_written Called on any thread when it is known, or no coordinator leads here;
   ///                   maybe never.
   void write_outcome(std::function<void()> on_written);
 

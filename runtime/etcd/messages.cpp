@@ -142,7 +142,7 @@ std::string text(const json& x, const char* name) {
                        : std::string{};
 }
 
-/// What was written there may have been changed by anybody who may write to etcd: it
+/// What was written there may have been changed by any program that may write to etcd: it
 /// is checked where it counts.
 core::job_mark mark_of(int64_t revision, const std::string& value) {
   auto out = core::job_mark{revision, value == old_over_mark};
@@ -153,7 +153,12 @@ core::job_mark mark_of(int64_t revision, const std::string& value) {
   auto& job = out.job;
   job.newest = {std::min(member<uint64_t>(from, "newest_epoch"),
                          core::claimed_epoch_end.value - 1)};
+  job.lease
+    = std::min(std::chrono::milliseconds{member<uint32_t>(from, "lease_ms")},
+               core::lease_max);
   job.revision = member<uint32_t>(from, "revision");
+  if (job.revision == 0)
+    return out;
   job.settings = {.agent_count_min = member<uint32_t>(from, "nodes_min"),
                   .agent_count_max = member<uint32_t>(from, "nodes_max"),
                   .restart_count_max = member<uint32_t>(from, "restarts_max"),
@@ -162,9 +167,6 @@ core::job_mark mark_of(int64_t revision, const std::string& value) {
                     member<uint32_t>(from, "settings_lease_ms")}};
   job.is_resized = at(from, "resized") == true;
   job.restart_count = member<uint32_t>(from, "restarts");
-  job.lease
-    = std::min(std::chrono::milliseconds{member<uint32_t>(from, "lease_ms")},
-               core::lease_max);
   if (const auto& hosts = at(from, "excluded"); hosts.is_array())
     for (const auto& x : hosts)
       if (job.excluded.size() < core::excluded_hosts_max)

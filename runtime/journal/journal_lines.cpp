@@ -701,7 +701,7 @@ bool decode_fact(const std::string& what, const json& from, fact& out) {
 /// objects are what is expensive: ours have few, and none deep in others.
 bool is_of_our_shape(std::string_view line) {
   constexpr auto depth_max = 16;
-  constexpr size_t bytes_per_opening = 16;
+  constexpr size_t bytes_per_opening = 8;
   auto depth = 0;
   auto openings_left = 64 + line.size() / bytes_per_opening;
   auto is_text = false;

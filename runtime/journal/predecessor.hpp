@@ -33,7 +33,7 @@ struct predecessor {
 /// @param folder Of the journals.
 /// @param host   This one, as it is called in journals.
 /// @param told_within An agent looks for its coordinator for no longer: who has died
-///                    longer ago leaves nobody behind who must be told.
+///                    longer ago leaves no agent behind that must be told.
 /// @retval errc::system_failure  the folder or a journal could not be read in time
 result<std::optional<predecessor>>
 find_predecessor(const std::string& folder, const job_id& job,

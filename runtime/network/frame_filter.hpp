@@ -42,8 +42,7 @@ public:
   /// @param peer_host     Where the link comes from: a request to join is marked if
   ///                      it brings another address. Empty: none is marked.
   explicit frame_filter(link_ends ends, host_check may_speak_for = {},
-                        lease_check has_lease = {},
-                        member_check is_member = {},
+                        lease_check has_lease = {}, member_check is_member = {},
                         std::string peer_host = {});
 
   /// Appends what may pass to `out`; keeps back an incomplete frame, and

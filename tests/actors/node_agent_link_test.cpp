@@ -181,7 +181,7 @@ TEST_CASE_METHOD(
   CHECK(host->told().empty());
   advance(1ms);
   CHECK(host->told() == "signal 1 9");
-  CHECK(locator->told() == "drop");
+  CHECK(locator->told() == "seek_second_way; drop");
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
@@ -219,7 +219,7 @@ TEST_CASE_METHOD(
   CHECK(host->told() == "");
   advance(1ms);
   CHECK(host->told() == "signal 1 9");
-  CHECK(locator->told() == "drop");
+  CHECK(locator->told() == "seek_second_way; drop");
 }
 
 TEST_CASE_METHOD(node_agent_fixture,

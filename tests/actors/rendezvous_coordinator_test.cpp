@@ -146,7 +146,9 @@ TEST_CASE_METHOD(coordinator_fixture,
                  "[actors]") {
   a = local();
   join(a, "1");
-  CHECK(a.waits_for() == "waiting for 1 more node: 1 of 2 nodes are here");
+  CHECK(a.waits_for()
+        == "waiting for 1 more node: 1 of 2 nodes are here (10 min 0 s at"
+           " most)");
 }
 
 // -- time ---------------------------------------------------------------------

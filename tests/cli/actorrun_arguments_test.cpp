@@ -22,7 +22,7 @@ TEST_CASE("arguments: a script alone runs one worker on this node", "[cli]") {
   CHECK(x.warnings.empty());
 }
 
-TEST_CASE("arguments: U11 no journal where the home is somebody else's",
+TEST_CASE("arguments: U11 no journal where the home is another user's",
           "[cli]") {
   auto world = world_with({{"HOME", "/"}});
   const auto folder = [&](const words& line) {

@@ -147,7 +147,11 @@ TEST_CASE("options: every timeout is positive and bounded", "[runtime]") {
       return verdict([=](auto& x) { x.timeouts.*to = value; });
     };
     CHECK(with(1ms).empty());
-    CHECK(with(timeout_max).empty());
+    // A successor waits for the longest lease that there can be.
+    const auto is_of_lease
+      = field == &t::keep_alive_interval || field == &t::fence_guard;
+    CHECK(with(is_of_lease ? t::ms{30s} : timeout_max).empty());
+    CHECK(has(with(timeout_max), name) == is_of_lease);
     for (const auto wrong : {t::ms{0}, t::ms{-1}, timeout_max + 1ms})
       CHECK(has(with(wrong), name));
   }

@@ -31,7 +31,7 @@ public:
     std::map<uint32_t, uint64_t> steps{};
   };
 
-  /// @param clocks_agree Without that, numbers need only grow as far as anybody
+  /// @param clocks_agree Without that, numbers need only grow as far as any agent
   ///                     knows them.
   explicit invariants(core::job_settings job, bool clocks_agree = true)
     : job_(job), clocks_agree_(clocks_agree) {}

@@ -43,14 +43,19 @@ machine::machine(world& all, os_process& agent, listener on_event)
 void machine::start(const core::epoch_plan& plan,
                     const std::vector<uint32_t>& local_ranks, uint64_t decided,
                     invariants::epoch_record& record) {
-  if (unreleased_.value != 0)
+  // What something was lacking for is tried again in its epoch.
+  const auto is_again = unreleased_ == plan.epoch;
+  if (unreleased_.value != 0 && !is_again)
     world_.checks.report("precondition: epoch " + to_string(plan.epoch)
                          + " starts before epoch " + to_string(unreleased_)
                          + " was released");
-  batches_.push_back(
-    std::make_unique<batch>(batch{plan, &record, decided, {}}));
+  if (!is_again) {
+    batches_.push_back(
+      std::make_unique<batch>(batch{plan, &record, decided, {}}));
+    living_.push_back(batches_.back().get());
+  }
   auto* group = batches_.back().get();
-  living_.push_back(group);
+  group->decided = decided;
   current_ = unreleased_ = plan.epoch;
   for (const auto i : local_ranks) {
     busy_until_

@@ -21,7 +21,7 @@ inline constexpr auto lease_max
   = std::chrono::milliseconds{std::chrono::minutes{10}};
 
 /// Numbers from here on are not believed. What is below leaves room for more epochs
-/// than a job can have, however far ahead somebody's clock was.
+/// than a job can have, however far ahead a clock was.
 inline constexpr auto claimed_epoch_end
   = epoch_id{(uint64_t{1} << 53U) - (uint64_t{1} << 40U)};
 

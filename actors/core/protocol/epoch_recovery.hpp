@@ -48,7 +48,7 @@ public:
     /// All that are back have succeeded: the others may have, too, and then the job
     /// has.
     bool is_done = false;
-    /// Somebody's workers run in another epoch: then this one is over, or was none.
+    /// Workers of an agent run in another epoch: then this one is over, or was none.
     bool is_contradicted = false;
   };
 

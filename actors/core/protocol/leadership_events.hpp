@@ -65,7 +65,7 @@ struct job_changed {
   charter job;
 };
 
-/// The job has ended, and nobody knows it yet.
+/// The job has ended, and no agent knows it yet.
 struct outcome_reached {};
 
 /// Answer to `write_job`.

@@ -440,7 +440,7 @@ void rendezvous::recover(agent_record& record, const claim& held,
     conclude_recovery(now, out);
 }
 
-// What is known, wherever it comes from, counts from the beginning: agents that nobody
+// What is known, wherever it comes from, counts from the beginning: agents that none
 // has heard of may have had the longest lease of all.
 void rendezvous::know_lease(duration lease, time_point now, effects& out) {
   const auto longest = std::chrono::ceil<std::chrono::milliseconds>(
@@ -537,7 +537,7 @@ void rendezvous::note_charter(effects& out) {
     out.emplace_back(std::move(order));
 }
 
-// The alarm: nobody of whom nothing was heard has workers any more.
+// The alarm: no agent of which nothing was heard has workers any more.
 void rendezvous::on_held_back(time_point now, effects& out) {
   if (now < hold_back_end_)
     return arm(alarm::recovery, hold_back_end_, out);

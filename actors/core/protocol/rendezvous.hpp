@@ -325,7 +325,7 @@ private:
   charter charter_; ///< As it was told last, but for what `job` adds.
   uint64_t revision_seen_ = 0; ///< The highest that anyone has told.
   time_point began_{};
-  /// No new epoch before: agents of which nobody has heard may have workers.
+  /// No new epoch before: agents that were not heard of may have workers.
   time_point hold_back_end_{};
   /// The job was over before this coordinator began.
   bool is_decided_ = false;

@@ -26,7 +26,7 @@ namespace actorrun::core {
 /// of an epoch cannot be of this job.
 struct coordinator_started {
   bool successor = false;
-  /// Up to it there may be epochs that nobody knows of, as far as clocks agree.
+  /// Up to it there may be epochs that are not known, as far as clocks agree.
   epoch_id unseen{};
   /// What a predecessor has left behind, of which no agent need bear witness: its
   /// tombstone, its journal, etcd. Revision 0: nothing but the lease and the number.
@@ -291,7 +291,7 @@ struct answer_operator {
 };
 
 /// Have the outcome of the job known wherever the next coordinator looks, before
-/// anybody acts on it; then, or if that cannot be, `outcome_written` comes.
+/// any agent acts on it; then, or if that cannot be, `outcome_written` comes.
 struct write_outcome {
   outcome result;
 };

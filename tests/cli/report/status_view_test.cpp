@@ -328,7 +328,7 @@ TEST_CASE(
   failure.set_host("node\x1b]0;t\x07-a");
   failure.mutable_details()->set_message("first\nsecond\x1b[31m");
   for (const auto& text :
-       std::vector<std::string>{to_text({job}, true), to_json({job})}) {
+       {to_text(std::vector{job}, true), to_json(std::vector{job})}) {
     for (const auto* bad :
          {"\x1b", "\nforged", "\ntwo", "\xc2\x9b", "\xe2\x80\xae"})
       CHECK_FALSE(has(text, bad));

@@ -161,7 +161,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.is_leader());
 }
 
-TEST_CASE_METHOD(fixture, "leadership: N7 nobody waits for who does not lead",
+TEST_CASE_METHOD(fixture, "leadership: N7 no one waits for who does not lead",
                  "[core]") {
   CHECK(at(1s, outcome_reached{}) == "report_outcome_written");
 }

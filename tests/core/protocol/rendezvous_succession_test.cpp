@@ -154,7 +154,7 @@ TEST_CASE_METHOD(
   CHECK_FALSE(uut.result());
 }
 
-TEST_CASE("rendezvous: S1 a success that somebody's workers contradict is none",
+TEST_CASE("rendezvous: S1 a success that workers of another contradict is none",
           "[core]") {
   auto x = successor{{1, 3, 2}};
   x.at(0s, x.back("a", 0));
@@ -309,7 +309,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(successor,
                  "rendezvous: W3 while it is not known what the job asks for, "
-                 "nobody is turned away for good",
+                 "no agent is turned away for good",
                  "[core]") {
   auto x = join("c");
   x.settings = {4, 6, 2};

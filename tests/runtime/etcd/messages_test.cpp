@@ -127,7 +127,7 @@ TEST_CASE("etcd messages: the entry and the mark of a job are read",
   };
   CHECK(marked("MQ==") == core::job_mark{8, false});
   CHECK(marked("b3Zlcg==") == core::job_mark{8, true});
-  // Anybody who may write to etcd may have done so.
+  // Any program that may write to etcd may have done so.
   CHECK(marked("e30=") == core::job_mark{8, false}); // {}
   CHECK(marked("W10=") == core::job_mark{8, false}); // []
   // {"over":1,"newest_epoch":-1,"revision":"x","excluded":[1,{"host":2}]}

@@ -655,7 +655,7 @@ TEST_CASE_METHOD(
   "everybody knows",
   "[runtime]") {
   succeed();
-  SECTION("nobody does") {
+  SECTION("no agent does") {
     write(folder.path());
     const auto x = find();
     REQUIRE(x);
@@ -670,7 +670,7 @@ TEST_CASE_METHOD(
     write(folder.path());
     CHECK_FALSE(find()->decided);
   }
-  SECTION("nobody waits for it any more") {
+  SECTION("no agent waits for it any more") {
     write(folder.path(), 100s);
     CHECK_FALSE(find()->decided);
   }
