@@ -72,7 +72,7 @@ TEST_CASE_METHOD(steering_fixture,
   CHECK(stays.reason().empty());
   CHECK_FALSE(stays.has_drain_asked_age_ms());
   CHECK(ask(cancel).has_refusal());
-  CHECK(b.told() == "charter 1"); // Of the new numbers.
+  CHECK(b.told() == "charter 2"); // Of the new numbers.
 }
 
 TEST_CASE_METHOD(steering_fixture,

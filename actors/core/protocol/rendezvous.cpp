@@ -1713,8 +1713,12 @@ void rendezvous::charge(const agent_id& agent, effects& out) {
           && (record == nullptr || x.arrival > record->arrival))
         record = agents_.find(id);
     costs_.node_is_gone(agent);
-    if (record != nullptr)
-      costs_.node_is_here(record->offering.agent, host, now_);
+    if (record != nullptr) {
+      const auto& id = record->offering.agent;
+      costs_.node_is_here(id, host, now_);
+      agents_.change(*record,
+                     [&](auto& x) { x.stands_by = costs_.stands_by(id); });
+    }
   }
   const auto who = record != nullptr ? record->offering.agent : agent;
   costs_.add_loss(who, host, revoked_at_);
@@ -1743,7 +1747,7 @@ void rendezvous::let_in(agent_record& record, std::string reason,
 
 void rendezvous::let_in_those_due(time_point now, effects& out) {
   for (const auto& [id, x] : agents())
-    if (const auto due = costs_.due(id); x.stands_by && due && *due <= now)
+    if (const auto due = costs_.due(id); due && *due <= now)
       let_in(*agents_.find(id), "it has been reachable for long enough", out);
 }
 
