@@ -379,6 +379,7 @@ void coordinator::check_refusal(const agent_id& agent, errc code) const {
                     : code == errc::connection_failed ? !is_right && is_unsure
                     : code == errc::bad_slot_count    ? !has_slots
                     : code == errc::duplicate_agent   ? is_taken
+                    : code == errc::job_over          ? all_.etcd().has_ended()
                     : code == errc::none              ? is_right && has_slots
                                                       : false;
   if (!fits)

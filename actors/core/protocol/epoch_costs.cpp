@@ -42,8 +42,8 @@ void epoch_costs::node_is_here(const agent_id& agent, const std::string& host,
     if (known == nullptr)
       return;
     known->agent = agent;
-    known->is_gone = false;
   }
+  known->is_gone = false;
   if (!known->here_since)
     known->here_since = now;
 }

@@ -137,6 +137,7 @@ void rendezvous::on(const coordinator_started& event, time_point now,
     return arm(alarm::close, now + limits_.close, out);
   }
   if (!event.successor) {
+    is_first_ = true;
     recovery_.see(event.unseen);
     return recovery_.close();
   }
@@ -219,6 +220,14 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
     if (event.held->plan.epoch >= claimed_epoch_end)
       return failure{errc::bad_plan,
                      claims + "no epoch of theirs can have such a number"};
+    const auto is_of_another
+      = first_epoch_ == epoch_id{} || event.held->plan.epoch < first_epoch_;
+    if (is_first_ && is_of_another
+        && event.held->state == share_state::succeeded)
+      return failure{errc::job_over,
+                     "the workers of agent " + x.agent.value
+                       + " have succeeded in a job of this id that has ended;"
+                         " they are not run again in this one"};
   }
   if (agents().contains(x.agent) && agents().at(x.agent).given_up)
     return failure{errc::worker_unkillable,
@@ -1529,6 +1538,8 @@ void rendezvous::form(time_point now, effects& out) {
     = agents_.form(recovery_.number_epoch(epoch()), policy_.restart_count());
   for (auto which : {alarm::quiet, alarm::last_call})
     alarms_.disarm(which);
+  if (first_epoch_ == epoch_id{})
+    first_epoch_ = plans.front().epoch;
   phase_ = phase::starting;
   has_quarantined_ = false;
   admission_reason_ = {};
@@ -1706,6 +1717,7 @@ void rendezvous::charge(const agent_id& agent, effects& out) {
   if (record == nullptr && gone == gone_.rend())
     return;
   const auto host = record != nullptr ? record->offering.host : gone->host;
+  auto stands_in = false;
   if (record == nullptr) {
     // It may have been started again while the epoch was being stopped.
     for (const auto& [id, x] : agents())
@@ -1716,6 +1728,7 @@ void rendezvous::charge(const agent_id& agent, effects& out) {
     if (record != nullptr) {
       const auto& id = record->offering.agent;
       costs_.node_is_here(id, host, now_);
+      stands_in = costs_.stands_by(id) && !record->stands_by;
       agents_.change(*record,
                      [&](auto& x) { x.stands_by = costs_.stands_by(id); });
     }
@@ -1728,9 +1741,12 @@ void rendezvous::charge(const agent_id& agent, effects& out) {
     costs_.node_is_away(who);
   const auto others = agents_.counts().candidates
                       - (record != nullptr && record->is_candidate() ? 1 : 0);
-  if (!costs_.is_too_costly(who) || others < settings_.agent_count_min)
+  const auto is_due
+    = costs_.is_too_costly(who) && others >= settings_.agent_count_min;
+  if (!is_due && !stands_in)
     return;
-  costs_.stand_by(who);
+  if (is_due)
+    costs_.stand_by(who);
   if (record != nullptr)
     agents_.change(*record, [](auto& x) { x.stands_by = true; });
   out.emplace_back(report_stand_by{

@@ -359,7 +359,11 @@ private:
   std::optional<time_point> handled_limit_; ///< They have, or could not.
   alarm_set<alarm, alarm_count> alarms_;
   phase phase_ = phase::gathering;
-  bool hurry_ = false; ///< Form the next epoch as soon as possible.
+  bool is_first_
+    = false; ///< Of its job: whoever claims to have an epoch, and has not
+             ///< got it here, is of one that was before.
+  epoch_id first_epoch_; ///< That was formed here; 0: none was.
+  bool hurry_ = false;   ///< Form the next epoch as soon as possible.
   bool ended_for_newcomers_ = false; ///< The last epoch was.
   bool closed_ = false;
   bool has_quarantined_ = false; ///< A member, since the current epoch began.

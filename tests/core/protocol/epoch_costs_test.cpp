@@ -235,6 +235,13 @@ TEST_CASE("epoch costs: W9 an agent that is started again is the same node",
     x.uut.node_is_here({"a3"}, "node-a", x.at(9s));
     CHECK(x.uut.stands_by({"a3"}));
   }
+  SECTION("and not beside it, though it had been gone") {
+    x.uut.node_is_gone({"a"});
+    x.uut.node_is_here({"a"}, "node-a", x.at(2s));
+    x.uut.node_is_here({"a2"}, "node-a", x.at(2s));
+    x.uut.add_loss({"a"}, "node-a", x.at(3s));
+    CHECK(x.uut.is_too_costly({"a"}));
+  }
   SECTION("and not beside it") {
     x.uut.node_is_here({"a2"}, "node-a", x.at(2s));
     x.uut.add_loss({"a2"}, "node-a", x.at(3s));

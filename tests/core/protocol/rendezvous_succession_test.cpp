@@ -171,15 +171,32 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   at(0s, coordinator_started{false});
   CHECK(at(0s, back("x", 0, share_state::succeeded, 2))
-          .starts_with("accept_agent x; arm_timer "));
-  at(0s, back("y", 1, share_state::succeeded, 2));
+        == "reject_agent x: job_over");
   CHECK(uut.epoch() == epoch_id{});
+  at(0s, join("x"));
+  at(0s, join("y"));
   CHECK(at(1s, back("z", 0, share_state::running, 1))
-        == "accept_agent z; revoke_epoch 7: z");
+        == "accept_agent z; arm_timer 5; revoke_epoch 7: z");
   at(1s, stopped("z", 7));
   // Who has removed the proof of a predecessor may be wrong about it.
   CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
-  CHECK(at(1'200ms, fire(1)).starts_with("announce_epoch 8: "));
+  CHECK(at(due(5), fire(5)).starts_with("announce_epoch 8: "));
+  // What has succeeded here counts: a link may break then.
+  const auto plan = ::plan_of("x", 8, 0, 3);
+  CHECK_FALSE(at(2s, rejoin("x", plan, share_state::succeeded))
+                .starts_with("reject_agent"));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: N7 what has succeeded in a job that has ended is "
+                 "not run again in the next one of its id",
+                 "[core]") {
+  at(0s, coordinator_started{false});
+  at(0s, join("a"));
+  at(0s, join("b"));
+  CHECK(at(0s, join("c")).find("announce_epoch 1:") != std::string::npos);
+  CHECK(at(1s, back("x", 0, share_state::succeeded, 2, 0))
+          .starts_with("reject_agent x: "));
 }
 
 TEST_CASE_METHOD(successor,
