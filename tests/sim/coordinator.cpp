@@ -262,7 +262,7 @@ void coordinator::check_journal(
           || i->second.now->connected != record.connected
           || i->second.now->leaving != record.leaving
           || i->second.now->excluded != record.excluded
-          || i->second.now->stands_by.empty() == record.stands_by
+          || i->second.now->stands_by.has_value() != record.stands_by
           || i->second.now->drained_at.has_value() != record.is_draining()
           || i->second.now->waits_to_drain.has_value()
                != record.waits_to_drain()

@@ -245,7 +245,7 @@ TEST_CASE_METHOD(
   "[netns]") {
   if (!ready())
     return;
-  CHECK(flap(250ms, 250ms, 30s) <= 3);
+  CHECK(flap(250ms, 250ms, 20s) <= 3);
 }
 
 // Each of these is lost, and each return would cost the others their work, too.

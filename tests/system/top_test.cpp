@@ -222,7 +222,7 @@ TEST_CASE_METHOD(
   if (!is_possible())
     return;
   const auto remote = "--rdzv-endpoint=" + endpoint() + " --rdzv-id=job";
-  agent({.nodes = "1",
+  agent({.nodes = "1:2",
          .more = {"--redirects=3", "--log-dir=" + folder() + "/logs"}});
   const auto before = await_world(2);
   open(80, 24, remote);

@@ -76,8 +76,8 @@ std::string reason_of(const node_entry& x, const snapshot& job) {
   for (const auto& y : job.excluded)
     if (x.now->excluded && y.host == x.now->host)
       return clean(to_string(y));
-  if (!x.now->stands_by.empty())
-    return clean("stands by, because it has " + x.now->stands_by);
+  if (x.now->stands_by)
+    return clean("stands by, because it has " + *x.now->stands_by);
   auto reason
     = is_member(*x.now, job) ? reason_of_share(*x.now, job) : std::string{};
   if (reason.empty() && x.now->waits_to_drain)

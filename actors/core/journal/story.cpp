@@ -454,9 +454,9 @@ void add_missing(const snapshot& x, time_point now, lines& out) {
                     + ", as an operator has asked: " + name);
     else if (entry.now->excluded)
       out.push_back("stands by, because its host is excluded: " + name);
-    else if (!entry.now->stands_by.empty())
+    else if (entry.now->stands_by)
       out.push_back("stands by for " + since + ", because it has "
-                    + clean(entry.now->stands_by) + ": " + name);
+                    + clean(*entry.now->stands_by) + ": " + name);
     else if (x.phase == phase::starting
              && entry.now->share == share_state::starting)
       out.push_back("starts its workers since " + since + ": " + name);

@@ -147,13 +147,16 @@ void agent_table::hand_over_rank(const agent_record& gone) {
 
 // -- epochs -------------------------------------------------------------------
 
+bool agent_table::is_returning(const agent_record* x) const {
+  return x->member_of.value != 0 && x->member_of == epoch();
+}
+
 // Members of the last epoch have a place before others, then the order of
 // arrival decides. Ranks: returning members keep their order, and newcomers take
 // the ranks of those that are gone.
 std::vector<agent_record*> agent_table::choose_members() {
-  const auto is_returning = [this](const agent_record* x) {
-    return x->member_of.value != 0 && x->member_of == epoch();
-  };
+  const auto returns
+    = [this](const agent_record* x) { return is_returning(x); };
   auto chosen = std::vector<agent_record*>{};
   for (auto& [id, record] : records_)
     if (record.is_candidate())
@@ -173,8 +176,7 @@ std::vector<agent_record*> agent_table::choose_members() {
     });
     return chosen;
   }
-  const auto first_new
-    = std::find_if_not(chosen.begin(), chosen.end(), is_returning);
+  const auto first_new = std::ranges::find_if_not(chosen, returns);
   std::sort(first_new, chosen.end(), [](const auto* a, const auto* b) {
     return precedes_as_newcomer(a->offering, b->offering);
   });
@@ -182,16 +184,13 @@ std::vector<agent_record*> agent_table::choose_members() {
 }
 
 // The two change places, but newcomers keep their order. The others keep their ranks.
-template <class Predicate>
-void agent_table::put_first(record_list& members, Predicate is_it) const {
-  const auto found = std::find_if(members.begin(), members.end(), is_it);
+void agent_table::put_first(record_list& members,
+                            record_list::iterator found) const {
   if (found == members.end() || found == members.begin())
     return;
-  const auto is_newcomer
-    = [this](const agent_record* x) { return x->member_of != epoch(); };
   auto* moved = std::exchange(members.front(), *found);
   for (auto i = std::next(members.begin()); i != found; ++i)
-    if (is_newcomer(moved) && is_newcomer(*i))
+    if (!is_returning(moved) && !is_returning(*i))
       std::swap(moved, *i);
   *found = moved;
 }
@@ -204,10 +203,11 @@ void agent_table::choose_first(record_list& members, epoch_id last) const {
     = [](const agent_record* x) { return !x->is_address_unproved; };
   const auto is_any_proved = std::ranges::any_of(members, is_proved);
   if (is_any_proved && !is_proved(members.front()))
-    put_first(members, is_proved);
-  put_first(members, [&](const auto* x) {
-    return has_survivors(*x, last) && (is_proved(x) || !is_any_proved);
-  });
+    put_first(members, std::ranges::find_if(members, is_proved));
+  put_first(members, std::ranges::find_if(members, [&](const auto* x) {
+              return has_survivors(*x, last)
+                     && (is_proved(x) || !is_any_proved);
+            }));
 }
 
 std::vector<epoch_plan> agent_table::form(epoch_id epoch,

@@ -162,9 +162,10 @@ public:
   std::vector<agent_id> stop_members();
 
 private:
+  bool is_returning(const agent_record* x) const;
   std::vector<agent_record*> choose_members();
-  template <class Predicate>
-  void put_first(std::vector<agent_record*>& members, Predicate is_it) const;
+  void put_first(std::vector<agent_record*>& members,
+                 std::vector<agent_record*>::iterator found) const;
   void choose_first(std::vector<agent_record*>& members, epoch_id last) const;
   void hand_over_rank(const agent_record& gone);
   bool is_rank_taken(const offer& x) const;

@@ -548,8 +548,7 @@ void rendezvous::note_charter(effects& out) {
 
 // The alarm: no agent of which nothing was heard has workers any more.
 void rendezvous::on_held_back(time_point now, effects& out) {
-  if (now < hold_back_end_)
-    return arm(alarm::recovery, hold_back_end_, out);
+  assert(now >= hold_back_end_); // Whoever moves it arms the alarm anew.
   if (recovery_.is_listening())
     conclude_recovery(now, out);
 }

@@ -185,3 +185,16 @@ TEST_CASE_METHOD(
   win({});
   CHECK(last<open_coordinator>().known.lease == lease_max);
 }
+
+TEST_CASE_METHOD(fixture, "leadership: what is said too late changes nothing",
+                 "[core]") {
+  SECTION("of the job, to who does not lead") {
+    stand(job_of(asked));
+    CHECK(at(1s, job_changed{job_of(asked)}) == "");
+  }
+  SECTION("of what was written, to who writes nothing") {
+    lead(job_of(asked));
+    CHECK(at(1s, job_written{}) == "");
+    CHECK(uut.current_phase() == phase::leading);
+  }
+}

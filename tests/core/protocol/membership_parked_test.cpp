@@ -122,3 +122,16 @@ TEST_CASE_METHOD(fixture,
     CHECK(at(0s, x) == "send_stopped 1 unkillable=1 parked=1; stop_group 1");
   }
 }
+
+TEST_CASE_METHOD(
+  fixture,
+  "membership: N14 workers that were parked for too long are ended, "
+  "and that is told when they have",
+  "[core]") {
+  park();
+  auto over = revoked(1);
+  over.is_over = true;
+  CHECK(at(60s, over) == "stop_group 1");
+  CHECK_FALSE(last<stop_group>().may_park);
+  CHECK(at(61s, stopped(1)) == "send_stopped 1");
+}

@@ -178,6 +178,13 @@ TEST_CASE_METHOD(
           == "accept_agent c; announce_epoch 1: b=0+1 a=1+1 c=2+1");
     CHECK(announced.master_address == "address-b");
   }
+  SECTION("and the others keep their order") {
+    at(0s, join_as("a", true));
+    at(0s, join_as("b", true));
+    at(0s, join_as("c", false));
+    CHECK(transcript(effects)
+          == "accept_agent c; announce_epoch 1: c=0+1 a=1+1 b=2+1");
+  }
   SECTION("unless that is true of all") {
     at(0s, join_as("a", true));
     at(0s, join_as("b", true));

@@ -87,7 +87,7 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(has_place());
   CHECK(uut.epoch() == epoch_id{4});
   CHECK(uut.agents().at({"c"}).stands_by);
-  CHECK(uut.why_it_stands_by(uut.agents().at({"c"}))
+  CHECK(*uut.why_it_stands_by(uut.agents().at({"c"}))
         == "cost 3 epochs within 20.0 s");
   CHECK(
     uut.waiting_for({"c"})

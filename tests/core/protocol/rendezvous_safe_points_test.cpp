@@ -355,6 +355,13 @@ TEST_CASE_METHOD(fixture,
           == "they have not saved: some workers cannot be told where to stop");
     CHECK(uut.current_phase() == phase::running);
   }
+  SECTION("nor if some that are drained cannot be") {
+    at(10s, drain_requested{"b", 300s, false, "alice"});
+    at(10s, near_limit("a", 90s));
+    CHECK(at(11s, reported("b", kind::refused))
+          == "notify_drain b; go_on of 1: a b");
+    CHECK(at(12s, near_limit("a", 88s)) == ""); // They are not asked again.
+  }
   SECTION("in the next epoch, if this one ends before") {
     at(10s, near_limit("a", 90s));
     at(10s, failed("b", 1));

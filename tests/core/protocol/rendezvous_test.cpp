@@ -405,3 +405,22 @@ TEST_CASE_METHOD(fixture, "rendezvous: nothing happens after the close",
   CHECK(at(30s, fire(1)) == "");
   CHECK(at(30s, coordinator_started{true}) == "");
 }
+
+TEST_CASE("rendezvous: U4 an agent that waits learns for whom and how long",
+          "[core]") {
+  SECTION("for more nodes") {
+    auto x = rendezvous_fixture{{2, 2, 0}};
+    x.at(0s, x.join("a"));
+    CHECK(
+      x.uut.waiting_for({"a"})
+      == "waiting for 1 more node: 1 of 2 nodes are here (10 min 0 s at most)");
+  }
+  SECTION("while a coordinator listens for an earlier job") {
+    auto x = rendezvous_fixture{{2, 2, 0}};
+    x.at(0s, coordinator_started{.successor = true});
+    x.at(0s, x.join("a"));
+    CHECK(x.uut.waiting_for({"a"})
+          == "listening for agents of an earlier coordinator: 1 of 2 nodes are"
+             " here (1.2 s at most)");
+  }
+}

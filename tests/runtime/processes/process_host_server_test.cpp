@@ -256,7 +256,7 @@ TEST_CASE_METHOD(server_fixture,
   uut->release(epoch_id{3});
   uut->release(epoch);
   on_thread([] {});
-  // Only the server and the warden are left.
+  // Only the server and the wardens are left.
   CHECK(soon([&] {
     auto count = 0;
     for (const auto& task : fs::directory_iterator{"/proc/self/task"}) {
@@ -264,6 +264,6 @@ TEST_CASE_METHOD(server_fixture,
       for (auto pid = pid_t{}; file >> pid;)
         ++count;
     }
-    return count == 2;
+    return count == 3;
   }));
 }
