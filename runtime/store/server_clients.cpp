@@ -29,6 +29,11 @@ constexpr size_t told_max = 16;
 constexpr auto link_cost
   = core::hash_node_cost<std::pair<const core::store_client, store_link>>();
 
+bool has_input(int socket) {
+  char first;
+  return ::recv(socket, &first, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 } // namespace
 
 // -- connections --------------------------------------------------------------
@@ -101,14 +106,19 @@ bool store_server::is_of_job(const unique_fd& socket) {
   const auto user = config_.user_of(socket.get());
   if (!user || is_trusted(*user))
     return true;
-  if (*user == no_user)
-    return false; // It has gone already.
   const auto from = remote_address_of(socket.get());
-  tell(
-    formatted("refuses {}: it is a process of another user (uid {}), who is "
-              "neither this job's nor root; for a worker that changes its user,"
-              " use --no-agent-store",
-              from ? to_string(*from) : "a client", *user));
+  const auto name = from ? to_string(*from) : "a client";
+  if (*user != no_user)
+    tell(
+      formatted("refuses {}: it is a process of another user (uid {}), who is "
+                "neither this job's nor root; for a worker that changes its "
+                "user, use --no-agent-store",
+                name, *user));
+  else if (has_input(socket.get()))
+    tell(formatted("refuses {}: it has closed the connection before the system "
+                   "could say whose it is, and what it sent is lost; a client "
+                   "that asks for an answer is never too early",
+                   name));
   return false;
 }
 

@@ -129,7 +129,8 @@ double barrier(const std::vector<client>& all, const std::string& key) {
   ask_all(all, add_one(key), number_size);
   for (const auto& x : all)
     x.send(wait_for(late_key + key));
-  client{}.send(set_to(late_key + key, "1"));
+  const auto last = client{};
+  last.send(set_to(late_key + key, "1"));
   for (const auto& x : all)
     x.receive(1);
   return seconds_since(start) * 1e3;

@@ -6,6 +6,8 @@
 #include "tests/support/skip.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -17,6 +19,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -481,6 +484,34 @@ TEST_CASE("store_server: S7 another user of this host is not served",
   CHECK(told.starts_with("warning store of epoch 2 refuses 127.0.0.1:"));
   CHECK(told.find("another user (uid 10001)") != std::string::npos);
   CHECK(told.find("--no-agent-store") != std::string::npos);
+}
+
+TEST_CASE("store_server: S7 what is lost of a client that closed too early is "
+          "said, and one that has sent nothing is not worth a line",
+          "[runtime]") {
+  const auto lines = log_lines{};
+  static auto asked = std::atomic{0};
+  const auto gone = [](int fd) -> std::optional<uid_t> {
+    ++asked;
+    asked.notify_one();
+    auto closed = pollfd{.fd = fd, .events = POLLRDHUP, .revents = 0};
+    ::poll(&closed, 1, -1);
+    return no_user;
+  };
+  auto x = fixture{
+    {.name = "store of epoch 2", .lines = lines.writer(), .user_of = gone}};
+  for (const auto* sent : {"", "a request", ""}) {
+    const auto fd = unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    REQUIRE(::connect(fd.get(), x.where.get(), x.where.size) == 0);
+    ::send(fd.get(), sent, std::strlen(sent), MSG_NOSIGNAL);
+  }
+  for (auto count = asked.load(); count < 3; count = asked)
+    asked.wait(count);
+  x.uut.reset(); // Its thread has written its lines, and ended.
+  const auto told = lines.told();
+  CHECK(told.starts_with("warning store of epoch 2 refuses 127.0.0.1:"));
+  CHECK(told.find("what it sent is lost") != std::string::npos);
+  CHECK(std::ranges::count(told, '\n') == 1);
 }
 
 TEST_CASE(
