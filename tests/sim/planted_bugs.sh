@@ -57,6 +57,12 @@ try_bug() { # PATCH
 export -f try_bug
 export cxx source_dir build_dir clean seed_max seconds_max
 
+# All of them, also where a sample is tried: each change of the core may spoil one.
+for bug in "$source_dir"/tests/sim/planted_bugs/*.patch; do
+  patch -s -p1 --dry-run -d "$source_dir" <"$bug" >"$build_dir/patch.log" 2>&1 \
+    || { echo "FAILED $(basename "$bug" .patch): the patch does not apply"; exit 1; }
+done
+
 $cxx $clean -o "$build_dir/find_bug"
 "$build_dir/find_bug" 1000 || { echo "FAILED without any bug"; exit 1; }
 printf '%s\n' "$source_dir"/tests/sim/planted_bugs/*.patch \
