@@ -58,7 +58,7 @@ struct node {
   std::optional<time_point> drained_at{};
   bool excluded = false; ///< Its host is.
   rare_value<waiting_drain> waits_to_drain{};
-  /// Why it gets no place for a while: `cost 3 epochs within 41 s`; empty: it may.
+  /// Why it gets no place for a while: `cost 3 epochs within 41 s`; none: it may.
   rare_value<std::string> stands_by{};
 
   friend bool operator==(const node&, const node&) = default;

@@ -123,7 +123,7 @@ public:
   }
 
   /// What the node has cost so that it gets no place for a while: `cost 3 epochs within
-  /// 41 s`; empty: it may have one.
+  /// 41 s`; none: it may have one.
   rare_value<std::string> why_it_stands_by(const agent_record& x) const {
     return x.stands_by ? rare_value{costs_.text(x.offering.agent)}
                        : rare_value<std::string>{};
