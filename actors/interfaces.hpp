@@ -36,10 +36,10 @@ struct notify_group {
   int signal = 0;
 };
 
-/// Start the workers of an epoch, unless the fence fires before they run, however
-/// long this message and its preparations take.
+/// Start the workers of a generation, unless the fence fires before they run,
+/// however long this message and its preparations take.
 struct fenced_start {
-  core::epoch_plan plan;
+  core::generation_plan plan;
   ports::fence_token decided; ///< Taken when the agent decided to start.
 };
 
@@ -57,10 +57,10 @@ using group_event
 /// What the process host reports to the worker supervisor, in order.
 using process_report = std::vector<ports::process_event>;
 
-/// The folders of an epoch were made, or cannot be.
+/// The folders of a generation were made, or cannot be.
 struct outputs_prepared {
-  epoch_id epoch;
-  result<core::epoch_outputs> outputs = core::epoch_outputs{};
+  generation_id generation;
+  result<core::generation_outputs> outputs = core::generation_outputs{};
 };
 
 /// A death was examined, or that took too long.
@@ -69,65 +69,65 @@ struct death_examined {
   std::optional<core::death_details> details{};
 };
 
-/// The grace period of an epoch's stop has passed.
+/// The grace period of a generation's stop has passed.
 struct grace_expired {
-  epoch_id epoch;
+  generation_id generation;
   core::timer_fired event;
 };
 
 /// A stop goes on for a while.
 struct stop_lasts {
-  epoch_id epoch;
+  generation_id generation;
   core::time_point until; ///< Of the grace period.
 };
 
 /// Where an overdue worker and its peers were.
 struct overrun_probed {
-  epoch_id epoch;
+  generation_id generation;
   uint32_t local_rank = 0; ///< The overdue worker's.
   std::string where;       ///< A few printable lines.
 };
 
-/// The workers of an epoch are about to write to these files.
-struct follow_epoch {
-  core::epoch_plan plan;
-  core::epoch_outputs outputs;
-  /// These workers go on with the files of an older epoch …
+/// The workers of a generation are about to write to these files.
+struct follow_generation {
+  core::generation_plan plan;
+  core::generation_outputs outputs;
+  /// These workers go on with the files of an older generation …
   std::vector<uint32_t> continued{};
-  epoch_id last{}; ///< … which were followed as this one's.
+  generation_id last{}; ///< … which were followed as this one's.
 };
 
 /// A worker has ended: show what it has written.
 struct drain_worker {
-  epoch_id epoch;
+  generation_id generation;
   uint32_t local_rank = 0;
 };
 
 /// Its output is on the console, or waits for a console that is not read.
 struct worker_drained {
-  epoch_id epoch;
+  generation_id generation;
   uint32_t local_rank = 0;
 };
 
-/// No process can write to the files of the epoch any more.
-struct close_epoch {
-  epoch_id epoch;
+/// No process can write to the files of the generation any more.
+struct close_generation {
+  generation_id generation;
   std::vector<uint32_t> spared{}; ///< Local ranks that write on.
 };
 
-/// The fence leaves this worker of the epoch alone from now on.
+/// The fence leaves this worker of the generation alone from now on.
 struct process_spared {
-  epoch_id epoch;
+  generation_id generation;
   uint32_t local_rank = 0;
 };
 
-/// These workers may go on with the epoch.
+/// These workers may go on with the generation.
 struct workers_resumed {
-  epoch_id epoch;
+  generation_id generation;
   std::vector<uint32_t> local_ranks;
 };
 
-/// Answer when all output of closed epochs has been shown.
+/// Answer when all output of closed generations has been shown.
 struct flush_logs {};
 
 struct logs_flushed {};
@@ -247,16 +247,16 @@ struct status_due {
 
 // -- actors -------------------------------------------------------------------
 
-/// An OBSERVER is notified of a job's epochs, for programs that embed a
-/// launcher: of each epoch once that it has formed, and once that it is over. An
-/// agent that leaves the job before its end tells nothing more:
+/// An OBSERVER is notified of a job's generations, for programs that embed a
+/// launcher: of each generation once that it has formed, and once that it is over.
+/// An agent that leaves the job before its end tells nothing more:
 /// `launcher_hooks::on_ended` does.
 using job_observer_actor = interface<
-  // A new epoch has formed; the plan is that of the observed agent.
-  void(v1::EpochFormed),
-  // The epoch is over: its workers are being stopped, or were killed because the
-  // coordinator does not answer.
-  void(v1::EpochRevoked),
+  // A new generation has formed; the plan is that of the observed agent.
+  void(v1::GenerationFormed),
+  // The generation is over: its workers are being stopped, or were killed because
+  // the coordinator does not answer.
+  void(v1::GenerationRevoked),
   // The job has ended.
   void(v1::JobEnded)>;
 
@@ -268,10 +268,10 @@ using node_agent_actor = interface<
   void(v1::JoinRejected),
   // A keep-alive of this agent has arrived.
   void(v1::LeaseGranted),
-  // A new epoch has formed: start the workers placed on this agent.
-  void(v1::EpochFormed),
-  // The epoch is over: stop its workers.
-  void(v1::EpochRevoked),
+  // A new generation has formed: start the workers placed on this agent.
+  void(v1::GenerationFormed),
+  // The generation is over: stop its workers.
+  void(v1::GenerationRevoked),
   // The job has ended: stop the workers, send the last notice, end.
   void(v1::JobEnded),
   // The whole status of the job; from the coordinator, if there is one.
@@ -319,10 +319,10 @@ using node_agent_actor = interface<
   // Notify this observer, too, from now on.
   void(job_observer_actor)>;
 
-/// The RENDEZVOUS COORDINATOR decides which agents form the next epoch, and how
-/// the job ends.
+/// The RENDEZVOUS COORDINATOR decides which agents form the next generation, and
+/// how the job ends.
 using rendezvous_coordinator_actor = interface<
-  // The sender, a node agent, offers its slots to the next epoch.
+  // The sender, a node agent, offers its slots to the next generation.
   void(v1::JoinRequest),
   // The agent is alive.
   void(v1::KeepAlive),
@@ -332,7 +332,7 @@ using rendezvous_coordinator_actor = interface<
   void(v1::WorkerFailed),
   // All workers of the agent's share have exited with 0.
   void(v1::WorkersSucceeded),
-  // No worker of that epoch runs on the agent any more.
+  // No worker of that generation runs on the agent any more.
   void(v1::WorkersStopped),
   // How far the workers of the agent's share are on the way to a safe point.
   void(v1::SafePointReport),
@@ -388,7 +388,7 @@ using process_owner_actor = interface<
   // Sent by itself: the timeout has passed.
   void(close_expired)>;
 
-/// The WORKER SUPERVISOR starts, watches and stops the workers of one epoch
+/// The WORKER SUPERVISOR starts, watches and stops the workers of one generation
 /// after the other on one node.
 using worker_supervisor_actor = interface<
   // Start, stop, kill or signal the group; prove that it can be ended.
@@ -418,11 +418,11 @@ using worker_supervisor_actor = interface<
 /// lines, each once, in order.
 using log_tailer_actor = interface<
   // Follow these files, too, from now on.
-  void(follow_epoch),
+  void(follow_generation),
   // Answers at once or soon; never waits for a console that is not read.
   worker_drained(drain_worker),
-  // The files of the epoch get no more output.
-  void(close_epoch),
+  // The files of the generation get no more output.
+  void(close_generation),
   // Answers when nothing is left to show, however long that takes.
   logs_flushed(flush_logs),
   // Sent by its ports.
@@ -443,10 +443,10 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::outputs_prepared)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::death_examined)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::grace_expired)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::overrun_probed)
-ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::follow_epoch)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::follow_generation)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::drain_worker)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::worker_drained)
-ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::close_epoch)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::close_generation)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::flush_logs)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::logs_flushed)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::log_file_grown)

@@ -24,7 +24,7 @@ constexpr size_t reason_size_max = 200;
 /// Likewise, with the names of a host and an operator.
 constexpr size_t exclusion_size_max = 320;
 
-/// In place of the texts of old epochs.
+/// In place of the texts of old generations.
 constexpr auto untold = "-";
 
 std::string reason(const std::string& text) {
@@ -40,7 +40,7 @@ uint64_t to_ms(duration x) {
 v1::AgentStatus to_status(const node_entry& x, const snapshot& job,
                           time_point now) {
   const auto& known = *x.now;
-  const auto* newest = job.newest_epoch();
+  const auto* newest = job.newest_generation();
   auto out = v1::AgentStatus{};
   out.set_agent_id(known.agent.value);
   out.set_host(known.host);
@@ -53,8 +53,8 @@ v1::AgentStatus to_status(const node_entry& x, const snapshot& job,
     out.set_drain_left_ms(to_ms(*known.drained_at - now));
   if (known.waits_to_drain)
     out.set_drain_asked_age_ms(to_ms(now - known.waits_to_drain->asked));
-  if (newest != nullptr && known.epoch == newest->formed.epoch) {
-    out.set_epoch(known.epoch.value);
+  if (newest != nullptr && known.generation == newest->formed.generation) {
+    out.set_generation(known.generation.value);
     out.set_node_rank(known.node_rank);
     out.set_first_global_rank(known.first_rank);
     out.set_lead_slot(known.lead_slot);
@@ -67,11 +67,12 @@ v1::AgentStatus to_status(const node_entry& x, const snapshot& job,
   return out;
 }
 
-v1::EpochStatus to_status(const snapshot& job, size_t index, time_point now) {
-  const auto& x = job.epochs[index];
-  const auto has_texts = job.epochs.size() - index <= epochs_told_max;
-  auto out = v1::EpochStatus{};
-  out.set_epoch(x.formed.epoch.value);
+v1::GenerationStatus to_status(const snapshot& job, size_t index,
+                               time_point now) {
+  const auto& x = job.generations[index];
+  const auto has_texts = job.generations.size() - index <= generations_told_max;
+  auto out = v1::GenerationStatus{};
+  out.set_generation(x.formed.generation.value);
   out.set_node_count(x.formed.node_count);
   out.set_world_size(x.formed.world_size);
   if (!x.formed.reason.empty())
@@ -112,8 +113,8 @@ void add_wait(v1::JobStatus& out, const snapshot& x, time_point now) {
 }
 
 void add_history(v1::JobStatus& out, const snapshot& x, time_point now) {
-  for (size_t i = 0; i < x.epochs.size(); ++i)
-    *out.add_epochs() = to_status(x, i, now);
+  for (size_t i = 0; i < x.generations.size(); ++i)
+    *out.add_generations() = to_status(x, i, now);
   const auto skipped
     = x.departures.size() - std::min(x.departures.size(), departures_told_max);
   for (auto i = skipped; i < x.departures.size(); ++i) {
@@ -152,8 +153,8 @@ v1::JobStatus status_of(const snapshot& x, moment now) {
   out.set_restart_count(x.restart_count);
   out.set_coordinator_pid(x.coordinator.pid);
   out.set_coordinator_host(x.coordinator.host);
-  if (const auto* newest = x.newest_epoch()) {
-    out.set_epoch(newest->formed.epoch.value);
+  if (const auto* newest = x.newest_generation()) {
+    out.set_generation(newest->formed.generation.value);
     out.set_world_size(newest->formed.world_size);
     out.set_master_address(newest->formed.master_address);
     out.set_master_port(newest->formed.master_port);
@@ -202,10 +203,10 @@ void forget_ages(v1::JobStatus& x) {
   x.clear_waiting_age_ms();
   x.clear_waiting_left_ms();
   x.clear_wall_ms();
-  for (auto& epoch : *x.mutable_epochs()) {
-    epoch.clear_age_ms();
-    epoch.clear_running_age_ms();
-    epoch.clear_revoked_age_ms();
+  for (auto& generation : *x.mutable_generations()) {
+    generation.clear_age_ms();
+    generation.clear_running_age_ms();
+    generation.clear_revoked_age_ms();
   }
   for (auto& node : *x.mutable_departed_nodes())
     node.clear_age_ms();

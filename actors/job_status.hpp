@@ -34,19 +34,19 @@ private:
 /// At most so many departed nodes are listed; the newest ones.
 inline constexpr size_t departures_told_max = 8;
 
-/// Of older epochs than these, the reasons are `-`.
-inline constexpr size_t epochs_told_max = 12;
+/// Of older generations than these, the reasons are `-`.
+inline constexpr size_t generations_told_max = 12;
 
 /// By both clocks.
 core::journal::moment moment_of(core::time_point now);
 
-/// All that a journal knows: no devices, no vitals, no leases. Agents for which there
-/// is no room are left out.
+/// All that a journal knows: no devices, no vitals, no leases. Agents for which
+/// there is no room are left out.
 /// @param now By both clocks of the coordinator.
 v1::JobStatus status_of(const core::journal::snapshot& x,
                         core::journal::moment now);
 
-/// Of a worker of this agent's epoch.
+/// Of a worker of this agent's generation.
 uint32_t global_rank(const v1::AgentStatus& x, uint32_t local_rank);
 
 /// Clears what changes with time alone: what is left says whether something has

@@ -57,7 +57,7 @@ v1::LogChunk to_wire(core::log_chunk x) {
   for (auto& line : x.lines) {
     auto& to = *out.add_lines();
     to.set_rank(line.rank);
-    to.set_epoch(line.epoch.value);
+    to.set_generation(line.generation.value);
     to.set_is_err(line.is_err);
     to.set_text(std::move(line.text));
     to.set_truncated(line.truncated);

@@ -38,9 +38,9 @@ log_tailer_state::log_tailer_state(log_tailer_actor::pointer self,
 
 log_tailer_actor::behavior_type log_tailer_state::make_behavior() {
   return {
-    [this](const follow_epoch& x) { follow(x); },
+    [this](const follow_generation& x) { follow(x); },
     [this](const drain_worker& x) { return obey(x); },
-    [this](const close_epoch& x) { obey(x); },
+    [this](const close_generation& x) { obey(x); },
     [this](const flush_logs& x) { return obey(x); },
     [this](const log_file_grown& x) { on(x); },
     [this](const console_ready& x) { on(x); },
@@ -52,7 +52,7 @@ log_tailer_actor::behavior_type log_tailer_state::make_behavior() {
 // Answers all pending requests, so that no actor waits forever.
 void log_tailer_state::on_exit() {
   for (auto& x : drains_)
-    x.promise.deliver(worker_drained{x.what.epoch, x.what.local_rank});
+    x.promise.deliver(worker_drained{x.what.generation, x.what.local_rank});
   for (auto& x : flushes_)
     x.deliver(logs_flushed{});
   drains_.clear();
@@ -64,9 +64,9 @@ void log_tailer_state::on_exit() {
 
 // -- messages -----------------------------------------------------------------
 
-void log_tailer_state::follow(const follow_epoch& x) {
+void log_tailer_state::follow(const follow_generation& x) {
   const auto count = static_cast<uint32_t>(x.outputs.workers.size());
-  if (!streams_.open(x.plan.epoch, count))
+  if (!streams_.open(x.plan.generation, count))
     return;
   const auto continued = std::set(x.continued.begin(), x.continued.end());
   for (const auto rank : continued)
@@ -91,23 +91,23 @@ void log_tailer_state::follow(const follow_epoch& x) {
 }
 
 caf::result<worker_drained> log_tailer_state::obey(const drain_worker& x) {
-  for (auto* worker : streams_.of_worker(x.epoch, x.local_rank))
+  for (auto* worker : streams_.of_worker(x.generation, x.local_rank))
     if (worker->kind != tail_kind::watched)
       output_of(*worker).expect_end(*worker, files_->end_of(*worker), now());
   run_slice();
   if (is_drained(x))
-    return worker_drained{x.epoch, x.local_rank};
+    return worker_drained{x.generation, x.local_rank};
   auto promise = self_->make_response_promise<worker_drained>();
   drains_.push_back({x, promise});
   return promise;
 }
 
-void log_tailer_state::obey(const close_epoch& order) {
+void log_tailer_state::obey(const close_generation& order) {
   auto spared = std::set<tail_stream*>{};
   for (const auto rank : order.spared)
-    for (auto* x : streams_.of_worker(order.epoch, rank))
+    for (auto* x : streams_.of_worker(order.generation, rank))
       spared.insert(x);
-  for (auto* x : streams_.of_epoch(order.epoch)) {
+  for (auto* x : streams_.of_generation(order.generation)) {
     if (x->is_closed || spared.contains(x))
       continue;
     x->is_closed = true;
@@ -132,8 +132,8 @@ caf::result<logs_flushed> log_tailer_state::obey(const flush_logs&) {
 // -- streams ------------------------------------------------------------------
 
 // Returns why a file cannot be followed, with its name; empty if it can be.
-std::string log_tailer_state::add(const follow_epoch& x, uint32_t local_rank,
-                                  output_stream to) {
+std::string log_tailer_state::add(const follow_generation& x,
+                                  uint32_t local_rank, output_stream to) {
   const auto is_err = to == output_stream::err;
   const auto& worker = x.outputs.workers[local_rank];
   const auto& target = is_err ? worker.err : worker.out;
@@ -142,7 +142,7 @@ std::string log_tailer_state::add(const follow_epoch& x, uint32_t local_rank,
   if (!target.shown && config_.options.rotate_size == 0
       && watched_count_ == space_watch_max)
     return {};
-  auto& s = streams_.add(x.plan.epoch, local_rank, is_err);
+  auto& s = streams_.add(x.plan.generation, local_rank, is_err);
   s.global_rank = x.plan.own.global_rank(local_rank);
   s.path = target.path;
   if (target.shown) {
@@ -193,7 +193,7 @@ void log_tailer_state::finish(stream& x) {
   release_held();
 }
 
-// The lines of an epoch that is over come before those of the next.
+// The lines of a generation that is over come before those of the next.
 void log_tailer_state::release_held() {
   if (held_count_ == 0)
     return;
@@ -207,7 +207,7 @@ void log_tailer_state::release_held() {
 }
 
 bool log_tailer_state::is_drained(const drain_worker& x) {
-  const auto of = streams_.of_worker(x.epoch, x.local_rank);
+  const auto of = streams_.of_worker(x.generation, x.local_rank);
   return std::all_of(of.begin(), of.end(), [this](const auto* s) {
     const auto& at = output_of(*s);
     return s->kind == tail_kind::watched || at.is_blocked() || at.is_shown(*s);
@@ -225,7 +225,7 @@ void log_tailer_state::answer() {
   std::erase_if(drains_, [this](auto& x) {
     if (!is_drained(x.what))
       return false;
-    x.promise.deliver(worker_drained{x.what.epoch, x.what.local_rank});
+    x.promise.deliver(worker_drained{x.what.generation, x.what.local_rank});
     return true;
   });
   if (flushes_.empty() || !is_flushed())

@@ -77,9 +77,9 @@ private:
 
   // -- messages ---------------------------------------------------------------
 
-  void follow(const follow_epoch& x);
+  void follow(const follow_generation& x);
   caf::result<worker_drained> obey(const drain_worker& x);
-  void obey(const close_epoch& x);
+  void obey(const close_generation& x);
   caf::result<logs_flushed> obey(const flush_logs& x);
   void on(const log_file_grown& what);
   void on(const console_ready& what);
@@ -88,7 +88,7 @@ private:
 
   // -- streams ----------------------------------------------------------------
 
-  std::string add(const follow_epoch& x, uint32_t local_rank,
+  std::string add(const follow_generation& x, uint32_t local_rank,
                   core::output_stream to);
   std::string prefix_of(uint32_t local_rank, uint32_t global_rank) const;
   void finish_if_done(stream& x);
@@ -130,8 +130,9 @@ private:
 };
 
 /// Starts the actor, on a thread of its own: while a file system hangs, only its
-/// own end is delayed, and with it that of the system. It ends with `kill`, or when it is no longer referenced and
-/// has nothing left to do. What was not flushed before a `kill` is not shown.
+/// own end is delayed, and with it that of the system. It ends with `kill`, or when
+/// it is no longer referenced and has nothing left to do. What was not flushed
+/// before a `kill` is not shown.
 log_tailer_actor spawn_log_tailer(caf::actor_system& system,
                                   log_tailer_config config);
 

@@ -54,8 +54,8 @@ constexpr auto no_coordinator = "this agent has no link to the coordinator";
 /// Whatever else belongs to a stop: evidence, last lines, what workers have left.
 constexpr auto stop_reserve = std::chrono::seconds{30};
 
-/// From the order to stop workers to the report that they have; as good as never where
-/// a worker that cannot be killed is never given up.
+/// From the order to stop workers to the report that they have; as good as never
+/// where a worker that cannot be killed is never given up.
 std::chrono::milliseconds stop_limit(const worker_settings& x) {
   if (x.kill_timeout.count() == 0)
     return std::chrono::hours{24};
@@ -154,23 +154,23 @@ struct node_agent_state::effect_runner {
   }
 
   void operator()(const send_started& x) {
-    auto notice = st.about<v1::WorkersStarted>(x.epoch);
+    auto notice = st.about<v1::WorkersStarted>(x.generation);
     notice.mutable_pids()->Assign(x.pids.begin(), x.pids.end());
     st.report(std::move(notice));
   }
 
   void operator()(const send_failed& x) {
-    auto notice = st.about<v1::WorkerFailed>(x.epoch);
+    auto notice = st.about<v1::WorkerFailed>(x.generation);
     *notice.mutable_failure() = to_wire(x.failure);
     st.report(std::move(notice));
   }
 
   void operator()(const send_succeeded& x) {
-    st.report(st.about<v1::WorkersSucceeded>(x.epoch));
+    st.report(st.about<v1::WorkersSucceeded>(x.generation));
   }
 
   void operator()(const send_stopped& x) {
-    auto notice = st.about<v1::WorkersStopped>(x.epoch);
+    auto notice = st.about<v1::WorkersStopped>(x.generation);
     notice.set_master_port(x.master_port);
     if (!x.others.empty())
       *notice.mutable_others() = to_wire(x.others);
@@ -183,7 +183,7 @@ struct node_agent_state::effect_runner {
   void operator()(const send_safe_point& x) {
     auto notice = to_wire(x.report);
     notice.set_agent_id(st.id());
-    notice.set_epoch(x.epoch.value);
+    notice.set_generation(x.generation.value);
     st.report(std::move(notice));
   }
 
@@ -203,12 +203,12 @@ struct node_agent_state::effect_runner {
   void operator()(const kill_group& x) {
     if (x.is_fenced)
       st.config_.lines.warn(
-        "the coordinator does not answer: the workers of epoch "
-        + to_string(x.epoch)
+        "the coordinator does not answer: the workers of generation "
+        + to_string(x.generation)
         + " on this node are killed, because others may take their place");
     if (x.is_fenced) {
-      auto news = v1::EpochRevoked{};
-      news.set_epoch(x.epoch.value);
+      auto news = v1::GenerationRevoked{};
+      news.set_generation(x.generation.value);
       news.set_reason("the coordinator does not answer");
       st.tell_revoked(news);
     }
@@ -277,8 +277,8 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::LeaseGranted& x) {
       dispatch(lease_granted{time_point{duration{x.sent_ns()}}});
     },
-    [this](const v1::EpochFormed& x) { on(x); },
-    [this](const v1::EpochRevoked& x) { on(x); },
+    [this](const v1::GenerationFormed& x) { on(x); },
+    [this](const v1::GenerationRevoked& x) { on(x); },
     [this](const v1::JobEnded& x) { on(x); },
     [this](const v1::StatusRequest&) { return status(); },
     [this](const operator_question& x) { on(x); },
@@ -364,17 +364,17 @@ void node_agent_state::dispatch(const membership_event& event) {
   // Also while there is no link, over which they would be told.
   if (const auto* x = std::get_if<group_started>(&event);
       x != nullptr && membership_.plan()
-      && membership_.plan()->epoch == x->epoch)
+      && membership_.plan()->generation == x->generation)
     pids_ = x->pids;
   // Those that are gone are not shown or looked at: others may get their numbers.
   if (const auto* x = std::get_if<group_stopped>(&event);
       x != nullptr && membership_.plan()
-      && membership_.plan()->epoch == x->epoch && x->unkillable_count == 0
-      && x->parked.local_ranks.empty())
+      && membership_.plan()->generation == x->generation
+      && x->unkillable_count == 0 && x->parked.local_ranks.empty())
     pids_.clear();
   if (const auto* x = std::get_if<group_succeeded>(&event);
       x != nullptr && membership_.plan()
-      && membership_.plan()->epoch == x->epoch)
+      && membership_.plan()->generation == x->generation)
     pids_.clear();
   for (const auto& effect : membership_.step(event, now()))
     std::visit(effect_runner{*this}, effect);
@@ -464,32 +464,33 @@ void node_agent_state::on(const v1::JoinRejected& x) {
   dispatch(join_rejected{why});
 }
 
-void node_agent_state::on(const v1::EpochFormed& x) {
+void node_agent_state::on(const v1::GenerationFormed& x) {
   const auto plan = from_wire(x.plan());
   const auto last = plan.own.first_global_rank + plan.own.slot_count - 1;
   if (remote_)
     config_.lines.info(formatted(
-      "group epoch {} starts: node rank {} of {}, ranks {}-{} of {}{}",
-      to_string(plan.epoch), plan.own.node_rank, plan.node_count,
+      "generation {} starts: node rank {} of {}, ranks {}-{} of {}{}",
+      to_string(plan.generation), plan.own.node_rank, plan.node_count,
       plan.own.first_global_rank, last, plan.world_size,
       x.reason().empty() ? "" : formatted(" ({})", reason_line(x.reason()))));
   present_ = x;
   observe(x);
-  dispatch(epoch_formed{plan, from_wire(x.charter())});
+  dispatch(generation_formed{plan, from_wire(x.charter())});
 }
 
-void node_agent_state::on(const v1::EpochRevoked& x) {
+void node_agent_state::on(const v1::GenerationRevoked& x) {
   if (remote_)
-    config_.lines.warn(formatted("group epoch {} is revoked: {}",
-                                 to_string(epoch_id{x.epoch()}),
+    config_.lines.warn(formatted("generation {} is revoked: {}",
+                                 to_string(generation_id{x.generation()}),
                                  reason_line(x.reason())));
   tell_revoked(x);
-  dispatch(epoch_revoked{{x.epoch()}, x.over(), reason_line(x.reason())});
+  dispatch(
+    generation_revoked{{x.generation()}, x.over(), reason_line(x.reason())});
 }
 
 // The coordinator says it again to an agent that comes back, and the fence may have
 // said it before.
-void node_agent_state::tell_revoked(const v1::EpochRevoked& x) {
+void node_agent_state::tell_revoked(const v1::GenerationRevoked& x) {
   if (!present_)
     return;
   present_.reset();
@@ -544,7 +545,7 @@ void node_agent_state::on(const v1::SafePointOrder& x) {
                        + reason_line(x.reason()));
   else if (x.action() == v1::SAFE_POINT_GO_ON)
     config_.lines.info("the workers go on: " + reason_line(x.reason()));
-  dispatch(safe_point_ordered{{x.epoch()}, from_wire(x)});
+  dispatch(safe_point_ordered{{x.generation()}, from_wire(x)});
 }
 
 void node_agent_state::on(const v1::LogLevelOrder& x) {
@@ -634,7 +635,7 @@ void node_agent_state::sample() {
     return;
   const auto& plan = membership_.plan();
   config_.vitals->sample(
-    plan ? plan->epoch : epoch_id{}, pids_,
+    plan ? plan->generation : generation_id{}, pids_,
     [handle = node_agent_actor{self_}](core::node_vitals now) {
       tell_anonymously(handle, vitals_report{std::move(now)});
     });
@@ -844,12 +845,12 @@ v1::JobStatus node_agent_state::own_status() const {
   agent.mutable_gpus()->Swap(devices.mutable_gpus());
   agent.set_gpu_trouble(devices.gpu_trouble());
   if (const auto& plan = membership_.plan()) {
-    out.set_epoch(plan->epoch.value);
+    out.set_generation(plan->generation.value);
     out.set_restart_count(plan->restart_count);
     out.set_world_size(plan->world_size);
     out.set_master_address(plan->master_address);
     out.set_master_port(plan->master_port);
-    agent.set_epoch(plan->epoch.value);
+    agent.set_generation(plan->generation.value);
     agent.set_node_rank(plan->own.node_rank);
     agent.set_first_global_rank(plan->own.first_global_rank);
     agent.set_lead_slot(plan->own.lead_slot);

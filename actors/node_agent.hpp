@@ -40,8 +40,8 @@ struct node_agent_config {
   /// decreases. The clock of actors does not count that time, but it passes for
   /// leases: others may have taken our place. Null: never.
   std::function<core::duration()> time_asleep{};
-  /// Called on a scheduler thread when the agent is asked to leave, before it tells a
-  /// coordinator of it. Null: there is nothing to do.
+  /// Called on a scheduler thread when the agent is asked to leave, before it tells
+  /// a coordinator of it. Null: there is nothing to do.
   std::function<void(const core::leave_requested&)> on_leaving{};
   /// Called once, on a scheduler thread, when the agent has ended.
   std::function<void(core::ending)> on_finished;
@@ -70,8 +70,8 @@ private:
 
   void on(const v1::JoinAccepted& x);
   void on(const v1::JoinRejected& x);
-  void on(const v1::EpochFormed& x);
-  void on(const v1::EpochRevoked& x);
+  void on(const v1::GenerationFormed& x);
+  void on(const v1::GenerationRevoked& x);
   void on(const v1::JobEnded& x);
   void on(const v1::DrainNotice& x);
   void on(const core::limit_near& x);
@@ -121,14 +121,14 @@ private:
   }
 
   template <class T>
-  T about(epoch_id epoch) const {
+  T about(generation_id generation) const {
     auto notice = T{};
     notice.set_agent_id(id());
-    notice.set_epoch(epoch.value);
+    notice.set_generation(generation.value);
     return notice;
   }
 
-  void tell_revoked(const v1::EpochRevoked& x);
+  void tell_revoked(const v1::GenerationRevoked& x);
 
   template <class T>
   void observe(const T& x) {
@@ -142,12 +142,13 @@ private:
   watch_list watches_;
   rendezvous_coordinator_actor coordinator_;
   worker_supervisor_actor supervisor_;
-  std::optional<v1::EpochFormed> present_; ///< The epoch that runs here.
-  bool is_end_told_ = false;               ///< To observers.
-  std::vector<int64_t> pids_;              ///< Of the newest epoch's workers.
-  ports::fence_token fence_;               ///< When it was last set …
-  core::time_point fence_due_{};           ///< … to this.
-  std::optional<core::fence_fired> fired_; ///< Seen while it was set.
+  std::optional<v1::GenerationFormed>
+    present_;                    ///< The generation that runs here.
+  bool is_end_told_ = false;     ///< To observers.
+  std::vector<int64_t> pids_;    ///< Of the newest generation's workers.
+  ports::fence_token fence_;     ///< When it was last set …
+  core::time_point fence_due_{}; ///< … to this.
+  std::optional<core::fence_fired> fired_;      ///< Seen while it was set.
   std::optional<core::devices_status> devices_; ///< As last seen.
   core::node_vitals vitals_;                    ///< As last seen.
   core::time_point sampled_{};                  ///< When that was.

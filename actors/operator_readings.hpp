@@ -41,7 +41,7 @@ public:
 
   /// Answers a `ReadLogs`, from now on.
   /// @param nodes      Those with a link.
-  /// @param world_size Of the epoch that runs; 0: there is none.
+  /// @param world_size Of the generation that runs; 0: there is none.
   void begin(const operator_question& x, const node_map& nodes,
              uint32_t world_size);
 

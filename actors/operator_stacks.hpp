@@ -23,7 +23,7 @@ struct node_ranks {
 };
 
 /// Why these ranks make no sense; empty: they do.
-/// @param world_size 0: there is no epoch.
+/// @param world_size 0: there is no generation.
 std::string
 objection_to_ranks(const google::protobuf::RepeatedField<uint32_t>& ranks,
                    uint32_t world_size);

@@ -21,7 +21,7 @@ process_owner_actor::behavior_type process_owner_state::make_behavior() {
     [this](const group_event& event) { on(event); },
     [this](const close_group& order) { close(order); },
     [this](const close_expired&) {
-      tell_supervisor(core::kill_group{config_.plan.epoch});
+      tell_supervisor(core::kill_group{config_.plan.generation});
     },
   };
 }
@@ -46,7 +46,7 @@ void process_owner_state::on(const group_event& event) {
 void process_owner_state::fail(core::worker_failure failure) {
   const auto& workers = config_.supervisor.workers;
   ending_.failures.push_back(std::move(failure));
-  tell_supervisor(core::stop_group{config_.plan.epoch, workers.stop_signal,
+  tell_supervisor(core::stop_group{config_.plan.generation, workers.stop_signal,
                                    workers.grace_period});
 }
 
@@ -72,7 +72,7 @@ void process_owner_state::close(const close_group& order) {
   if (ending_.failures.empty())
     ending_.was_closed = true;
   tell_supervisor(
-    core::stop_group{config_.plan.epoch, order.signal, order.timeout});
+    core::stop_group{config_.plan.generation, order.signal, order.timeout});
   tell_later(self_, order.timeout, close_expired{});
 }
 

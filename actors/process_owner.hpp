@@ -21,7 +21,7 @@ struct group_ending {
 
 struct process_owner_config {
   worker_supervisor_config supervisor;
-  core::epoch_plan plan;
+  core::generation_plan plan;
   /// Called once, on a thread of the actor system: nothing runs any more.
   std::function<void(group_ending)> on_ended;
 };

@@ -29,8 +29,8 @@ constexpr auto waiting_max = size_t{256};
 /// At most so many records are kept back from the status desk.
 constexpr auto untold_max = size_t{1'024};
 
-/// All epochs that are remembered, with their evidence, take less; less than an
-/// operator's reply can have.
+/// All generations that are remembered, with their evidence, take less; less than
+/// an operator's reply can have.
 constexpr auto explanations_size_max = size_t{512} * 1024;
 
 /// More than any stop may take.
@@ -39,8 +39,8 @@ constexpr auto stop_limit_max = std::chrono::milliseconds{24h};
 /// At most so many bytes about the trouble of a node.
 constexpr auto trouble_size_max = size_t{512};
 
-/// An agent can cause lines of log by what it says of itself, and by coming again under
-/// other names: so many at once, and for each node of the job, …
+/// An agent can cause lines of log by what it says of itself, and by coming again
+/// under other names: so many at once, and for each node of the job, …
 constexpr auto agent_lines_max = uint32_t{256};
 constexpr auto agent_lines_per_node = uint32_t{4};
 /// … and then one in this time.
@@ -62,9 +62,9 @@ uint64_t milliseconds_of(duration x) {
 }
 
 /// How operators name it.
-named_node node_of(const agent_record& x, epoch_id epoch) {
+named_node node_of(const agent_record& x, generation_id generation) {
   auto out = named_node{x.offering.host, std::nullopt};
-  if (epoch.value != 0 && x.member_of == epoch)
+  if (generation.value != 0 && x.member_of == generation)
     out.node_rank = x.place.node_rank;
   return out;
 }
@@ -73,14 +73,14 @@ named_node node_of(const agent_record& x, epoch_id epoch) {
 v1::Explanation outline_of(const journal::explanation& x) {
   auto out = v1::Explanation{};
   out.set_sentence(x.sentence);
-  out.set_epoch(x.epoch.value);
+  out.set_generation(x.generation.value);
   if (x.cause)
     *out.mutable_cause() = to_wire(*x.cause);
   return out;
 }
 
-/// Adds as many explanations as fit into a reply, the newest ones. Evidence of older
-/// ones is the first to go.
+/// Adds as many explanations as fit into a reply, the newest ones. Evidence of
+/// older ones is the first to go.
 void fill(v1::Explanations& out,
           const std::vector<journal::explanation>& told) {
   auto entries = std::vector<v1::Explanation>{};
@@ -178,10 +178,10 @@ struct rendezvous_coordinator_state::effect_runner {
     st.config_.links->sever(x.agent);
   }
 
-  void operator()(const announce_epoch& x) {
+  void operator()(const announce_generation& x) {
     const auto job = to_wire(st.rendezvous_.job());
     for (const auto& plan : x.plans) {
-      auto notice = v1::EpochFormed{};
+      auto notice = v1::GenerationFormed{};
       *notice.mutable_charter() = job;
       *notice.mutable_plan() = to_wire(plan);
       notice.set_reason(x.reason);
@@ -190,62 +190,63 @@ struct rendezvous_coordinator_state::effect_runner {
     const auto& plan = x.plans.front();
     const auto& budget = st.rendezvous_.budget();
     const auto line = formatted(
-      "coordinator forms group epoch {}: {} {}, world size {}, restarts "
+      "coordinator forms generation {}: {} {}, world size {}, restarts "
       "spent {} of {}{}",
-      to_string(plan.epoch), plan.node_count,
+      to_string(plan.generation), plan.node_count,
       plan.node_count == 1 ? "node" : "nodes", plan.world_size,
       budget.restart_count(), budget.restart_count_max(),
       x.reason.empty() ? "" : formatted(" ({})", x.reason));
-    const auto is_first = (plan.epoch.value - 1) % epochs_per_term == 0;
+    const auto is_first
+      = (plan.generation.value - 1) % generations_per_term == 0;
     if (st.config_.networked || !is_first)
       st.config_.lines.info(line);
     else
       st.config_.lines.debug(line);
   }
 
-  void operator()(const revoke_epoch& x) {
-    auto notice = v1::EpochRevoked{};
-    notice.set_epoch(x.epoch.value);
+  void operator()(const revoke_generation& x) {
+    auto notice = v1::GenerationRevoked{};
+    notice.set_generation(x.generation.value);
     notice.set_reason(x.reason.text);
     notice.set_over(x.is_over);
     if (x.failure)
       *notice.mutable_failure() = to_wire(brief(*x.failure));
     for (const auto& agent : x.agents)
       send(agent, notice);
-    st.config_.lines.warn(formatted("coordinator revokes group epoch {}: {}",
-                                    to_string(x.epoch), x.reason.text));
+    st.config_.lines.warn(formatted("coordinator revokes generation {}: {}",
+                                    to_string(x.generation), x.reason.text));
   }
 
   void operator()(const send_safe_point_order& x) {
     auto order = to_wire(x.order);
-    order.set_epoch(x.epoch.value);
+    order.set_generation(x.generation.value);
     order.set_reason(x.reason);
     for (const auto& agent : x.agents)
       send(agent, order);
     using kind = safe_point_order::kind;
     if (x.order.what == kind::stop_at)
-      st.config_.lines.info(formatted(
-        "coordinator lets the workers of group epoch {} go on to step "
-        "{}, and then regroups: {}",
-        to_string(x.epoch), x.order.step, x.reason));
+      st.config_.lines.info(
+        formatted("coordinator lets the workers of generation {} go on to step "
+                  "{}, and then regroups: {}",
+                  to_string(x.generation), x.order.step, x.reason));
     else
-      st.config_.lines.debug(formatted("coordinator tells the workers of group "
-                                       "epoch {} to {}: {}",
-                                       to_string(x.epoch), to_string(x.order),
-                                       x.reason));
+      st.config_.lines.debug(formatted("coordinator tells the workers of  "
+                                       "generation {} to {}: {}",
+                                       to_string(x.generation),
+                                       to_string(x.order), x.reason));
   }
 
   void operator()(const explain_failures& x) {
     st.config_.lines.warn(formatted(
-      "coordinator finds the root cause in group epoch {}: {}{}{}",
-      to_string(x.epoch), to_string(x.first),
+      "coordinator finds the root cause in generation {}: {}{}{}",
+      to_string(x.generation), to_string(x.first),
       x.others.empty() ? ""
                        : formatted("; failed after it: {}", x.others.count()),
       x.exemption.empty() ? "" : "; costs no restart: " + x.exemption.text));
     for (const auto& other : x.others.listed)
       st.config_.lines.info(
-        formatted("coordinator notes that in group epoch {} {}",
-                  to_string(x.epoch), to_string(other)));
+        formatted("coordinator notes that in generation {} {}",
+                  to_string(x.generation), to_string(other)));
   }
 
   void operator()(const notify_drain& x) {
@@ -380,23 +381,24 @@ rendezvous_coordinator_state::make_behavior() {
     [this](const v1::WorkersStarted& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
         dispatch(workers_started{
-          agent, {x.epoch()}, {x.pids().begin(), x.pids().end()}});
+          agent, {x.generation()}, {x.pids().begin(), x.pids().end()}});
       });
     },
     [this](const v1::WorkerFailed& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
-        dispatch(worker_failed{agent, {x.epoch()}, from_wire(x.failure())});
+        dispatch(
+          worker_failed{agent, {x.generation()}, from_wire(x.failure())});
       });
     },
     [this](const v1::WorkersSucceeded& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
-        dispatch(workers_succeeded{agent, {x.epoch()}});
+        dispatch(workers_succeeded{agent, {x.generation()}});
       });
     },
     [this](const v1::WorkersStopped& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
         dispatch(workers_stopped{agent,
-                                 {x.epoch()},
+                                 {x.generation()},
                                  uint16_t(x.master_port()),
                                  from_wire(x.others()),
                                  x.unkillable_count(),
@@ -405,7 +407,7 @@ rendezvous_coordinator_state::make_behavior() {
     },
     [this](const v1::SafePointReport& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
-        dispatch(safe_point_reported{agent, {x.epoch()}, from_wire(x)});
+        dispatch(safe_point_reported{agent, {x.generation()}, from_wire(x)});
       });
     },
     [this](const v1::LeaveNotice& x) {
@@ -493,9 +495,9 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
     close();
 }
 
-// Agents learn what they wait for when they join. How it goes on without an epoch is
-// said here: once the agents of an earlier coordinator have been waited for, and when
-// too few nodes are left.
+// Agents learn what they wait for when they join. How it goes on without a
+// generation is said here: once the agents of an earlier coordinator have been
+// waited for, and when too few nodes are left.
 void rendezvous_coordinator_state::say_wait() {
   using enum core::rendezvous::phase;
   const auto where = rendezvous_.current_phase();
@@ -528,8 +530,8 @@ void rendezvous_coordinator_state::close() {
   });
 }
 
-// Only a timer ends leases; and who comes in a node's place needs to know whether that
-// one has been heard. No agent is told to go on while it is decided whose
+// Only a timer ends leases; and who comes in a node's place needs to know whether
+// that one has been heard. No agent is told to go on while it is decided whose
 // lease has ended.
 std::vector<rendezvous_effect>
 rendezvous_coordinator_state::decide(const rendezvous_event& event,
@@ -629,7 +631,7 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   const auto record = rendezvous_.agents().find(agent);
   if (record == rendezvous_.agents().end())
     return forget(agent); // It was rejected.
-  readings_.joined(agent, node_of(record->second, rendezvous_.epoch()));
+  readings_.joined(agent, node_of(record->second, rendezvous_.generation()));
 }
 
 void rendezvous_coordinator_state::link_down(const agent_id& agent,
@@ -648,8 +650,9 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
 // -- logs and stacks ----------------------------------------------------------
 
 void rendezvous_coordinator_state::answer_question(const operator_question& x) {
-  const auto world_size
-    = rendezvous_.epoch().value == 0 ? 0 : rendezvous_.common_plan().world_size;
+  const auto world_size = rendezvous_.generation().value == 0
+                            ? 0
+                            : rendezvous_.common_plan().world_size;
   switch (x.what.what_case()) {
     case v1::OperatorRequest::kLogs:
       return readings_.begin(x, named_nodes(), world_size);
@@ -673,17 +676,17 @@ operator_readings::node_map rendezvous_coordinator_state::named_nodes() const {
   for (const auto& [id, record] : rendezvous_.agents())
     if (const auto i = contacts_.find(id);
         i != contacts_.end() && i->second.handle)
-      out.emplace(id, node_of(record, rendezvous_.epoch()));
+      out.emplace(id, node_of(record, rendezvous_.generation()));
   return out;
 }
 
 operator_stacks::node_map rendezvous_coordinator_state::ranks_of_nodes() const {
   auto out = operator_stacks::node_map{};
-  const auto epoch = rendezvous_.epoch();
+  const auto generation = rendezvous_.generation();
   for (const auto& [id, x] : rendezvous_.agents())
     if (const auto i = contacts_.find(id);
-        i != contacts_.end() && i->second.handle && epoch.value != 0
-        && x.member_of == epoch)
+        i != contacts_.end() && i->second.handle && generation.value != 0
+        && x.member_of == generation)
       out.emplace(id, node_ranks{x.offering.host, x.place.first_global_rank,
                                  x.place.slot_count});
   return out;
@@ -691,8 +694,8 @@ operator_stacks::node_map rendezvous_coordinator_state::ranks_of_nodes() const {
 
 // -- status -------------------------------------------------------------------
 
-// Not with every record: while a large job regroups there are thousands, and it need
-// not wake up before it is asked.
+// Not with every record: while a large job regroups there are thousands, and it
+// need not wake up before it is asked.
 void rendezvous_coordinator_state::tell_desk() {
   if (!untold_.empty())
     tell(self_, desk_, job_recorded{std::exchange(untold_, {})});

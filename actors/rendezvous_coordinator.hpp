@@ -1,5 +1,5 @@
-// Gathers the agents of one job and forms its epochs: runs core::rendezvous over
-// the links to the agents.
+// Gathers the agents of one job and forms its generations: runs core::rendezvous
+// over the links to the agents.
 #pragma once
 
 #include "actors/core/devices/status.hpp"
@@ -36,7 +36,7 @@ struct rendezvous_coordinator_config {
   /// A host with so many failures that have cost a restart is excluded if enough
   /// others are left; 0: never.
   uint32_t exclude_after = 0;
-  /// The job may have other nodes: log every epoch.
+  /// The job may have other nodes: log every generation.
   bool networked = false;
   /// Agents of this process have a lease too: they outlive the coordinator.
   bool lease_all = false;
@@ -49,11 +49,11 @@ struct rendezvous_coordinator_config {
   std::shared_ptr<ports::agent_links> links;
   log lines;
   /// Called with what the next coordinator must know when it has changed, before
-  /// anything follows from that: before an epoch is announced, say. Must not block;
-  /// may be null.
+  /// anything follows from that: before a generation is announced, say. Must not
+  /// block; may be null.
   std::function<void(const core::charter&)> on_job{};
-  /// Has the outcome known wherever the next coordinator looks, and calls `done`, on
-  /// any thread, when it is. Null: it has no such place.
+  /// Has the outcome known wherever the next coordinator looks, and calls `done`,
+  /// on any thread, when it is. Null: it has no such place.
   std::function<void(const core::outcome&, std::function<void()> done)>
     write_outcome{};
   /// Called with what has changed, in order. Must not block; may be null.

@@ -58,9 +58,9 @@ public:
     write(pages_.back(), field, x);
   }
 
-  std::vector<std::string> finish(uint64_t epoch, uint64_t number) {
+  std::vector<std::string> finish(uint64_t generation, uint64_t number) {
     auto mark = v1::StatusPage{};
-    mark.set_epoch(epoch);
+    mark.set_generation(generation);
     mark.set_snapshot(number);
     mark.set_count(uint32_t(pages_.size()));
     for (uint32_t i = 0; i < pages_.size(); ++i) {
@@ -134,7 +134,7 @@ std::string head_of(v1::JobStatus& x) {
   auto lists = v1::JobStatus{};
   const auto swap_lists = [&] {
     lists.mutable_agents()->Swap(x.mutable_agents());
-    lists.mutable_epochs()->Swap(x.mutable_epochs());
+    lists.mutable_generations()->Swap(x.mutable_generations());
     lists.mutable_departed_nodes()->Swap(x.mutable_departed_nodes());
     lists.mutable_excluded_hosts()->Swap(x.mutable_excluded_hosts());
     lists.mutable_quarantined_nodes()->Swap(x.mutable_quarantined_nodes());
@@ -149,7 +149,7 @@ std::vector<std::string> pages_of(v1::JobStatus& x, uint64_t number) {
   if (x.ByteSizeLong() <= v1::message_size_max)
     return {x.SerializeAsString()};
   auto out = pager{head_of(x)};
-  add_all(out, v1::JobStatus::kEpochsFieldNumber, x.epochs());
+  add_all(out, v1::JobStatus::kGenerationsFieldNumber, x.generations());
   add_all(out, v1::JobStatus::kDepartedNodesFieldNumber, x.departed_nodes());
   add_all(out, v1::JobStatus::kExcludedHostsFieldNumber, x.excluded_hosts());
   add_all(out, v1::JobStatus::kQuarantinedNodesFieldNumber,
@@ -161,7 +161,7 @@ std::vector<std::string> pages_of(v1::JobStatus& x, uint64_t number) {
     else
       add_pieces(out, agent);
   }
-  return out.finish(x.epoch(), number);
+  return out.finish(x.generation(), number);
 }
 
 failure foreign(const char* what) {
@@ -171,7 +171,7 @@ failure foreign(const char* what) {
 } // namespace
 
 size_t part_count_of(const v1::JobStatus& x) {
-  auto out = size_t(x.agents_size()) + size_t(x.epochs_size())
+  auto out = size_t(x.agents_size()) + size_t(x.generations_size())
              + size_t(x.departed_nodes_size()) + size_t(x.excluded_hosts_size())
              + size_t(x.quarantined_nodes_size());
   for (const auto& agent : x.agents())
@@ -219,9 +219,10 @@ result<bool> status_assembly::add(v1::JobStatus x) {
   if (page.count() == 0 || page.count() > status_page_count_max
       || page.index() >= page.count())
     return foreign("sends a page that cannot be");
-  const auto is_next
-    = last_.count() == page.count() && last_.snapshot() == page.snapshot()
-      && last_.epoch() == page.epoch() && last_.index() + 1 == page.index();
+  const auto is_next = last_.count() == page.count()
+                       && last_.snapshot() == page.snapshot()
+                       && last_.generation() == page.generation()
+                       && last_.index() + 1 == page.index();
   if (!is_next) {
     if (page.index() != 0)
       return foreign("sends pages that do not belong together");

@@ -29,11 +29,11 @@ bool timed_sessions::is_alive(const timed_worker& who) const {
   return i != known_.end() && port_->birth_of(who.process) == i->second;
 }
 
-std::vector<core::timed_worker> timed_sessions::remove_of(epoch_id epoch,
-                                                          uint32_t local_rank) {
-  const auto begin = known_.lower_bound({epoch, local_rank, 0});
+std::vector<core::timed_worker>
+timed_sessions::remove_of(generation_id generation, uint32_t local_rank) {
+  const auto begin = known_.lower_bound({generation, local_rank, 0});
   const auto end = known_.upper_bound(
-    {epoch, local_rank, std::numeric_limits<int64_t>::max()});
+    {generation, local_rank, std::numeric_limits<int64_t>::max()});
   auto out = std::vector<timed_worker>{};
   for (auto i = begin; i != end; ++i)
     out.push_back(i->first);

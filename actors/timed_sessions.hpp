@@ -62,7 +62,8 @@ public:
 
   /// Forgets all child processes of a worker.
   /// @returns them
-  std::vector<timed_worker> remove_of(epoch_id epoch, uint32_t local_rank);
+  std::vector<timed_worker> remove_of(generation_id generation,
+                                      uint32_t local_rank);
 
   size_t size() const { return known_.size(); }
 

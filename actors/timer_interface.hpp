@@ -42,14 +42,14 @@ struct timed_process {
 
 /// These workers have been started.
 struct workers_timed {
-  epoch_id epoch;
+  generation_id generation;
   std::vector<timed_process> workers;
   overrun_listener_actor listener; ///< Not kept alive by this.
 };
 
-/// These workers have ended, or have left the epoch.
+/// These workers have ended, or have left the generation.
 struct workers_untimed {
-  epoch_id epoch;
+  generation_id generation;
   std::vector<timed_process> workers;
   bool live_on = false; ///< As live workers do, until the next `workers_timed`.
 };
@@ -68,7 +68,7 @@ struct release_timer {
 /// Starts a timer on behalf of a worker, or gives it a new deadline: for programs
 /// that communicate with workers in their own way.
 struct acquire_worker_timer {
-  epoch_id epoch;
+  generation_id generation;
   uint32_t local_rank = 0;
   std::string scope;
   core::duration after{0}; ///< From when this arrives.
@@ -76,7 +76,7 @@ struct acquire_worker_timer {
 };
 
 struct release_worker_timer {
-  epoch_id epoch;
+  generation_id generation;
   uint32_t local_rank = 0;
   std::string scope;
 };

@@ -31,10 +31,10 @@ std::string milliseconds_text(duration x) {
 }
 
 std::string describe(const overrun& x) {
-  if (x.who.epoch.value == 0)
+  if (x.who.generation.value == 0)
     return "an actor of this program";
-  auto text = formatted("worker {} of epoch {}", x.who.local_rank,
-                        to_string(x.who.epoch));
+  auto text = formatted("worker {} of generation {}", x.who.local_rank,
+                        to_string(x.who.generation));
   if (x.who.process != 0)
     return formatted("process {} of {}", x.pid, text);
   return formatted("{} (pid {})", text, x.pid);
@@ -107,25 +107,26 @@ void timer_server_state::on_exit() {
 // -- messages -----------------------------------------------------------------
 
 void timer_server_state::obey(const workers_timed& x) {
-  auto& to = listeners_[x.epoch];
+  auto& to = listeners_[x.generation];
   to.address = caf::actor_cast<caf::actor_addr>(x.listener);
   for (const auto& worker : x.workers) {
     to.local_ranks.insert(worker.local_rank);
-    dispatch(timed_worker_started{{x.epoch, worker.local_rank}, worker.pid});
+    dispatch(
+      timed_worker_started{{x.generation, worker.local_rank}, worker.pid});
     parked_.erase(worker.pid);
     for (const auto& early : early_.take(worker.pid, now_))
       take(early.request, early.wall_offset);
     for (const auto& early : early_notices_.take(worker.pid, now_))
-      take(early, worker.pid, {x.epoch, worker.local_rank});
+      take(early, worker.pid, {x.generation, worker.local_rank});
   }
 }
 
 void timer_server_state::obey(const workers_untimed& x) {
-  const auto to = listeners_.find(x.epoch);
+  const auto to = listeners_.find(x.generation);
   for (const auto& [local_rank, worker_pid] : x.workers) {
-    for (const auto& members : members_.remove_of(x.epoch, local_rank))
+    for (const auto& members : members_.remove_of(x.generation, local_rank))
       dispatch(timed_worker_ended{members});
-    dispatch(timed_worker_ended{{x.epoch, local_rank}});
+    dispatch(timed_worker_ended{{x.generation, local_rank}});
     if (x.live_on) {
       parked_.insert(worker_pid);
     } else {
@@ -165,16 +166,16 @@ void timer_server_state::obey(const release_timer& x) {
 }
 
 void timer_server_state::obey(const acquire_worker_timer& x) {
-  if (x.epoch.value != 0)
-    dispatch(timer_acquired{{x.epoch, x.local_rank},
+  if (x.generation.value != 0)
+    dispatch(timer_acquired{{x.generation, x.local_rank},
                             x.scope,
                             saturating_plus(now_, x.after),
                             x.signal});
 }
 
 void timer_server_state::obey(const release_worker_timer& x) {
-  if (x.epoch.value != 0)
-    dispatch(timer_released{{x.epoch, x.local_rank}, x.scope});
+  if (x.generation.value != 0)
+    dispatch(timer_released{{x.generation, x.local_rank}, x.scope});
 }
 
 timer_figures timer_server_state::figures() const {
@@ -203,7 +204,7 @@ void timer_server_state::settle() {
 }
 
 void timer_server_state::report(const overrun& x) {
-  if (x.who.epoch.value == 0)
+  if (x.who.generation.value == 0)
     notify_client(x);
   else if (x.who.process != 0 && !members_.is_alive(x.who))
     end_members(x.who); // Its timers have died with it.
@@ -213,7 +214,7 @@ void timer_server_state::report(const overrun& x) {
 
 void timer_server_state::notify_listener(const overrun& x) {
   config_.lines.warn("timer server reports " + line_about(x));
-  const auto i = listeners_.find(x.who.epoch);
+  const auto i = listeners_.find(x.who.generation);
   if (i == listeners_.end())
     return;
   if (const auto to

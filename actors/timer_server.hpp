@@ -83,13 +83,13 @@ public:
 private:
   struct effect_runner;
 
-  /// Receives the overruns of an epoch's workers.
+  /// Receives the overruns of a generation's workers.
   struct listener {
     caf::actor_addr address;
     std::set<uint32_t> local_ranks; ///< Of running workers.
   };
 
-  /// An actor of this program. In the table it is a worker of epoch 0.
+  /// An actor of this program. In the table it is a worker of generation 0.
   struct client {
     uint32_t number = 0; ///< 0: it is not in the table.
     caf::actor_addr listener;
@@ -147,16 +147,16 @@ private:
   core::early_items<core::progress_notice> early_notices_;
   timed_sessions members_;
   core::time_point now_; ///< Read once per message and per read.
-  std::map<epoch_id, listener> listeners_;
+  std::map<generation_id, listener> listeners_;
   watch_list watches_;
   std::map<caf::actor_addr, client> clients_;
   uint32_t last_client_ = 0;
   uint64_t drain_ordered_ = 0; ///< The last round that the table ordered …
   uint64_t drain_done_ = 0;    ///< … and the last that was done.
   /// Intervals that workers have asked for instead of `config_.watchdog`, by pid: a
-  /// live worker says it once, and keeps it from epoch to epoch.
+  /// live worker says it once, and keeps it from generation to generation.
   std::map<int64_t, core::duration> watchdogs_;
-  /// Workers that live on without an epoch: what they say counts for none.
+  /// Workers that live on without a generation: what they say counts for none.
   std::set<int64_t> parked_;
   uint32_t unknown_client_count_ = 0;
 };

@@ -179,13 +179,13 @@ v1::Charter to_wire(const core::charter& x) {
     host.set_by(core::one_line(from.by, exclusion_text_size_max));
   }
   out.set_lease_ms(static_cast<uint64_t>(x.lease.count()));
-  out.set_newest_epoch(x.newest.value);
+  out.set_newest_generation(x.newest.value);
   return out;
 }
 
-v1::EpochPlan to_wire(const core::epoch_plan& x) {
-  auto out = v1::EpochPlan{};
-  out.set_epoch(x.epoch.value);
+v1::GenerationPlan to_wire(const core::generation_plan& x) {
+  auto out = v1::GenerationPlan{};
+  out.set_generation(x.generation.value);
   out.set_agent_id(x.own.agent.value);
   out.set_node_rank(x.own.node_rank);
   out.set_slot_count(x.own.slot_count);
@@ -208,7 +208,7 @@ v1::EpochPlan to_wire(const core::epoch_plan& x) {
 
 v1::ParkedWorkers to_wire(const core::parked_share& x) {
   auto out = v1::ParkedWorkers{};
-  out.set_epoch(x.epoch.value);
+  out.set_generation(x.generation.value);
   out.mutable_local_ranks()->Assign(x.local_ranks.begin(), x.local_ranks.end());
   return out;
 }
@@ -419,15 +419,15 @@ core::charter from_wire(const v1::Charter& x) {
          {}});
   out.lease = std::chrono::milliseconds{std::min<uint64_t>(
     x.lease_ms(), static_cast<uint64_t>(core::lease_max.count()))};
-  out.newest = {x.newest_epoch()};
+  out.newest = {x.newest_generation()};
   return out;
 }
 
-core::epoch_plan from_wire(const v1::EpochPlan& x) {
+core::generation_plan from_wire(const v1::GenerationPlan& x) {
   auto survivors = core::rank_runs{};
   for (const auto& run : x.survivors())
     survivors.emplace_back(run.first(), run.last());
-  return {.epoch = {x.epoch()},
+  return {.generation = {x.generation()},
           .own = {.agent = {x.agent_id()},
                   .node_rank = x.node_rank(),
                   .slot_count = x.slot_count(),
@@ -444,7 +444,7 @@ core::epoch_plan from_wire(const v1::EpochPlan& x) {
 }
 
 core::parked_share from_wire(const v1::ParkedWorkers& x) {
-  return {{x.epoch()}, {x.local_ranks().begin(), x.local_ranks().end()}};
+  return {{x.generation()}, {x.local_ranks().begin(), x.local_ranks().end()}};
 }
 
 core::worker_failure from_wire(const v1::WorkerFailure& x) {
@@ -570,7 +570,7 @@ core::journal::explanation from_wire(const v1::Explanation& x) {
   auto out = core::journal::explanation{
     .sentence = x.sentence(),
     .evidence = {x.evidence().begin(), x.evidence().end()},
-    .epoch = {x.epoch()}};
+    .generation = {x.generation()}};
   if (x.has_cause())
     out.cause = culprit_of(x.cause());
   return out;

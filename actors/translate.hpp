@@ -3,7 +3,7 @@
 #pragma once
 
 #include "actors/core/devices/status.hpp"
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/job_settings.hpp"
 #include "actors/core/journal/story.hpp"
 #include "actors/core/protocol/charter.hpp"
@@ -20,7 +20,7 @@ namespace actorrun {
 v1::Offer to_wire(const core::offer& x);
 v1::Settings to_wire(const core::job_settings& x);
 v1::Charter to_wire(const core::charter& x);
-v1::EpochPlan to_wire(const core::epoch_plan& x);
+v1::GenerationPlan to_wire(const core::generation_plan& x);
 /// Texts are cut to what may travel (`core::bounded`).
 v1::WorkerFailure to_wire(const core::worker_failure& x);
 /// All but the first are `core::brief`.
@@ -30,9 +30,9 @@ v1::Claim to_wire(const core::claim& x);
 /// Fits into a message whatever `x` holds.
 v1::Outcome to_wire(const core::outcome& x);
 v1::ShareState to_wire(core::share_state x);
-/// Without the epoch and the reason.
+/// Without the generation and the reason.
 v1::SafePointOrder to_wire(const core::safe_point_order& x);
-/// Without the agent's id and the epoch.
+/// Without the agent's id and the generation.
 v1::SafePointReport to_wire(const core::safe_point_report& x);
 /// Without the agent's id, without vitals. Texts are cut to what may travel.
 v1::NodeStatus to_wire(const core::devices_status& x);
@@ -51,9 +51,10 @@ core::offer from_wire(const v1::Offer& x);
 /// A peer's reason, for our log: one printable line of at most 512 bytes.
 std::string reason_line(std::string_view text);
 core::job_settings from_wire(const v1::Settings& x);
-/// No more hosts than can be excluded, texts cut, and no longer lease than there is.
+/// No more hosts than can be excluded, texts cut, and no longer lease than there
+/// is.
 core::charter from_wire(const v1::Charter& x);
-core::epoch_plan from_wire(const v1::EpochPlan& x);
+core::generation_plan from_wire(const v1::GenerationPlan& x);
 core::worker_failure from_wire(const v1::WorkerFailure& x);
 core::collateral from_wire(const v1::Collateral& xs);
 core::parked_share from_wire(const v1::ParkedWorkers& x);

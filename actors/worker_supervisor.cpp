@@ -47,8 +47,8 @@ stream_target without_file(const stream_target& x) {
 
 // Console output that had labels loses them; what was meant for a file alone is
 // lost, for the console may not be able to take it.
-epoch_outputs without_files(const epoch_outputs& from) {
-  auto out = epoch_outputs{};
+generation_outputs without_files(const generation_outputs& from) {
+  auto out = generation_outputs{};
   for (const auto& x : from.workers)
     out.workers.push_back({.out = without_file(x.out),
                            .err = without_file(x.err),
@@ -71,8 +71,8 @@ worker_order to_worker_order(const safe_point_order& x) {
 /// At most so long, a failure's report waits for what files say of it.
 constexpr auto examination_timeout = std::chrono::milliseconds{500};
 
-/// At most so long, and one examination longer, the end of a group waits for what the
-/// error files of stopped workers say, however many they are.
+/// At most so long, and one examination longer, the end of a group waits for what
+/// the error files of stopped workers say, however many they are.
 constexpr auto look_back_max = std::chrono::milliseconds{500};
 
 /// So long after its begin a stop is worth a line.
@@ -92,10 +92,10 @@ constexpr auto inspection_timeout = std::chrono::milliseconds{500};
 struct worker_supervisor_state::effect_runner {
   worker_supervisor_state& st;
   time_point now;
-  epoch_id epoch = st.group_->plan().epoch;
+  generation_id generation = st.group_->plan().generation;
 
   void operator()(const arm_timer& x) {
-    tell_later(st.self_, x.due - now, grace_expired{epoch, {x.timer}});
+    tell_later(st.self_, x.due - now, grace_expired{generation, {x.timer}});
   }
 
   void operator()(const prepare_workers&) { st.prepare(); }
@@ -143,14 +143,16 @@ struct worker_supervisor_state::effect_runner {
     auto pids = std::vector<int64_t>{};
     for (const auto& worker : st.group_->workers())
       pids.push_back(worker.pid);
-    report(group_started{epoch, std::move(pids)});
+    report(group_started{generation, std::move(pids)});
   }
 
   void operator()(const report_failed& x) {
-    report(group_failed{epoch, st.explained(x.failure), now});
+    report(group_failed{generation, st.explained(x.failure), now});
   }
 
-  void operator()(const report_succeeded&) { report(group_succeeded{epoch}); }
+  void operator()(const report_succeeded&) {
+    report(group_succeeded{generation});
+  }
 
   void operator()(const report_stopped& x) {
     if (st.config_.ports)
@@ -159,16 +161,16 @@ struct worker_supervisor_state::effect_runner {
     auto others = x.others;
     for (auto& other : others.listed)
       other = st.explained(std::move(other));
-    report(group_stopped{epoch, port, std::move(others), now,
+    report(group_stopped{generation, port, std::move(others), now,
                          x.unkillable_count, x.parked});
   }
 
   void operator()(const report_safe_point& x) {
-    report(group_safe_point{epoch, x.report});
+    report(group_safe_point{generation, x.report});
   }
 
   void operator()(const report_parked& x) {
-    report(group_parked{epoch, x.parked});
+    report(group_parked{generation, x.parked});
   }
 
   void report(group_event event) {
@@ -202,7 +204,7 @@ worker_supervisor_state::make_behavior() {
     [this](const workers_resumed& x) { take(x); },
     [this](const ports::worker_message& x) { take(x); },
     [this](const grace_expired& x) {
-      if (!group_ || group_->plan().epoch != x.epoch)
+      if (!group_ || group_->plan().generation != x.generation)
         return;
       if (group_->counts_ends(x.event.timer))
         tell_deaths();
@@ -211,7 +213,7 @@ worker_supervisor_state::make_behavior() {
     [this](const stop_lasts& x) { tell_of_stop(x); },
     [this](const worker_overrun& x) { take(x); },
     [this](const overrun_probed& x) {
-      if (group_ && group_->plan().epoch == x.epoch)
+      if (group_ && group_->plan().generation == x.generation)
         dispatch(worker_probed{x.local_rank, x.where});
     },
   };
@@ -237,7 +239,7 @@ void worker_supervisor_state::obey(const fenced_start& order) {
   decided_ = order.decided;
   tell_deaths(); // Of workers that were parked.
   const auto parked = group_ ? group_->parked() : parked_workers{};
-  auto births = std::map<uint32_t, epoch_id>{};
+  auto births = std::map<uint32_t, generation_id>{};
   for (const auto& [local_rank, pid] : parked.pids)
     births[local_rank] = birth_of(local_rank);
   births_ = std::move(births);
@@ -253,7 +255,7 @@ void worker_supervisor_state::obey(const fenced_start& order) {
 }
 
 void worker_supervisor_state::obey(const stop_group& order) {
-  if (!group_ || group_->plan().epoch != order.epoch)
+  if (!group_ || group_->plan().generation != order.generation)
     return;
   release_deaths();
   const auto& workers = config_.workers;
@@ -268,12 +270,12 @@ void worker_supervisor_state::obey(const stop_group& order) {
   dispatch(stop_ordered{signal, grace, order.may_park});
   if (grace > stop_noted)
     tell_later(self_, stop_noted,
-               stop_lasts{order.epoch, self_->clock().now() + grace});
+               stop_lasts{order.generation, self_->clock().now() + grace});
 }
 
 // A stop that takes so long is to be no riddle.
 void worker_supervisor_state::tell_of_stop(const stop_lasts& x) const {
-  if (!group_ || group_->plan().epoch != x.epoch
+  if (!group_ || group_->plan().generation != x.generation
       || group_->current_phase() != worker_group::phase::stopping
       || !group_->has_grace())
     return;
@@ -293,24 +295,24 @@ void worker_supervisor_state::tell_of_stop(const stop_lasts& x) const {
 }
 
 void worker_supervisor_state::obey(const kill_group& order) {
-  if (!group_ || group_->plan().epoch != order.epoch)
+  if (!group_ || group_->plan().generation != order.generation)
     return;
   release_deaths();
   dispatch(kill_ordered{order.with_parked});
 }
 
 void worker_supervisor_state::obey(const order_safe_point& order) {
-  if (group_ && group_->plan().epoch == order.epoch)
+  if (group_ && group_->plan().generation == order.generation)
     dispatch(order.order);
 }
 
 void worker_supervisor_state::obey(const notify_group& order) {
   if (!group_)
     return;
-  auto epochs = earlier_;
-  epochs.insert(group_->plan().epoch);
-  for (const auto epoch : epochs)
-    config_.processes->notify(epoch, order.signal);
+  auto generations = earlier_;
+  generations.insert(group_->plan().generation);
+  for (const auto generation : generations)
+    config_.processes->notify(generation, order.signal);
 }
 
 // The answer goes the way of an order to end workers.
@@ -349,20 +351,22 @@ bool worker_supervisor_state::is_known(
   return std::visit(
     [this](const auto& x) {
       return group_ && x.local_rank < group_->workers().size()
-             && birth_of(x.local_rank) == x.epoch;
+             && birth_of(x.local_rank) == x.generation;
     },
     event);
 }
 
 void worker_supervisor_state::drain(uint32_t local_rank) {
-  const auto epoch = group_->plan().epoch;
-  ask(self_, config_.tailer, drain_timeout, drain_worker{epoch, local_rank})
-    .then([=, this](const worker_drained&) { drained(epoch, local_rank); },
-          [=, this](const caf::error&) { drained(epoch, local_rank); });
+  const auto generation = group_->plan().generation;
+  ask(self_, config_.tailer, drain_timeout,
+      drain_worker{generation, local_rank})
+    .then([=, this](const worker_drained&) { drained(generation, local_rank); },
+          [=, this](const caf::error&) { drained(generation, local_rank); });
 }
 
-void worker_supervisor_state::drained(epoch_id epoch, uint32_t local_rank) {
-  if (!group_ || group_->plan().epoch != epoch)
+void worker_supervisor_state::drained(generation_id generation,
+                                      uint32_t local_rank) {
+  if (!group_ || group_->plan().generation != generation)
     return;
   events_.release(lines_shown{local_rank});
   advance();
@@ -437,10 +441,11 @@ void worker_supervisor_state::take(death_examined x) {
     looked_back_ += self_->clock().now() - *since;
   if (!x.details) {
     files_hang_ = true;
-    config_.lines.warn(formatted("worker supervisor reports failures of epoch "
-                                 "{} without their last lines: "
-                                 "the log files do not answer",
-                                 to_string(group_->plan().epoch)));
+    config_.lines.warn(
+      formatted("worker supervisor reports failures of generation "
+                "{} without their last lines: "
+                "the log files do not answer",
+                to_string(group_->plan().generation)));
     x.details.emplace().message = unexamined;
   }
   read_on(events_.pop(), std::move(*x.details));
@@ -498,16 +503,16 @@ void worker_supervisor_state::run_aside(std::function<void()> fn) {
 void worker_supervisor_state::prepare() {
   const auto& plan = group_->plan();
   if (!config_.layout)
-    return take(outputs_prepared{plan.epoch, epoch_outputs{}});
-  run_aside(
-    [layout = config_.layout, plan, handle = worker_supervisor_actor{self_}] {
-      tell_anonymously(handle,
-                       outputs_prepared{plan.epoch, layout->prepare(plan)});
-    });
+    return take(outputs_prepared{plan.generation, generation_outputs{}});
+  run_aside([layout = config_.layout, plan,
+             handle = worker_supervisor_actor{self_}] {
+    tell_anonymously(handle,
+                     outputs_prepared{plan.generation, layout->prepare(plan)});
+  });
 }
 
 void worker_supervisor_state::take(outputs_prepared x) {
-  if (!group_ || group_->plan().epoch != x.epoch
+  if (!group_ || group_->plan().generation != x.generation
       || group_->current_phase() != worker_group::phase::preparing)
     return;
   std::erase_if(
@@ -522,8 +527,8 @@ void worker_supervisor_state::take(outputs_prepared x) {
 }
 
 // If logs could never be written, the settings are wrong, and the start fails. If
-// they could be in an earlier epoch, the job goes on without them.
-void worker_supervisor_state::adopt(result<epoch_outputs> made) {
+// they could be in an earlier generation, the job goes on without them.
+void worker_supervisor_state::adopt(result<generation_outputs> made) {
   const auto& plan = group_->plan();
   refusal_.clear();
   outputs_.workers.resize(plan.own.slot_count);
@@ -541,10 +546,11 @@ void worker_supervisor_state::adopt(result<epoch_outputs> made) {
     outputs_ = without_files(outputs_);
     if (!std::exchange(lost_files_, true))
       config_.lines.warn(formatted(
-        "worker supervisor starts group epoch {} without log files: {}; "
+        "worker supervisor starts generation {} without log files: {}; "
         "redirected "
         "output is lost, teed output has no labels",
-        to_string(plan.epoch), one_line(made.error().text, reason_size_max)));
+        to_string(plan.generation),
+        one_line(made.error().text, reason_size_max)));
   }
   // Who lives through a change has its files open.
   for (const auto& [local_rank, birth] : births_)
@@ -552,8 +558,8 @@ void worker_supervisor_state::adopt(result<epoch_outputs> made) {
 }
 
 // The store of workers that have all succeeded stays: those of other nodes may
-// still need it. It goes with the next epoch at the latest.
-void worker_supervisor_state::open_store(const epoch_plan& plan) {
+// still need it. It goes with the next generation at the latest.
+void worker_supervisor_state::open_store(const generation_plan& plan) {
   lacks_store_ = false;
   if (!config_.ports)
     return;
@@ -575,11 +581,11 @@ void worker_supervisor_state::announce_outputs() {
     for (const auto& [local_rank, birth] : births_)
       continued.push_back(local_rank);
     tell(self_, config_.tailer,
-         follow_epoch{plan, outputs_, std::move(continued), followed_});
-    followed_ = plan.epoch;
+         follow_generation{plan, outputs_, std::move(continued), followed_});
+    followed_ = plan.generation;
   }
   if (config_.vitals)
-    config_.vitals->follow(plan.epoch, outputs_);
+    config_.vitals->follow(plan.generation, outputs_);
   if (config_.reader)
     config_.reader->follow(plan, outputs_);
 }
@@ -596,7 +602,7 @@ void worker_supervisor_state::start() {
   if (!refusal_.empty())
     return refuse_start();
   config_.processes->start(
-    plan.epoch, decided_, processes(),
+    plan.generation, decided_, processes(),
     [handle = worker_supervisor_actor{self_}](process_report report) {
       tell_anonymously(handle, std::move(report));
     });
@@ -657,12 +663,13 @@ bool worker_supervisor_state::is_shown(uint32_t local_rank) const {
 
 // -- workers that live through a change ---------------------------------------
 
-epoch_id worker_supervisor_state::birth_of(uint32_t local_rank) const {
+generation_id worker_supervisor_state::birth_of(uint32_t local_rank) const {
   const auto i = births_.find(local_rank);
-  return i == births_.end() ? group_->plan().epoch : i->second;
+  return i == births_.end() ? group_->plan().generation : i->second;
 }
 
-std::vector<uint32_t> worker_supervisor_state::parked_of(epoch_id birth) const {
+std::vector<uint32_t>
+worker_supervisor_state::parked_of(generation_id birth) const {
   auto out = std::vector<uint32_t>{};
   for (const auto& [local_rank, pid] : group_->parked().pids)
     if (birth_of(local_rank) == birth)
@@ -695,9 +702,9 @@ void worker_supervisor_state::take(const ports::worker_message& x) {
   if (std::holds_alternative<said_hello>(x.word)) {
     dispatch(worker_greeted{x.local_rank});
     if (group_->current_phase() < worker_group::phase::stopping)
-      begin_epoch(x.local_rank);
+      begin_generation(x.local_rank);
   } else if (const auto* parked = std::get_if<said_parked>(&x.word)) {
-    if (parked->epoch == group_->plan().epoch)
+    if (parked->generation == group_->plan().generation)
       dispatch(worker_parked{x.local_rank});
   } else if (const auto* trouble = std::get_if<said_trouble>(&x.word)) {
     config_.lines.info(formatted("rank {} waits for news of the group: {}",
@@ -706,24 +713,25 @@ void worker_supervisor_state::take(const ports::worker_message& x) {
   } else if (std::holds_alternative<said_step>(x.word)) {
     dispatch(worker_stepped{x.local_rank});
   } else if (const auto* held = std::get_if<said_held>(&x.word)) {
-    if (held->epoch == group_->plan().epoch)
+    if (held->generation == group_->plan().generation)
       dispatch(worker_held{x.local_rank, held->step});
   } else if (const auto* reached = std::get_if<said_reached>(&x.word)) {
-    if (reached->epoch == group_->plan().epoch)
+    if (reached->generation == group_->plan().generation)
       dispatch(worker_reached{x.local_rank, reached->step});
   } else if (std::holds_alternative<hung_up>(x.word)) {
     dispatch(worker_hung_up{x.local_rank});
   }
 }
 
-void worker_supervisor_state::begin_epoch(uint32_t local_rank) {
+void worker_supervisor_state::begin_generation(uint32_t local_rank) {
   const auto& plan = group_->plan();
   config_.control->tell(
-    local_rank, tell_epoch{.epoch = plan.epoch,
-                           .environment = epoch_environment(plan, local_rank),
-                           .survivors = plan.survivors,
-                           .restart_count = plan.restart_count,
-                           .reason = regroup_reason_});
+    local_rank,
+    tell_generation{.generation = plan.generation,
+                    .environment = generation_environment(plan, local_rank),
+                    .survivors = plan.survivors,
+                    .restart_count = plan.restart_count,
+                    .reason = regroup_reason_});
 }
 
 void worker_supervisor_state::tell_live(const worker_order& order) {
@@ -734,52 +742,54 @@ void worker_supervisor_state::tell_live(const worker_order& order) {
       config_.control->tell(i, order);
 }
 
-// Its timers are those of the epoch that it has left.
+// Its timers are those of the generation that it has left.
 void worker_supervisor_state::park(uint32_t local_rank) {
-  const auto epoch = group_->plan().epoch;
+  const auto generation = group_->plan().generation;
   if (config_.timers)
     tell(self_, config_.timers,
-         workers_untimed{
-           epoch, {{local_rank, group_->workers()[local_rank].pid}}, true});
+         workers_untimed{generation,
+                         {{local_rank, group_->workers()[local_rank].pid}},
+                         true});
   config_.processes->park(
     birth_of(local_rank), local_rank,
-    [handle = worker_supervisor_actor{self_}, epoch, local_rank] {
-      tell_anonymously(handle, process_spared{epoch, local_rank});
+    [handle = worker_supervisor_actor{self_}, generation, local_rank] {
+      tell_anonymously(handle, process_spared{generation, local_rank});
     });
 }
 
 void worker_supervisor_state::take(const process_spared& x) {
-  if (group_ && group_->plan().epoch == x.epoch)
+  if (group_ && group_->plan().generation == x.generation)
     dispatch(worker_spared{x.local_rank});
 }
 
 void worker_supervisor_state::resume(const std::vector<uint32_t>& local_ranks) {
-  auto by_birth = std::map<epoch_id, std::vector<uint32_t>>{};
+  auto by_birth = std::map<generation_id, std::vector<uint32_t>>{};
   auto timed = std::vector<timed_process>{};
   for (const auto local_rank : local_ranks) {
     by_birth[birth_of(local_rank)].push_back(local_rank);
     timed.push_back({local_rank, group_->workers()[local_rank].pid});
   }
-  const auto epoch = group_->plan().epoch;
+  const auto generation = group_->plan().generation;
   if (config_.timers)
-    tell(
-      self_, config_.timers,
-      workers_timed{epoch, std::move(timed), worker_supervisor_actor{self_}});
+    tell(self_, config_.timers,
+         workers_timed{generation, std::move(timed),
+                       worker_supervisor_actor{self_}});
   for (auto& [birth, ranks] : by_birth)
     config_.processes->resume(
       birth, decided_, std::move(ranks),
       [handle = worker_supervisor_actor{self_},
-       epoch](std::vector<uint32_t> resumed) {
-        tell_anonymously(handle, workers_resumed{epoch, std::move(resumed)});
+       generation](std::vector<uint32_t> resumed) {
+        tell_anonymously(handle,
+                         workers_resumed{generation, std::move(resumed)});
       });
 }
 
 // One that has been asked to park meanwhile did not expect that.
 void worker_supervisor_state::take(const workers_resumed& x) {
-  if (!group_ || group_->plan().epoch != x.epoch)
+  if (!group_ || group_->plan().generation != x.generation)
     return;
   for (const auto local_rank : x.local_ranks) {
-    begin_epoch(local_rank);
+    begin_generation(local_rank);
     if (group_->current_phase() >= worker_group::phase::stopping)
       config_.control->tell(
         local_rank,
@@ -792,7 +802,7 @@ void worker_supervisor_state::signal(int signal,
   const auto scope = config_.workers.stops_children || signal == SIGKILL
                        ? ports::signal_scope::group
                        : ports::signal_scope::worker;
-  config_.processes->signal(group_->plan().epoch, signal, spared, scope);
+  config_.processes->signal(group_->plan().generation, signal, spared, scope);
   for (const auto& [local_rank, birth] : births_)
     config_.processes->signal_one(
       birth, local_rank,
@@ -801,7 +811,7 @@ void worker_supervisor_state::signal(int signal,
 }
 
 void worker_supervisor_state::release() {
-  earlier_.insert(group_->plan().epoch);
+  earlier_.insert(group_->plan().generation);
   release_earlier();
   close_outputs();
 }
@@ -814,7 +824,7 @@ void worker_supervisor_state::close_outputs() {
   for (const auto& [local_rank, pid] : group_->parked().pids)
     parked.push_back(local_rank);
   is_followed_ = !parked.empty();
-  tell(self_, config_.tailer, close_epoch{followed_, std::move(parked)});
+  tell(self_, config_.tailer, close_generation{followed_, std::move(parked)});
 }
 
 // Those of whom nothing lives any more are forgotten.
@@ -835,15 +845,16 @@ void worker_supervisor_state::notify_timer_server(
   const process_report& report) {
   if (!config_.timers || !group_)
     return;
-  const auto epoch = group_->plan().epoch;
+  const auto generation = group_->plan().generation;
   auto begun = std::vector<timed_process>{};
   auto ended = std::vector<timed_process>{};
   for (const auto& event : report) {
     const auto* death = std::get_if<ports::process_exited>(&event);
     if (!is_known(event)) {
-      if (death != nullptr) // It was parked, and no epoch has resumed it.
+      if (death != nullptr) // It was parked, and no generation has resumed it.
         tell(self_, config_.timers,
-             workers_untimed{death->epoch, {{death->local_rank, death->pid}}});
+             workers_untimed{death->generation,
+                             {{death->local_rank, death->pid}}});
       continue;
     }
     if (const auto* x = std::get_if<ports::process_started>(&event))
@@ -852,16 +863,16 @@ void worker_supervisor_state::notify_timer_server(
       ended.push_back({death->local_rank, death->pid});
   }
   if (!begun.empty())
-    tell(
-      self_, config_.timers,
-      workers_timed{epoch, std::move(begun), worker_supervisor_actor{self_}});
+    tell(self_, config_.timers,
+         workers_timed{generation, std::move(begun),
+                       worker_supervisor_actor{self_}});
   if (!ended.empty())
-    tell(self_, config_.timers, workers_untimed{epoch, std::move(ended)});
+    tell(self_, config_.timers, workers_untimed{generation, std::move(ended)});
 }
 
 void worker_supervisor_state::take(const worker_overrun& x) {
   const auto& what = x.what;
-  if (!group_ || group_->plan().epoch != what.who.epoch
+  if (!group_ || group_->plan().generation != what.who.generation
       || what.who.local_rank >= group_->workers().size())
     return;
   auto event = worker_overran{.local_rank = what.who.local_rank,
@@ -884,13 +895,13 @@ void worker_supervisor_state::inspect_workers(uint32_t overdue) {
                          .global_rank = plan.own.global_rank(i),
                          .pid = x.pid,
                          .error_file = outputs_.workers.at(i).error_file});
-  config_.probe->look(std::move(workers), overdue, inspection_max,
-                      [=, handle = worker_supervisor_actor{self_},
-                       epoch = plan.epoch](std::string where) {
-                        tell_anonymously(
-                          handle,
-                          overrun_probed{epoch, overdue, std::move(where)});
-                      });
+  config_.probe->look(
+    std::move(workers), overdue, inspection_max,
+    [=, handle = worker_supervisor_actor{self_},
+     generation = plan.generation](std::string where) {
+      tell_anonymously(handle,
+                       overrun_probed{generation, overdue, std::move(where)});
+    });
 }
 
 // Of a worker that cannot be killed, only the kernel function that it waits in is

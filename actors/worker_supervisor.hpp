@@ -31,11 +31,11 @@ struct worker_supervisor_config {
   core::worker_settings workers;
   core::job_environment job;
   std::vector<std::string> environment; ///< What every worker inherits.
-  /// Makes the processes of an epoch, by local rank; their `out` and `err` are
+  /// Makes the processes of a generation, by local rank; their `out` and `err` are
   /// set afterwards. Runs in the actor. Null: from `workers`, `job` and
   /// `environment`.
-  std::function<std::vector<ports::process_spec>(const core::epoch_plan&,
-                                                 const core::epoch_outputs&)>
+  std::function<std::vector<ports::process_spec>(
+    const core::generation_plan&, const core::generation_outputs&)>
     processes_of{};
   std::string host; ///< Named in failures.
   std::shared_ptr<ports::process_host> processes;
@@ -107,7 +107,7 @@ private:
   void inspect_workers(uint32_t overdue);
   core::worker_failure explained(core::worker_failure x) const;
   void drain(uint32_t local_rank);
-  void drained(epoch_id epoch, uint32_t local_rank);
+  void drained(generation_id generation, uint32_t local_rank);
   void release_deaths();
   void tell_deaths();
   void advance();
@@ -121,8 +121,8 @@ private:
   void run_aside(std::function<void()> fn);
   void prepare();
   void take(outputs_prepared x);
-  void adopt(result<core::epoch_outputs> made);
-  void open_store(const core::epoch_plan& plan);
+  void adopt(result<core::generation_outputs> made);
+  void open_store(const core::generation_plan& plan);
   void announce_outputs();
   void start();
   void refuse_start();
@@ -132,7 +132,7 @@ private:
   void take(const process_spared& x);
   void take(const workers_resumed& x);
   void admit(const process_report& report);
-  void begin_epoch(uint32_t local_rank);
+  void begin_generation(uint32_t local_rank);
   void park(uint32_t local_rank);
   void tell_live(const core::worker_order& order);
   void resume(const std::vector<uint32_t>& local_ranks);
@@ -140,8 +140,8 @@ private:
   void release();
   void release_earlier();
   void close_outputs();
-  std::vector<uint32_t> parked_of(epoch_id birth) const;
-  epoch_id birth_of(uint32_t local_rank) const;
+  std::vector<uint32_t> parked_of(generation_id birth) const;
+  generation_id birth_of(uint32_t local_rank) const;
   std::vector<ports::process_spec> processes();
   ports::process_spec spec_of(uint32_t local_rank) const;
   bool is_shown(uint32_t local_rank) const;
@@ -152,19 +152,20 @@ private:
   watch_list watches_;
   std::optional<core::worker_group> group_;
   /// When the workers were started that have lived through a change: the process
-  /// host knows them by that epoch.
-  std::map<uint32_t, epoch_id> births_;
-  std::set<epoch_id> earlier_; ///< Epochs that the host has not quite released.
+  /// host knows them by that generation.
+  std::map<uint32_t, generation_id> births_;
+  std::set<generation_id>
+    earlier_; ///< Generations that the host has not quite released.
   std::map<uint32_t, int64_t> pids_; ///< That may speak, by local rank.
   std::string regroup_reason_;
-  epoch_id followed_;           ///< The last that the tailer was told of.
-  ports::fence_token decided_;  ///< When the group's start was decided.
-  core::epoch_outputs outputs_; ///< Of the group's workers.
+  generation_id followed_;           ///< The last that the tailer was told of.
+  ports::fence_token decided_;       ///< When the group's start was decided.
+  core::generation_outputs outputs_; ///< Of the group's workers.
   std::string refusal_;      ///< Why they cannot be started; empty: they can.
   bool lacks_store_ = false; ///< That is for lack of what may be free again.
   bool is_second_attempt_ = false; ///< Or a later one, to start this group.
   bool is_followed_ = false;       ///< The tailer knows the group's files.
-  bool had_files_ = false;         ///< In an earlier epoch …
+  bool had_files_ = false;         ///< In an earlier generation …
   bool lost_files_ = false;        ///< … but not in this one.
   std::vector<ports::process_spec> given_;          ///< By `processes_of`.
   core::worker_queue<ports::process_event> events_; ///< Of the group.

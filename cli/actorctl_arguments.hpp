@@ -55,7 +55,7 @@ struct journal_arguments {
 struct why_arguments {
   journal_subject what;
   bool json = false;
-  bool all = false; ///< Every epoch.
+  bool all = false; ///< Every generation.
   /// Its coordinator is asked, instead of a journal. Valid, with a rendezvous.
   std::optional<job_options> remote{};
 };

@@ -134,7 +134,8 @@ int exit_code_of(const core::ending& how) {
 namespace {
 
 /// @param name What the failure report calls the program.
-/// @param is_quiet Another agent reports why the job has failed, on the same console.
+/// @param is_quiet Another agent reports why the job has failed, on the same
+/// console.
 void report_ending(const core::ending& how, const log& lines,
                    program_console& console, std::string_view name,
                    bool is_quiet = false) {
@@ -303,7 +304,7 @@ int run(const run_arguments& arguments, const received_order* by_order) {
     inbox.listen(by_order->connection, by_order->rest);
   prepare_descriptors(agent.workers.slot_count);
   keep_freed_memory(arguments.job.agent_count_max);
-  // Orphans of workers become our children, so that they end with their epoch.
+  // Orphans of workers become our children, so that they end with their generation.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto console = open_program_console();
   const auto lines = open_log(console, "actorrun");

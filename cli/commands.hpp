@@ -1,7 +1,7 @@
 // Runs the commands of both programs: arguments in, exit code out.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "cli/actorctl_arguments.hpp"
 #include "cli/actorrun_arguments.hpp"
 #include "runtime/host_agents.hpp"
@@ -16,7 +16,8 @@ int run(const run_arguments& arguments,
 /// Starts a job on other hosts and waits for its end.
 int run_on_hosts(const hosts_arguments& arguments);
 
-/// Waits for the order of the actorrun that has started this one, and carries it out.
+/// Waits for the order of the actorrun that has started this one, and carries it
+/// out.
 int run_by_order();
 
 /// Prints the status of jobs.
@@ -32,8 +33,8 @@ int make_secret(const secret_arguments& arguments);
 /// @returns its exit code
 int fail(const failure& why, std::string_view program);
 
-/// The exit code of a program that has printed: `code`, unless a part of it was lost,
-/// as on a full disk; then the error is explained.
+/// The exit code of a program that has printed: `code`, unless a part of it was
+/// lost, as on a full disk; then the error is explained.
 int code_after_output(int code, std::string_view program);
 
 /// The same for a job of another host that was looked for.

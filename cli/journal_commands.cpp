@@ -228,8 +228,8 @@ int show_journal(const journal_arguments& arguments) {
 
 namespace {
 
-/// As the coordinator itself tells it: its journal may be behind, on a full disk for
-/// example.
+/// As the coordinator itself tells it: its journal may be behind, on a full disk
+/// for example.
 /// @returns none: it is not on this host, or does not answer
 std::optional<job_explanation> ask_here(const snapshot& known, bool all) {
   const auto jobs = find_local_jobs();
@@ -258,7 +258,7 @@ int explain_remote_job(const why_arguments& arguments) {
   return print(*told, arguments.json);
 }
 
-/// The explanation of the job, with those of its epochs in front if `all`.
+/// The explanation of the job, with those of its generations in front if `all`.
 std::vector<explanation> explanations(const snapshot& x, fate how, bool all) {
   const auto now = now_of(x);
   auto out = all ? why_all(x, now) : std::vector<explanation>{why(x, now)};

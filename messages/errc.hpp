@@ -31,7 +31,7 @@ enum class errc : uint8_t {
   // -- offers and placements --------------------------------------------------
   bad_slot_count,  ///< An offer has no slots, or more than an agent may have.
   duplicate_agent, ///< Two offers name the same agent.
-  too_many_agents, ///< More offers than one epoch can hold.
+  too_many_agents, ///< More offers than one generation can hold.
 
   // -- workers ----------------------------------------------------------------
   program_not_found,      ///< There is no such program or script.

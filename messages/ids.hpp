@@ -28,16 +28,16 @@ using agent_id = strong_id<struct agent_tag, shared_text>;
 
 /// Number of an agreed membership, 1, 2, 3…; 0 is none. It is the fencing
 /// token: an agent or coordinator that has a newer one refuses the older.
-using epoch_id = strong_id<struct epoch_tag, uint64_t>;
+using generation_id = strong_id<struct generation_tag, uint64_t>;
 
-/// An epoch's number is made of a term, which is 0 or the time, in milliseconds,
-/// at which a coordinator began that knew of no earlier one, and a count from 1
-/// within the term. So numbers grow even where no process is left that knows
-/// the last. A job cannot begin so many epochs in a millisecond; if it has more
-/// altogether, the count goes on into later terms. All numbers are below 2^53,
-/// so JSON readers keep them exact.
-inline constexpr uint64_t epochs_per_term = 4096;
-inline constexpr auto epoch_max = epoch_id{(uint64_t{1} << 53U) - 1};
+/// A generation's number is made of a term, which is 0 or the time, in
+/// milliseconds, at which a coordinator began that knew of no earlier one, and a
+/// count from 1 within the term. So numbers grow even where no process is left that
+/// knows the last. A job cannot begin so many generations in a millisecond; if it
+/// has more altogether, the count goes on into later terms. All numbers are below
+/// 2^53, so JSON readers keep them exact.
+inline constexpr uint64_t generations_per_term = 4096;
+inline constexpr auto generation_max = generation_id{(uint64_t{1} << 53U) - 1};
 
 /// One arming of one timer, never used again; 0 is none.
 using timer_id = strong_id<struct timer_tag, uint64_t>;
@@ -48,8 +48,9 @@ std::string to_string(const strong_id<Tag, uint64_t>& x) {
 }
 
 /// For people: the count within its term.
-inline std::string to_string(const epoch_id& x) {
-  const auto count = x.value == 0 ? 0 : (x.value - 1) % epochs_per_term + 1;
+inline std::string to_string(const generation_id& x) {
+  const auto count
+    = x.value == 0 ? 0 : (x.value - 1) % generations_per_term + 1;
   return std::to_string(count);
 }
 

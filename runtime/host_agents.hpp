@@ -47,11 +47,11 @@ struct host_agents_options {
   std::function<void()> on_ended{};
 };
 
-/// The agents of one job. What they write goes to the console, line by line with the
-/// name of the host: `b: epoch 3, loss 0.2`.
+/// The agents of one job. What they write goes to the console, line by line with
+/// the name of the host: `b: generation 3, loss 0.2`.
 ///
-/// An agent that loses this program, or the connection to it, leaves the job and ends
-/// its workers.
+/// An agent that loses this program, or the connection to it, leaves the job and
+/// ends its workers.
 class host_agents {
 public:
   /// Starts all side by side and returns.
@@ -92,14 +92,15 @@ struct received_order {
 };
 
 /// For a program that `host_agents` has started: answers on standard output and
-/// waits for the order on standard input, which is `/dev/null` from then on. Blocks.
+/// waits for the order on standard input, which is `/dev/null` from then on.
+/// Blocks.
 /// @param version Of the program.
 /// @retval errc::connection_failed  the other side is gone
 /// @retval errc::bad_argument       what came is no order
 result<received_order> receive_order(const std::string& version);
 
-/// Shows the program that gave the order that this one is alive, as long as it exists,
-/// on a thread of its own. @pre the order was received
+/// Shows the program that gave the order that this one is alive, as long as it
+/// exists, on a thread of its own. @pre the order was received
 class life_signs {
 public:
   life_signs();

@@ -50,7 +50,7 @@ std::string to_json(const v1::LogLines& x) {
   auto lines = json::array();
   for (const auto& line : x.lines())
     lines.push_back({{"rank", line.rank()},
-                     {"epoch", line.epoch()},
+                     {"generation", line.generation()},
                      {"is_err", line.is_err()},
                      {"text", line.text()},
                      {"truncated", line.truncated()},

@@ -29,8 +29,8 @@ struct launcher_hooks {
   /// Called once, on some thread, when the part is over. Must not block nor
   /// destroy the launcher.
   std::function<void(const core::ending&)> on_ended{};
-  /// Notified of every epoch from the first on. More observers can be sent to
-  /// the agent at any time; they are notified of the present epoch at once.
+  /// Notified of every generation from the first on. More observers can be sent to
+  /// the agent at any time; they are notified of the present generation at once.
   std::vector<job_observer_actor> observers{};
   /// Where workers' output goes. Null: to files in torchrun's layout, as
   /// `agent_options::logs` says.
@@ -50,19 +50,19 @@ struct launcher_hooks {
   /// Ports at which people and tools can look at this part of the job.
   http_options http{};
   /// The service manager that waits for this part of the job to be ready, and
-  /// watches it: it gets READY=1 when `start` returns, STATUS= with each epoch,
-  /// WATCHDOG=1 while the agent answers, STOPPING=1 at the end.
+  /// watches it: it gets READY=1 when `start` returns, STATUS= with each
+  /// generation, WATCHDOG=1 while the agent answers, STOPPING=1 at the end.
   service_options service{};
   /// The job has just been made up, so that no coordinator of it can have been
-  /// before: one of this process waits for no workers of an earlier epoch.
+  /// before: one of this process waits for no workers of an earlier generation.
   bool is_new_job = false;
-  /// What has started this part of the job and others together: the agents of another
-  /// launch of the job can be told by it (`is_earlier_launch_here`). Random; empty: it
-  /// was started by itself.
+  /// What has started this part of the job and others together: the agents of
+  /// another launch of the job can be told by it (`is_earlier_launch_here`).
+  /// Random; empty: it was started by itself.
   std::string launch{};
-  /// The program has no child processes but those of the launcher, and such as are in
-  /// its own session, and it adopts orphans: all that have ended elsewhere are reaped.
-  /// Else only those that are known to come from workers.
+  /// The program has no child processes but those of the launcher, and such as are
+  /// in its own session, and it adopts orphans: all that have ended elsewhere are
+  /// reaped. Else only those that are known to come from workers.
   bool owns_children = false;
   /// MASTER_PORT of a job of this node alone, if no other program has it and
   /// `agent_options::master_port` names none; 1..65535.
@@ -127,20 +127,20 @@ public:
   /// workers' files.
   void leave(int signal);
 
-  /// Prepares the end of this process, which has to follow, for a coordinator on its
-  /// own: its journal is written. Then the machine says at the endpoint that it has
-  /// ended, so agents keep their workers and wait for another one there. If it is
-  /// destroyed instead, and the process lives on, nothing proves that it has ended, and
-  /// they kill their workers when the fence is due.
+  /// Prepares the end of this process, which has to follow, for a coordinator on
+  /// its own: its journal is written. Then the machine says at the endpoint that it
+  /// has ended, so agents keep their workers and wait for another one there. If it
+  /// is destroyed instead, and the process lives on, nothing proves that it has
+  /// ended, and they kill their workers when the fence is due.
   /// @pre the job does not use etcd; `start_coordinator` has made it
   void end_with_process();
 
   /// Sends `signal` to the workers of this node as a notification: they go on.
   void notify(int signal);
 
-  /// Says that a time limit will end the job, this long from now. If the workers have
-  /// safe points, all of the job save at one and go on; else those of this node get
-  /// the notice signal.
+  /// Says that a time limit will end the job, this long from now. If the workers
+  /// have safe points, all of the job save at one and go on; else those of this
+  /// node get the notice signal.
   void announce_limit(std::chrono::seconds left);
 
   /// True when all is over except that the console has not taken the workers'

@@ -86,11 +86,11 @@ result<void> check_timeouts(const core::timeouts& x) {
 
 result<void> check_agent_counts(const job_options& x) {
   if (auto ok = check_count("the minimum of nodes", x.agent_count_min, 1,
-                            core::agents_per_epoch_max);
+                            core::agents_per_generation_max);
       !ok)
     return ok;
   if (auto ok = check_count("the maximum of nodes", x.agent_count_max,
-                            x.agent_count_min, core::agents_per_epoch_max);
+                            x.agent_count_min, core::agents_per_generation_max);
       !ok)
     return ok;
   if (!x.rendezvous && x.agent_count_max > 1)

@@ -140,9 +140,10 @@ struct job_options {
   std::optional<endpoint> rendezvous;
   rendezvous_backend backend = rendezvous_backend::native;
   coordinator_place place = coordinator_place::automatic;
-  etcd_options etcd{};          ///< For the backend of this name.
-  uint32_t agent_count_min = 1; ///< Fewest nodes that may form an epoch, ≥ 1.
-  uint32_t agent_count_max = 1; ///< Most nodes, `agent_count_min`..100,000.
+  etcd_options etcd{}; ///< For the backend of this name.
+  uint32_t agent_count_min
+    = 1; ///< Fewest nodes that may form a generation, ≥ 1.
+  uint32_t agent_count_max = 1;   ///< Most nodes, `agent_count_min`..100,000.
   uint32_t restart_count_max = 0; ///< Worker failures that cost a restart.
   /// A coordinator of this process excludes a host with so many failures that have
   /// cost a restart, if enough others are left; 0: never.

@@ -1,7 +1,7 @@
 // PUBLIC: owns a running group of processes and reports its results.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 // console, its log and its error file.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/log.hpp"
 #include "actors/ports/console.hpp"
 #include "messages/result.hpp"
@@ -29,8 +29,9 @@ void fill_standard_descriptors();
 void prepare_descriptors(size_t worker_count);
 
 /// Makes a program that serves a large job keep the memory it has freed for five
-/// seconds, instead of half a second: each message of a change asks again for what the
-/// last one has freed. Does nothing in a small job, and in a program without jemalloc.
+/// seconds, instead of half a second: each message of a change asks again for what
+/// the last one has freed. Does nothing in a small job, and in a program without
+/// jemalloc.
 /// @param node_count_max Of the job.
 void keep_freed_memory(uint32_t node_count_max);
 
@@ -61,7 +62,7 @@ public:
 std::shared_ptr<program_console> open_program_console();
 
 /// Logs lines on standard error, in colour on a terminal only: `[actorrun
-/// 12:34:56.789 info] coordinator forms epoch 2: …`.
+/// 12:34:56.789 info] coordinator forms generation 2: …`.
 /// @param to Never makes the caller wait; see `program_console::note`.
 /// @param level torchrun's LOGLEVEL: DEBUG, INFO, WARNING, ERROR or CRITICAL,
 ///              in any case; anything else means INFO, and a line says so

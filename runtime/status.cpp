@@ -37,8 +37,9 @@ v1::JobStatus cleaned(v1::JobStatus x) {
                        agent.mutable_gpu_trouble(), agent.mutable_state(),
                        agent.mutable_reason()})
       clean(*text);
-  for (auto& epoch : *x.mutable_epochs())
-    for (auto* text : {epoch.mutable_reason(), epoch.mutable_end_reason()})
+  for (auto& generation : *x.mutable_generations())
+    for (auto* text :
+         {generation.mutable_reason(), generation.mutable_end_reason()})
       clean(*text);
   for (auto& node : *x.mutable_departed_nodes())
     for (auto* text :

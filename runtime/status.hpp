@@ -51,8 +51,8 @@ struct local_statuses {
   std::vector<silent_process> silent{};
 };
 
-/// Asks the processes of this host, but agents of which a coordinator has told; blocks
-/// for at most `limit` for each.
+/// Asks the processes of this host, but agents of which a coordinator has told;
+/// blocks for at most `limit` for each.
 /// @param job The id of a job, or the number of a process of it; empty: all.
 /// @retval errc::system_failure  as `find_local_jobs`
 result<local_statuses> ask_local_jobs(const std::string& job,
@@ -85,7 +85,7 @@ result<v1::JobStatus> ask_status(const job_options& job,
 
 /// A job, as its coordinator explains it.
 struct job_explanation {
-  /// Epochs, and at the end the job as it is now.
+  /// Generations, and at the end the job as it is now.
   std::vector<core::journal::explanation> parts{};
   std::string state{}; ///< As of `core::journal::state_of`.
   bool is_healthy = false;
@@ -93,7 +93,7 @@ struct job_explanation {
 
 /// Has the coordinator of a job on any host explain it. Blocks for at most twice
 /// `limit`.
-/// @param all Every epoch, one after the other.
+/// @param all Every generation, one after the other.
 /// @pre the job has a rendezvous
 /// @retval as `ask_status`
 result<job_explanation> ask_why(const job_options& job, bool all,

@@ -111,15 +111,15 @@ json workers_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
     auto& worker = workers.emplace_back(
       json{{"pid", x.pids(i)},
            {"local_rank", i},
-           {"rank", in_epoch(job, x) ? json(global_rank(x, uint32_t(i)))
-                                     : json(nullptr)}});
+           {"rank", in_generation(job, x) ? json(global_rank(x, uint32_t(i)))
+                                          : json(nullptr)}});
     worker.update(vitals_of_worker(x, uint32_t(i)));
   }
   return workers;
 }
 
 json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
-  const auto member = in_epoch(job, x);
+  const auto member = in_generation(job, x);
   return {{"agent", x.agent_id()},
           {"host", x.host()},
           {"address", x.address()},
@@ -143,11 +143,11 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
                             : json(core::printable(x.gpu_trouble()))}};
 }
 
-json epochs_of(const v1::JobStatus& job) {
+json generations_of(const v1::JobStatus& job) {
   auto out = json::array();
-  for (const auto& x : job.epochs())
+  for (const auto& x : job.generations())
     out.push_back(
-      {{"epoch", x.epoch()},
+      {{"generation", x.generation()},
        {"nodes", x.node_count()},
        {"world_size", x.world_size()},
        {"reason", x.reason()},
@@ -190,7 +190,7 @@ json to_json(const v1::JobStatus& job) {
     agents.push_back(to_json(job, x));
   return {{"job", job.job_id()},
           {"phase", job.phase()},
-          {"epoch", job.epoch()},
+          {"generation", job.generation()},
           {"world_size", job.world_size()},
           {"nodes_min", job.settings().agent_count_min()},
           {"nodes_max", job.settings().agent_count_max()},
@@ -217,7 +217,7 @@ json to_json(const v1::JobStatus& job) {
            known(job.has_waiting_left_ms(), job.waiting_left_ms())},
           {"departed_nodes", departed_nodes_of(job)},
           {"excluded_hosts", excluded_hosts_of(job)},
-          {"epochs", epochs_of(job)},
+          {"generations", generations_of(job)},
           {"truncated", job.truncated()},
           {"gpus_truncated", job.gpus_truncated()},
           {"vitals_truncated", job.vitals_truncated()},
@@ -225,9 +225,9 @@ json to_json(const v1::JobStatus& job) {
           {"agents", std::move(agents)}};
 }
 
-// Between two epochs the last one is still the newest; it runs nowhere.
-bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent) {
-  return agent.epoch() != 0 && agent.epoch() == job.epoch()
+// Between two generations the last one is still the newest; it runs nowhere.
+bool in_generation(const v1::JobStatus& job, const v1::AgentStatus& agent) {
+  return agent.generation() != 0 && agent.generation() == job.generation()
          && agent.share() != v1::SHARE_IDLE;
 }
 
@@ -238,7 +238,7 @@ std::string state_of(const v1::JobStatus& job, const v1::AgentStatus& x) {
     return "leaving";
   if (!x.connected())
     return "away";
-  if (!in_epoch(job, x))
+  if (!in_generation(job, x))
     return job.phase() == "running" ? "standby" : "waiting";
   return core::to_string(from_wire(x.share()));
 }

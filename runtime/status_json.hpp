@@ -18,8 +18,8 @@ inline constexpr int status_schema = 1;
 /// pids are numbers, what is not known is null.
 nlohmann::ordered_json to_json(const v1::JobStatus& job);
 
-/// Whether the agent has ranks in the newest epoch.
-bool in_epoch(const v1::JobStatus& job, const v1::AgentStatus& agent);
+/// Whether the agent has ranks in the newest generation.
+bool in_generation(const v1::JobStatus& job, const v1::AgentStatus& agent);
 
 /// `running`, `standby`, `away`, …
 std::string state_of(const v1::JobStatus& job, const v1::AgentStatus& agent);

@@ -105,9 +105,10 @@ bool is_permanent(const worker_failure& x);
 /// The same failure, reported `by` later.
 worker_failure aged(worker_failure x, duration by);
 
-/// The end of a traceback, at most `size_max` bytes, from the beginning of a line on.
-/// Says in a first line how many lines are missing, and counts those of an earlier
-/// such line. Only a text that is hardly more than one line begins within it.
+/// The end of a traceback, at most `size_max` bytes, from the beginning of a line
+/// on. Says in a first line how many lines are missing, and counts those of an
+/// earlier such line. Only a text that is hardly more than one line begins within
+/// it.
 std::string last_whole_lines(std::string_view text, size_t size_max);
 
 /// With texts cut to what may travel: messages keep their begin, tracebacks and
@@ -129,10 +130,10 @@ std::string overrun_text(const death_details& x);
 ///                 counts.
 std::string one_line(std::string_view text, size_t size_max);
 
-/// At most so many failures are listed after the first of an epoch.
+/// At most so many failures are listed after the first of a generation.
 inline constexpr size_t other_failures_max = 16;
 
-/// Failures that are not, or not known to be, the first of their epoch; those
+/// Failures that are not, or not known to be, the first of their generation; those
 /// that died first in front.
 struct collateral {
   std::vector<worker_failure> listed{}; ///< At most `other_failures_max`.

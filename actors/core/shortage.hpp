@@ -10,10 +10,12 @@ namespace actorrun::core {
 /// program is not at fault, and the same start may succeed a moment later.
 bool is_shortage(int error);
 
-/// The one whose description, as by `error_text`, stands in a failure's text; 0: none.
+/// The one whose description, as by `error_text`, stands in a failure's text; 0:
+/// none.
 int shortage_in(std::string_view text);
 
-/// So long, the starts of an epoch are tried again. Then that is a failure as any other.
+/// So long, the starts of a generation are tried again. Then that is a failure as
+/// any other.
 inline constexpr auto shortage_max = std::chrono::milliseconds{30'000};
 
 /// The first pause between two attempts; each further one is twice as long, up to …

@@ -45,11 +45,11 @@ struct timeouts {
   /// A running job waits so long after a joiner for more of them, so that a
   /// burst costs one regroup (`join_settle`).
   ms join_settle{1'000};
-  /// Where nodes come and go, an epoch runs up to so long before it may be ended
-  /// for newcomers (`rejoin_backoff`).
+  /// Where nodes come and go, a generation runs up to so long before it may be
+  /// ended for newcomers (`rejoin_backoff`).
   ms rejoin_backoff{60'000};
-  /// Before a change that can wait, workers that have safe points get so long to come
-  /// to one (`--safe-point-timeout`); 0: it does not wait.
+  /// Before a change that can wait, workers that have safe points get so long to
+  /// come to one (`--safe-point-timeout`); 0: it does not wait.
   ms safe_point{60'000};
   /// Looking for a coordinator: at first, and when it is gone (`read_timeout`).
   ms seek{60'000};

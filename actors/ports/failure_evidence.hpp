@@ -1,7 +1,7 @@
 // Finds out why a worker died, beyond its exit status.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/workers/worker_outputs.hpp"
 #include "actors/ports/process_host.hpp"
 

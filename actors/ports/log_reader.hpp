@@ -1,7 +1,7 @@
 // Reads the workers' log files for operators.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/logs/log_selection.hpp"
 #include "actors/core/workers/worker_outputs.hpp"
 
@@ -23,9 +23,9 @@ public:
 
   virtual ~log_reader() = default;
 
-  /// The workers of an epoch are about to write to these files.
-  virtual void follow(const core::epoch_plan& plan,
-                      const core::epoch_outputs& outputs)
+  /// The workers of a generation are about to write to these files.
+  virtual void follow(const core::generation_plan& plan,
+                      const core::generation_outputs& outputs)
     = 0;
 
   /// Begins a reading. Chunks come until one is the end; no chunk costs more than

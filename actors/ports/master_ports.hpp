@@ -2,7 +2,7 @@
 // store there.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "messages/result.hpp"
 
 #include <cstdint>
@@ -19,19 +19,20 @@ public:
   virtual uint16_t next() = 0;
 
   /// Names the address at which others reach this node; called once, before the
-  /// first epoch. Until then there may be no port.
+  /// first generation. Until then there may be no port.
   virtual void announce([[maybe_unused]] const std::string& address) {}
 
-  /// An epoch whose rank 0 is on this node begins: serves its store at the
-  /// plan's address and port, and none of an older epoch. Does nothing where
+  /// A generation whose rank 0 is on this node begins: serves its store at the
+  /// plan's address and port, and none of an older generation. Does nothing where
   /// workers serve it themselves.
   /// @retval errc::cannot_listen  the store cannot listen; the text says why
-  virtual result<void> open([[maybe_unused]] const core::epoch_plan& plan) {
+  virtual result<void>
+  open([[maybe_unused]] const core::generation_plan& plan) {
     return {};
   }
 
-  /// An epoch begins whose rank 0 is on another node: serves no store.
-  virtual void elsewhere([[maybe_unused]] const core::epoch_plan& plan) {
+  /// A generation begins whose rank 0 is on another node: serves no store.
+  virtual void elsewhere([[maybe_unused]] const core::generation_plan& plan) {
     close();
   }
 

@@ -19,16 +19,18 @@ public:
 
   virtual ~node_vitals() = default;
 
-  /// The workers of an epoch are about to write to these files.
-  virtual void follow(epoch_id epoch, const core::epoch_outputs& outputs) = 0;
+  /// The workers of a generation are about to write to these files.
+  virtual void follow(generation_id generation,
+                      const core::generation_outputs& outputs)
+    = 0;
 
   /// Calls back once, on any thread, or never if this machine hangs. The listener
   /// must not block.
-  /// @param epoch That of the workers; 0: there are none.
+  /// @param generation That of the workers; 0: there are none.
   /// @param pids  Of the workers, by local rank. Those that have ended, or are
   ///              no child processes of this one, are left out.
-  virtual void sample(epoch_id epoch, const std::vector<int64_t>& pids,
-                      listener on_answer)
+  virtual void sample(generation_id generation,
+                      const std::vector<int64_t>& pids, listener on_answer)
     = 0;
 };
 

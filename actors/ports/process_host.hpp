@@ -46,14 +46,14 @@ struct process_spec {
 };
 
 struct process_started {
-  epoch_id epoch;
+  generation_id generation;
   uint32_t local_rank = 0;
   pid_t pid = 0;
 };
 
 /// The process could not be created or the program not executed.
 struct process_not_started {
-  epoch_id epoch;
+  generation_id generation;
   uint32_t local_rank = 0;
   /// errno of the step that failed; ECANCELED: the fence, or a signal that came
   /// while the start was under way.
@@ -65,9 +65,9 @@ struct process_not_started {
 };
 
 /// A process has ended. What it leaves in its group is left alone until the
-/// epoch is signalled or released.
+/// generation is signalled or released.
 struct process_exited {
-  epoch_id epoch;
+  generation_id generation;
   uint32_t local_rank = 0;
   pid_t pid = 0;
   int exit_code = 0;   ///< 0..255; meaningless when `signal` is not 0.
@@ -105,61 +105,65 @@ public:
 
   virtual ~process_host() = default;
 
-  /// Starts the processes of one epoch. Each ends in exactly one
+  /// Starts the processes of one generation. Each ends in exactly one
   /// `process_not_started`, or `process_started` and later `process_exited`.
   /// @param decided Taken when the start was decided. If the fence has fired since
   ///                then, or passes before a program runs, that process is not
   ///                started: ECANCELED.
-  /// Called again for an epoch that is not over, it starts what could not be started
-  /// before.
-  /// @pre all processes of earlier epochs have been released
-  virtual void start(epoch_id epoch, fence_token decided,
+  /// Called again for a generation that is not over, it starts what could not be
+  /// started before.
+  /// @pre all processes of earlier generations have been released
+  virtual void start(generation_id generation, fence_token decided,
                      std::vector<process_spec> processes, listener on_event)
     = 0;
 
-  /// Sends `signal` to the process group of every process of `epoch`, also to
+  /// Sends `signal` to the process group of every process of `generation`, also to
   /// what is left of groups whose leader has ended. Starts that are under way
   /// are given up; one that cannot be any more gets the signal as soon as it runs.
   /// A signal that can be handled reaches one even if it was stopped: SIGCONT
   /// follows. Of each process it is noted before whether it is ending already.
-  /// @param spared Local ranks whose groups get none; they are to end in another way.
+  /// @param spared Local ranks whose groups get none; they are to end in another
+  /// way.
   /// @param scope  For SIGKILL always as `group`.
-  virtual void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared,
-                      signal_scope scope)
+  virtual void signal(generation_id generation, int signal,
+                      std::vector<uint32_t> spared, signal_scope scope)
     = 0;
 
   /// The same for this process alone, if that runs.
   /// @param signal 0: none; the process is to end in another way.
-  virtual void signal_one(epoch_id epoch, uint32_t local_rank, int signal,
-                          signal_scope scope)
+  virtual void signal_one(generation_id generation, uint32_t local_rank,
+                          int signal, signal_scope scope)
     = 0;
 
-  /// Sends `signal` to every running process of `epoch`, but not to its child
+  /// Sends `signal` to every running process of `generation`, but not to its child
   /// processes: a program that does not expect a signal may die of it.
-  virtual void notify(epoch_id epoch, int signal) = 0;
+  virtual void notify(generation_id generation, int signal) = 0;
 
-  /// The fence does not concern this process of `epoch` any more, unless it has fired
-  /// since the start, or the resumption, was decided: then the process is killed.
-  /// @param on_spared Called on a thread of the host's own; not at all if the process
+  /// The fence does not concern this process of `generation` any more, unless it
+  /// has fired since the start, or the resumption, was decided: then the process is
+  /// killed.
+  /// @param on_spared Called on a thread of the host's own; not at all if the
+  /// process
   ///                  is killed or has ended.
-  virtual void park(epoch_id epoch, uint32_t local_rank,
+  virtual void park(generation_id generation, uint32_t local_rank,
                     std::function<void()> on_spared)
     = 0;
 
-  /// It concerns these again: they go on in a newer epoch. All calls name them by
-  /// the epoch in which they were started, as before. Those whose resumption was
-  /// decided before the fence fired, or comes after it, are killed.
+  /// It concerns these again: they go on in a newer generation. All calls name them
+  /// by the generation in which they were started, as before. Those whose
+  /// resumption was decided before the fence fired, or comes after it, are killed.
   /// @param decided    As for `start`.
   /// @param on_resumed Called once, on a thread of the host's own, with the others.
-  virtual void resume(epoch_id epoch, fence_token decided,
+  virtual void resume(generation_id generation, fence_token decided,
                       std::vector<uint32_t> local_ranks,
                       std::function<void(std::vector<uint32_t>)> on_resumed)
     = 0;
 
-  /// Ends what is left of `epoch`: kills the remains of its process groups and
+  /// Ends what is left of `generation`: kills the remains of its process groups and
   /// forgets them. Call when every process has ended but for these.
   /// @param spared Local ranks that live on. Call it again with fewer of them.
-  virtual void release(epoch_id epoch, std::vector<uint32_t> spared) = 0;
+  virtual void release(generation_id generation, std::vector<uint32_t> spared)
+    = 0;
 
   /// Calls `on_answer` once, on a thread of the host's own, when it has carried
   /// out all earlier calls: as long as it does, it can end processes.

@@ -12,7 +12,7 @@ constexpr ledger_entry files[] = {
    same, "mode 0700; `N` is `TORCHELASTIC_RESTART_COUNT`"},
   {"`attempt_N/filtered_stdout.log`, `filtered_stderr.log`", same, ""},
   {"the files of a group that regrouped without a failure", better,
-   "kept; the next group gets a folder of its own, `attempt_N.epoch_E`."
+   "kept; the next group gets a folder of its own, `attempt_N.generation_E`."
    " torchrun deletes them"},
   {"folders without `--log-dir`", better, "removed if they are empty"},
   {"`--log-dir=/dev/null`", same,
@@ -61,7 +61,7 @@ constexpr ledger_entry habits[] = {
   {"a script that knows the store by `--master-addr` and `--master-port`, or by"
    " the endpoint of `c10d`",
    different,
-   "is let into the epoch's store, if rank 0 is on the node of the"
+   "is let into the generation's store, if rank 0 is on the node of the"
    " coordinator: always with `static`. Else a warning names both addresses."
    " `init_process_group(init_method=\"tcp://…\")` of torch 2.14 wants to "
    "serve a"
@@ -100,7 +100,7 @@ constexpr ledger_entry habits[] = {
    " a cgroup can be made (v2, Linux 5.14, leave to make one); elsewhere those "
    "in"
    " the process groups of the workers. In torchrun they become orphans"},
-  {"processes that a worker has started, when its epoch ends", different,
+  {"processes that a worker has started, when its generation ends", different,
    "they are killed, also if the worker succeeded: all of them where a cgroup"
    " can be made, elsewhere those in the worker's session. torchrun leaves"
    " them"},
@@ -152,7 +152,8 @@ constexpr ledger_entry habits[] = {
    "nodes that have the secret, or a certificate of the job's authority, or"
    " without both the job's id; nothing is unpickled"},
   {"the c10d store", better,
-   "a new one for every epoch, served by the agent of rank 0; torchrun has one"
+   "a new one for every generation, served by the agent of rank 0; torchrun "
+   "has one"
    " for the whole job, even after its node is gone"},
   {"events", better, "see `--event-log-handler`"},
   {"metrics", refused,

@@ -44,7 +44,8 @@ constexpr ledger_entry options[] = {
    " functions, and workers are programs"},
   {"--event-log-handler", better,
    "`null`, `console`. Time stamps are filled in, the end of workers is"
-   " reported for every epoch, and an agent of a failed job reports FAILED."
+   " reported for every generation, and an agent of a failed job reports "
+   "FAILED."
    " Other handlers are Python code and refused; C++ programs use"
    " `launcher_hooks::on_event`"},
   {"--role", same, ""},

@@ -79,8 +79,10 @@ constexpr ledger_entry given[] = {
    "the local address of node rank 0's connection, so that all others reach"
    " it; not its FQDN. 127.0.0.1 on one node"},
   {"MASTER_PORT", different,
-   "a new port in every epoch, announced to all nodes, so that no worker finds"
-   " the store of an earlier epoch. Also with `static` on several nodes, where"
+   "a new port in every generation, announced to all nodes, so that no worker "
+   "finds"
+   " the store of an earlier generation. Also with `static` on several nodes, "
+   "where"
    " `--master-port` is the coordinator's; on one node it is `--master-port`,"
    " or 29500 as described under Behaviour"},
   {"TORCHELASTIC_RESTART_COUNT", better,
@@ -105,7 +107,11 @@ constexpr ledger_entry given[] = {
    " inherited value hides all; the list of `gpu:LIST`"},
   {"ACTORRUN_CONTROL", added,
    "the socket of workers that live through changes (live_workers.md)"},
-  {"ACTORRUN_EPOCH", added, "the number of the epoch, which only grows"},
+  {"ACTORRUN_EPOCH", added,
+   "the former name of `ACTORRUN_GENERATION`; goes away with the release after "
+   "the first"},
+  {"ACTORRUN_GENERATION", added,
+   "the number of the generation, which only grows"},
   {"ACTORRUN_JOB_ID", added, "as `TORCHELASTIC_RUN_ID`"},
 };
 

@@ -71,7 +71,7 @@ void add_status_options(option_adder& add, control_settings& x) {
   add("-o,--output", "text|wide",
       "wide: print also times, load and memory of each node, a row for "
       "each worker (its state, age, CPU use, memory, threads and "
-      "output), and the last epochs",
+      "output), and the last generations",
       into(x.wide, parse_width));
   add_journal_option(add, x.journal,
                      "where journals are, for jobs that have ended");
@@ -85,7 +85,7 @@ void add_top_options(option_adder& add, control_settings& x) {
 }
 
 void add_why_options(option_adder& add, control_settings& x) {
-  add("--all", "tell of every epoch, from the first on", x.all);
+  add("--all", "tell of every generation, from the first on", x.all);
   add("--json", "print one JSON document per line", x.json);
   add_journal_option(add, x.journal, "where journals are");
   add_job_options(add, x, same_as_word);
@@ -107,9 +107,10 @@ void add_replay_options(option_adder& add, control_settings& x) {
 }
 
 void add_logs_options(option_adder& add, control_settings& x) {
-  add("-f,--follow",
-      "go on as the workers write, also in later epochs, until the job ends",
-      x.follow);
+  add(
+    "-f,--follow",
+    "go on as the workers write, also in later generations, until the job ends",
+    x.follow);
   add("--rank", "RANK,...", "only these workers, as 0,2-5",
       into(x.ranks, parse_ranks));
   add("--node", "NODE",
@@ -122,7 +123,7 @@ void add_logs_options(option_adder& add, control_settings& x) {
       into(x.since, span_parser(1ms)));
   add("--grep", "RE",
       "only lines that this extended regular expression matches", x.grep);
-  add("--previous", "of the epoch before the newest one", x.previous);
+  add("--previous", "of the generation before the newest one", x.previous);
   add("--stdout", "only standard output", x.only_out);
   add("--stderr", "only standard error", x.only_err);
   add_job_options(add, x, same_as_word);
@@ -251,7 +252,8 @@ control_program::control_program()
      add_top_options},
     {{"why",
       "explain why a job waits, regrouped or failed",
-      "Says in one sentence why a job waits, why its last epoch ended or how "
+      "Says in one sentence why a job waits, why its last generation ended or "
+      "how "
       "it ended, and what that rests on. Reads the journal of the job, also "
       "after its end, on the host of its coordinator. Without JOB: the job "
       "that was last heard of. With --rdzv-endpoint its coordinator is asked, "

@@ -1,7 +1,7 @@
 #include "cli/options/device_options.hpp"
 
 #include "actors/core/devices/list.hpp"
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 

@@ -1,6 +1,6 @@
 #include "cli/options/host_list.hpp"
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 

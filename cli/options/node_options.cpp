@@ -172,8 +172,8 @@ bool is_here(const std::string& host, const host_facts& world) {
 }
 
 /// Whether the job is this node's alone, whatever else is said of where nodes meet.
-/// It is not where another process is said to have the coordinator: etcd knows which,
-/// and a node that must not host it waits for one.
+/// It is not where another process is said to have the coordinator: etcd knows
+/// which, and a node that must not host it waits for one.
 bool is_alone(const run_settings& x) {
   if (x.nodes.max > 1 || backend_of(x) == rendezvous_backend::etcd)
     return false;
@@ -228,9 +228,9 @@ result<void> settle_standalone(const run_settings& settings,
   return {};
 }
 
-// What nodes meet at has no meaning for a node alone. With `static`, torchrun's only
-// node would meet itself at the endpoint; no other node connects there, so the port is
-// the workers'.
+// What nodes meet at has no meaning for a node alone. With `static`, torchrun's
+// only node would meet itself at the endpoint; no other node connects there, so the
+// port is the workers'.
 result<void> settle_alone(const run_settings& settings, const host_facts& world,
                           run_arguments& out) {
   const auto is_fixed = backend_of(settings) == rendezvous_backend::fixed;
@@ -442,10 +442,11 @@ void add_node_options(CLI::App& app, run_settings& out) {
     "0.3. Other keys: is_host (yes or no). For etcd: protocol, cacert, cert, "
     "key, user, password_file, etcd_prefix, lease_ttl",
     into(out.conf, parse_rendezvous_conf));
-  add("--node-rank", "N",
-      "static: rank of this node (default: 0). This option and the next two "
-      "imply --rdzv-backend=static",
-      into(out.node_rank, count_parser(0, core::agents_per_epoch_max - 1)));
+  add(
+    "--node-rank", "N",
+    "static: rank of this node (default: 0). This option and the next two "
+    "imply --rdzv-backend=static",
+    into(out.node_rank, count_parser(0, core::agents_per_generation_max - 1)));
   add("--master-addr", "ADDRESS",
       "static: address of node rank 0 (default: localhost)",
       into(out.master_address, parse_master_address));

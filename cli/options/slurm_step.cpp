@@ -52,8 +52,8 @@ result<uint32_t> read_number(const host_facts& world, const char* name,
   return *x;
 }
 
-/// The first port that Slurm has reserved for the step (`MpiParams=ports=…`), or else
-/// one that its ids choose.
+/// The first port that Slurm has reserved for the step (`MpiParams=ports=…`), or
+/// else one that its ids choose.
 uint16_t port_of(const host_facts& world, uint64_t job, uint64_t step) {
   const auto reserved = world.variable("SLURM_STEP_RESV_PORTS").value_or("");
   const auto first
@@ -108,8 +108,8 @@ result<std::optional<slurm_step>> read_slurm_step(const host_facts& world) {
                  ? formatted("{}_{}", array, task)
                  : out.job;
   constexpr auto max = std::numeric_limits<uint32_t>::max();
-  const auto nodes
-    = read_number(world, "SLURM_STEP_NUM_NODES", 1, core::agents_per_epoch_max);
+  const auto nodes = read_number(world, "SLURM_STEP_NUM_NODES", 1,
+                                 core::agents_per_generation_max);
   if (!nodes)
     return nodes.error();
   out.node_count = *nodes;

@@ -222,7 +222,7 @@ result<node_range> parse_node_range(std::string_view text) {
     return bad_argument(in_quotes(text) + " is neither N nor MIN:MAX");
   auto bounds = std::vector<uint32_t>{};
   for (const auto part : parts) {
-    auto x = parse_count(part, 1, core::agents_per_epoch_max);
+    auto x = parse_count(part, 1, core::agents_per_generation_max);
     if (!x)
       return parts.size() == 1 ? x.error()
                                : bad_argument(formatted(

@@ -87,7 +87,7 @@ result<std::string> parse_log_level(std::string_view text);
 /// How many nodes: exactly `max` when both are equal.
 struct node_range {
   uint32_t min = 1;
-  uint32_t max = 1; ///< `min`..`core::agents_per_epoch_max`.
+  uint32_t max = 1; ///< `min`..`core::agents_per_generation_max`.
 
   friend bool operator==(const node_range&, const node_range&) = default;
 };

@@ -70,9 +70,9 @@ v1::JobStatus cleaned(v1::JobStatus x) {
     clean(*node.mutable_agent_id());
     clean(*node.mutable_host());
   }
-  for (auto& epoch : *x.mutable_epochs()) {
-    clean(*epoch.mutable_reason());
-    clean(*epoch.mutable_end_reason());
+  for (auto& generation : *x.mutable_generations()) {
+    clean(*generation.mutable_reason());
+    clean(*generation.mutable_end_reason());
   }
   for (auto& node : *x.mutable_departed_nodes()) {
     clean(*node.mutable_agent_id());

@@ -30,7 +30,7 @@ ended_job ended_job_of(const core::journal::snapshot& x,
                     : "its coordinator has vanished; its journal ends here",
     .began_ms = x.began.wall_ms,
     .ended_ms = end.wall_ms,
-    .epoch_count = x.forgotten_epoch_count + x.epochs.size(),
+    .generation_count = x.forgotten_generation_count + x.generations.size(),
     .restart_count = x.restart_count,
     .restart_count_max = x.coordinator.settings.restart_count_max,
     .host = clean(x.coordinator.host),
@@ -42,10 +42,10 @@ std::string ended_to_text(const std::vector<ended_job>& ended) {
   if (ended.empty())
     return {};
   auto rows = std::vector<text_row>{
-    {"ENDED", "JOB", "HOW", "EPOCHS", "RESTARTS", "WHY"}};
+    {"ENDED", "JOB", "HOW", "GENERATIONS", "RESTARTS", "WHY"}};
   for (const auto& x : ended)
     rows.push_back(
-      {clock_text(x.ended_ms), x.job, x.how, std::to_string(x.epoch_count),
+      {clock_text(x.ended_ms), x.job, x.how, std::to_string(x.generation_count),
        formatted("{} of {}", x.restart_count, x.restart_count_max), x.why});
   return aligned(rows);
 }
@@ -58,7 +58,7 @@ nlohmann::ordered_json ended_to_json(const std::vector<ended_job>& ended) {
                    {"why", x.why},
                    {"began_ms", x.began_ms},
                    {"ended_ms", x.ended_ms},
-                   {"epochs", x.epoch_count},
+                   {"generations", x.generation_count},
                    {"restarts", x.restart_count},
                    {"restarts_max", x.restart_count_max},
                    {"coordinator", {{"host", x.host}, {"pid", x.pid}}},

@@ -22,7 +22,7 @@ struct ended_job {
   std::string why;      ///< One line.
   int64_t began_ms = 0; ///< Unix time, as is the next.
   int64_t ended_ms = 0;
-  uint64_t epoch_count = 0;
+  uint64_t generation_count = 0;
   uint32_t restart_count = 0;
   uint32_t restart_count_max = 0;
   std::string host{}; ///< Of the coordinator, as is the next.

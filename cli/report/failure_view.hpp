@@ -2,7 +2,7 @@
 // an error file.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "messages/result.hpp"
 
 #include <cstdint>
@@ -23,8 +23,8 @@ std::string failure_view(std::string_view name, const core::ending& how);
 /// nothing if it did not, or a worker's failure is the reason.
 std::optional<std::string> own_failure(const core::ending& how);
 
-/// Writes the launcher's own error file. torchrun is decorated with `@record` as its
-/// workers are, and programs that start it read that file.
+/// Writes the launcher's own error file. torchrun is decorated with `@record` as
+/// its workers are, and programs that start it read that file.
 /// @param path `TORCHELASTIC_ERROR_FILE`; empty: none is wanted.
 /// @param host This one's name: error files of its workers can be read here.
 /// @param now_ms Unix time

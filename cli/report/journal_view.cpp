@@ -75,34 +75,35 @@ struct describe {
     return formatted("node {} is gone: {}", host_of(x.agent, known),
                      clean(x.reason));
   }
-  text operator()(const epoch_formed& x) const {
-    return formatted("epoch {} {}: {}, {}{}", to_string(x.epoch),
+  text operator()(const generation_formed& x) const {
+    return formatted("generation {} {}: {}, {}{}", to_string(x.generation),
                      x.adopted ? "is taken over" : "is formed",
                      counted(x.node_count, "node"),
                      counted(x.world_size, "worker"),
-                     x.reason.empty() || has_cause(known.epochs.size() - 1)
+                     x.reason.empty() || has_cause(known.generations.size() - 1)
                        ? ""
                        : ", because " + clean(x.reason));
   }
-  text operator()(const epoch_running& x) const {
-    return formatted("epoch {} runs", to_string(x.epoch));
+  text operator()(const generation_running& x) const {
+    return formatted("generation {} runs", to_string(x.generation));
   }
   text operator()(const worker_died& x) const {
     return clean(to_string(x.failure));
   }
-  text operator()(const epoch_revoked& x) const {
-    return formatted("epoch {} is being stopped{}", to_string(x.epoch),
-                     has_cause(known.epochs.size()) ? ""
-                                                    : ": " + clean(x.reason));
+  text operator()(const generation_revoked& x) const {
+    return formatted(
+      "generation {} is being stopped{}", to_string(x.generation),
+      has_cause(known.generations.size()) ? "" : ": " + clean(x.reason));
   }
-  text operator()(const epoch_stopped&) const {
-    return known.epochs.empty()
+  text operator()(const generation_stopped&) const {
+    return known.generations.empty()
              ? text{}
-             : why_epoch(known, known.epochs.size() - 1).sentence;
+             : why_generation(known, known.generations.size() - 1).sentence;
   }
-  /// Whether the line of a death has said why the epoch before this index ended.
+  /// Whether the line of a death has said why the generation before this index
+  /// ended.
   bool has_cause(size_t end) const {
-    return end > 0 && known.epochs[end - 1].cause.has_value();
+    return end > 0 && known.generations[end - 1].cause.has_value();
   }
   text operator()(const end_requested& x) const {
     return x.by.empty()
@@ -214,7 +215,8 @@ json to_json(const culprit& x) {
 
 std::string to_json(const explanation& x, const std::string& state) {
   auto out = json{{"version", why_version}, {"state", state}};
-  out["epoch"] = x.epoch.value == 0 ? json{} : json(x.epoch.value);
+  out["generation"]
+    = x.generation.value == 0 ? json{} : json(x.generation.value);
   out["sentence"] = x.sentence;
   out["cause"] = x.cause ? to_json(*x.cause) : json{};
   out["failed_after_it"]

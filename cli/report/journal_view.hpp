@@ -14,7 +14,7 @@ namespace actorrun::cli {
 std::string clock_text(int64_t wall_ms);
 
 /// One line per record that people care about: its time, how much later than the
-/// coordinator's beginning it was, its epoch, what has happened.
+/// coordinator's beginning it was, its generation, what has happened.
 /// @param known After the record.
 /// @returns none if the record only changes numbers behind others
 std::optional<std::string> line_of(const core::journal::record& x,

@@ -20,8 +20,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// At most so many epochs are shown, the newest.
-constexpr int epochs_shown_max = 8;
+/// At most so many generations are shown, the newest.
+constexpr int generations_shown_max = 8;
 
 std::string span_of(uint64_t ms) {
   return core::duration_text(
@@ -59,7 +59,7 @@ std::string degraded_text(const v1::JobStatus& job) {
 }
 
 std::string ranks_text(const v1::JobStatus& job, const v1::AgentStatus& x) {
-  if (!in_epoch(job, x))
+  if (!in_generation(job, x))
     return "-";
   const auto last = x.first_global_rank() + x.slot_count() - 1;
   return formatted("{}-{}", x.first_global_rank(), last);
@@ -101,14 +101,14 @@ std::string departures_text(const v1::JobStatus& job) {
   return text;
 }
 
-std::vector<row> epoch_rows(const v1::JobStatus& job) {
-  auto rows = std::vector<row>{
-    {"EPOCH", "NODES", "WORKERS", "FORMED", "REGROUP", "RESTART", "ENDED"}};
-  const auto count = job.epochs_size();
-  for (auto i = std::max(count - epochs_shown_max, 0); i < count; ++i) {
-    const auto& x = job.epochs(i);
+std::vector<row> generation_rows(const v1::JobStatus& job) {
+  auto rows = std::vector<row>{{"GENERATION", "NODES", "WORKERS", "FORMED",
+                                "REGROUP", "RESTART", "ENDED"}};
+  const auto count = job.generations_size();
+  for (auto i = std::max(count - generations_shown_max, 0); i < count; ++i) {
+    const auto& x = job.generations(i);
     rows.push_back(
-      {to_string(epoch_id{x.epoch()}), std::to_string(x.node_count()),
+      {to_string(generation_id{x.generation()}), std::to_string(x.node_count()),
        std::to_string(x.world_size()), span_text(x.age_ms()) + " ago",
        x.has_regroup_us() ? regroup_text(x.regroup_us()) : "-",
        x.cost_restart() ? "spent" : "-",
@@ -121,9 +121,10 @@ std::vector<row> epoch_rows(const v1::JobStatus& job) {
 
 std::string to_text(const v1::JobStatus& job, bool is_wide) {
   auto text = formatted("job {}: {}", job.job_id(), job.phase());
-  if (job.epoch() != 0)
-    text += formatted(", epoch {}, world size {}",
-                      to_string(epoch_id{job.epoch()}), job.world_size());
+  if (job.generation() != 0)
+    text += formatted(", generation {}, world size {}",
+                      to_string(generation_id{job.generation()}),
+                      job.world_size());
   text
     += formatted(", nodes {}, restarts {} of {}\n", nodes_text(job.settings()),
                  job.restart_count(), job.settings().restart_count_max());
@@ -134,12 +135,12 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
     text += formatted("  last failure: {}\n",
                       core::to_string(from_wire(job.last_failure())));
   for (const auto& x : job.quarantined_nodes())
-    text
-      += formatted("  quarantined: {}, no epoch forms with it: SIGKILL has not "
-                   "ended {} {} there (agent {})\n",
-                   core::printable(x.host()), x.unkillable_count(),
-                   x.unkillable_count() == 1 ? "worker" : "workers",
-                   core::printable(x.agent_id()));
+    text += formatted(
+      "  quarantined: {}, no generation forms with it: SIGKILL has not "
+      "ended {} {} there (agent {})\n",
+      core::printable(x.host()), x.unkillable_count(),
+      x.unkillable_count() == 1 ? "worker" : "workers",
+      core::printable(x.agent_id()));
   for (const auto& x : job.excluded_hosts())
     text += formatted("  excluded: {}, for {}: {}\n", core::printable(x.host()),
                       span_of(x.age_ms()), core::printable(x.reason()));
@@ -157,7 +158,7 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
   append(rows.front(), has_reasons ? row{"REASON"} : row{});
   for (const auto& x : job.agents()) {
     auto& cells = rows.emplace_back(
-      row{in_epoch(job, x) ? std::to_string(x.node_rank()) : "-", x.host(),
+      row{in_generation(job, x) ? std::to_string(x.node_rank()) : "-", x.host(),
           x.address(), known_or_dash(x.state())});
     if (is_wide)
       append(cells, {span_text(x.since_ms()),
@@ -177,9 +178,10 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
   if (const auto workers = is_wide ? worker_rows(job) : std::vector<row>{};
       !workers.empty())
     text += "\n" + aligned(workers);
-  if (const auto epochs = is_wide ? epoch_rows(job) : std::vector<row>{};
-      !epochs.empty())
-    text += "\n" + aligned(epochs);
+  if (const auto generations
+      = is_wide ? generation_rows(job) : std::vector<row>{};
+      !generations.empty())
+    text += "\n" + aligned(generations);
   if (is_wide && job.vitals_truncated())
     text += "  there are more workers than one answer can describe\n";
   if (const auto gpus = gpu_rows(job); !gpus.empty())

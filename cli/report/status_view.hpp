@@ -14,7 +14,8 @@ namespace actorrun::cli {
 
 /// One paragraph per job: a line on the job, why it waits or is degraded, a line
 /// per agent. Ends with a line end.
-/// @param is_wide Also times, the load of nodes, a line per worker and per epoch.
+/// @param is_wide Also times, the load of nodes, a line per worker and per
+/// generation.
 std::string to_text(const std::vector<v1::JobStatus>& jobs,
                     bool is_wide = false);
 

@@ -64,8 +64,9 @@ row worker_row(const v1::JobStatus& job, const v1::AgentStatus& agent,
   const auto* known = vitals_of(agent, local_rank);
   const auto& x
     = known != nullptr ? *known : v1::WorkerVitals::default_instance();
-  return {in_epoch(job, agent) ? std::to_string(global_rank(agent, local_rank))
-                               : "-",
+  return {in_generation(job, agent)
+            ? std::to_string(global_rank(agent, local_rank))
+            : "-",
           std::to_string(local_rank),
           core::printable(agent.host()),
           std::to_string(agent.pids(static_cast<int>(local_rank))),
@@ -122,7 +123,7 @@ std::vector<row> worker_rows(const v1::JobStatus& job) {
   auto found = std::vector<std::tuple<uint64_t, const v1::AgentStatus*, int>>{};
   for (const auto& agent : job.agents())
     for (int i = 0; i < agent.pids_size(); ++i)
-      found.emplace_back(in_epoch(job, agent)
+      found.emplace_back(in_generation(job, agent)
                            ? uint64_t{global_rank(agent, uint32_t(i))}
                            : UINT64_MAX,
                          &agent, i);

@@ -90,7 +90,7 @@ void add_node(std::vector<line>& out, const row& x, time_point now) {
   add(out, "state", node.state());
   add(out, "reason", node.reason());
   add(out, "since", span_text(age_now(node.since_ms(), *x.job, now)));
-  if (in_epoch(*x.job->status, node))
+  if (in_generation(*x.job->status, node))
     add(out, "ranks",
         formatted("{}-{}, node rank {}", node.first_global_rank(),
                   node.first_global_rank() + node.slot_count() - 1,
@@ -123,8 +123,8 @@ void add_node(std::vector<line>& out, const row& x, time_point now) {
     add(out, "GPUs", core::printable(node.gpu_trouble()), style::bad);
 }
 
-void add_epoch(std::vector<line>& out, const v1::EpochStatus& x,
-               const job_picture& job, time_point now) {
+void add_generation(std::vector<line>& out, const v1::GenerationStatus& x,
+                    const job_picture& job, time_point now) {
   auto text
     = formatted("nodes {}, workers {}, formed {} ago", x.node_count(),
                 x.world_size(), span_text(age_now(x.age_ms(), job, now)));
@@ -132,7 +132,7 @@ void add_epoch(std::vector<line>& out, const v1::EpochStatus& x,
     text += ", regrouped in " + regroup_text(x.regroup_us());
   if (x.cost_restart())
     text += ", cost a restart";
-  add(out, to_string(epoch_id{x.epoch()}), std::move(text));
+  add(out, to_string(generation_id{x.generation()}), std::move(text));
   if (!x.end_reason().empty())
     add(out, "", "ended: " + x.end_reason(), style::warning);
 }
@@ -190,10 +190,10 @@ std::vector<line> details_of(const job_picture& x, time_point now, look) {
         formatted("{}, {} ago: {}", y.host(),
                   span_text(age_now(y.age_ms(), x, now)), y.reason()),
         style::warning);
-  if (job.epochs_size() > 0)
-    add_heading(out, "epochs, the newest first");
-  for (auto i = job.epochs_size(); i-- > 0;)
-    add_epoch(out, job.epochs(i), x, now);
+  if (job.generations_size() > 0)
+    add_heading(out, "generations, the newest first");
+  for (auto i = job.generations_size(); i-- > 0;)
+    add_generation(out, job.generations(i), x, now);
   return out;
 }
 

@@ -23,7 +23,7 @@ std::vector<uint32_t> ranks_of(const row& x) {
   if (x.rank)
     return {*x.rank};
   auto out = std::vector<uint32_t>{};
-  if (!x.is_worker() && in_epoch(*x.job->status, *x.node))
+  if (!x.is_worker() && in_generation(*x.job->status, *x.node))
     for (uint32_t i = 0; i < x.node->slot_count(); ++i)
       out.push_back(global_rank(*x.node, i));
   return out;
@@ -36,7 +36,7 @@ target target_of(const row& x) {
     return out;
   out.agent = x.node->agent_id();
   out.host = x.node->host();
-  if (in_epoch(*x.job->status, *x.node))
+  if (in_generation(*x.job->status, *x.node))
     out.node_rank = x.node->node_rank();
   out.local_rank = x.id.local_rank;
   out.ranks = ranks_of(x);
@@ -79,7 +79,7 @@ const std::vector<own_key>& own_keys() {
     {"f", "filter: show only rows with a text; Esc ends it"},
     {"/ n N", "search for a text; the next one, the one before"},
     {"p", "pause: keep this picture"},
-    {"w", "the details of the job: its epochs, who is gone"},
+    {"w", "the details of the job: its generations, who is gone"},
     {"h ?", "this help"},
     {"q", "quit (also Ctrl-C)"},
   };

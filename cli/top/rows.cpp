@@ -71,7 +71,7 @@ void sort(std::vector<row>& rows, order by) {
 
 std::vector<row> workers_of(const row& above, order by) {
   const auto& node = *above.node;
-  const auto is_placed = in_epoch(*above.job->status, node);
+  const auto is_placed = in_generation(*above.job->status, node);
   auto out = std::vector<row>{};
   for (uint32_t i = 0; i < static_cast<uint32_t>(node.pids_size()); ++i) {
     auto x = above;
@@ -100,8 +100,8 @@ std::vector<row> nodes_of(const row& above, order by) {
   }
   std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) {
     const auto key = [&](const row& x) {
-      return in_epoch(job, *x.node) ? uint64_t{x.node->node_rank()}
-                                    : UINT64_MAX;
+      return in_generation(job, *x.node) ? uint64_t{x.node->node_rank()}
+                                         : UINT64_MAX;
     };
     return key(a) < key(b);
   });

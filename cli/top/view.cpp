@@ -180,7 +180,7 @@ std::string name_of(const row& x, look with) {
     return indent + fold + (x.job->status ? x.job->status->job_id() : x.id.job);
   if (!x.is_worker())
     return indent + fold
-           + (in_epoch(*x.job->status, *x.node)
+           + (in_generation(*x.job->status, *x.node)
                 ? std::to_string(x.node->node_rank())
                 : "-")
            + " " + core::printable(x.node->host());
@@ -287,8 +287,8 @@ std::string flags_of(const model& x) {
   return out;
 }
 
-/// What comes first is what is still there on a narrow terminal: a long id is cut so
-/// that the phase has room.
+/// What comes first is what is still there on a narrow terminal: a long id is cut
+/// so that the phase has room.
 line title_line(const model& x, const job_picture* job, size_t width) {
   if (job == nullptr || !job->status)
     return {{" " + x.wanted() + flags_of(x), style::bar}};
@@ -300,8 +300,9 @@ line title_line(const model& x, const job_picture* job, size_t width) {
     = std::min(width_of(status.job_id()), std::max(id_width, id_width_min));
   auto text = formatted(" {}  {}{}{}", fitted(status.job_id(), id), phase,
                         is_degraded ? " (degraded)" : "", flags_of(x));
-  if (status.epoch() != 0)
-    text += formatted("  epoch {}", to_string(epoch_id{status.epoch()}));
+  if (status.generation() != 0)
+    text += formatted("  generation {}",
+                      to_string(generation_id{status.generation()}));
   text += formatted("  {}  workers {}  restarts {} of {}", nodes_text(status),
                     status.world_size(), status.restart_count(),
                     status.settings().restart_count_max());
@@ -322,11 +323,11 @@ std::string ms_text(uint64_t ms) {
     static_cast<int64_t>(std::min<uint64_t>(ms, uint64_t{1} << 50))});
 }
 
-/// The last epoch that has ended; null: none has.
-const v1::EpochStatus* last_ended(const v1::JobStatus& x) {
-  for (auto i = x.epochs_size(); i-- > 0;)
-    if (!x.epochs(i).end_reason().empty())
-      return &x.epochs(i);
+/// The last generation that has ended; null: none has.
+const v1::GenerationStatus* last_ended(const v1::JobStatus& x) {
+  for (auto i = x.generations_size(); i-- > 0;)
+    if (!x.generations(i).end_reason().empty())
+      return &x.generations(i);
   return nullptr;
 }
 
@@ -380,17 +381,17 @@ line reason_line(const job_picture* job, time_point now) {
                         span_text(age_now(x.phase_age_ms(), *job, now)));
   const auto* before = last_ended(x);
   if (before != nullptr)
-    text
-      += formatted("; epoch {} ended: {}", to_string(epoch_id{before->epoch()}),
-                   before->end_reason());
+    text += formatted("; generation {} ended: {}",
+                      to_string(generation_id{before->generation()}),
+                      before->end_reason());
   return {{std::move(text), style::plain}};
 }
 
 line regroup_line(const v1::JobStatus& x, size_t width, look with) {
   auto values = std::vector<uint64_t>{};
-  for (const auto& epoch : x.epochs())
-    if (epoch.has_regroup_us())
-      values.push_back(epoch.regroup_us());
+  for (const auto& generation : x.generations())
+    if (generation.has_regroup_us())
+      values.push_back(generation.regroup_us());
   if (values.empty())
     return {{" no regroup yet", style::dim}};
   const auto shown
@@ -496,7 +497,8 @@ foot foot_of(const model& x, size space, size_t height_min, size_t count) {
   return out;
 }
 
-// -- putting it together ------------------------------------------------------------
+// -- putting it together
+// ------------------------------------------------------------
 
 /// Collects the lines of a picture above its foot.
 class painter {

@@ -20,9 +20,9 @@ T parse(const std::string& text, const char* what) {
 
 /// The rest of the number says when the job's first coordinator began
 /// (docs/rendezvous.md).
-std::uint64_t count_of(std::uint64_t epoch) {
-  constexpr auto epochs_per_term = std::uint64_t{4096};
-  return epoch == 0 ? 0 : (epoch - 1) % epochs_per_term + 1;
+std::uint64_t count_of(std::uint64_t generation) {
+  constexpr auto generations_per_term = std::uint64_t{4096};
+  return generation == 0 ? 0 : (generation - 1) % generations_per_term + 1;
 }
 
 } // namespace
@@ -43,7 +43,7 @@ int number_from(const std::string& text, const char* what) {
 worker_identity read_identity() {
   const auto number
     = [](const char* name) { return number_from(variable(name), name); };
-  constexpr auto epoch = "ACTORRUN_EPOCH";
+  constexpr auto generation = "ACTORRUN_GENERATION";
   return {number("RANK"), number("WORLD_SIZE"), number("LOCAL_RANK"),
-          count_of(parse<std::uint64_t>(variable(epoch), epoch))};
+          count_of(parse<std::uint64_t>(variable(generation), generation))};
 }

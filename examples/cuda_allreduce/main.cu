@@ -4,7 +4,7 @@
 //
 //   cuda_allreduce [STEPS]
 //
-// The ranks of an epoch meet at its store. ncclCommGetAsyncError reports the
+// The ranks of a generation meet at its store. ncclCommGetAsyncError reports the
 // death of a peer, so that no rank hangs in the driver.
 #include "environment.hpp"
 #include "store.hpp"
@@ -69,7 +69,7 @@ void choose_gpu(int local_rank) {
   check(cudaSetDevice(local_rank), "cudaSetDevice");
 }
 
-/// NCCL's id of this epoch's communicator: rank 0 creates it for all.
+/// NCCL's id of this generation's communicator: rank 0 creates it for all.
 ncclUniqueId agree_on_id(const worker_identity& self) {
   constexpr auto key = "nccl id";
   auto meeting = store{};
@@ -157,8 +157,8 @@ struct trainer {
   void report(int number) const {
     if (self.rank != 0 || number % steps_per_line != 0)
       return;
-    std::printf("epoch %llu, step %d: sums over %d GPUs are right\n",
-                static_cast<unsigned long long>(self.epoch), number,
+    std::printf("generation %llu, step %d: sums over %d GPUs are right\n",
+                static_cast<unsigned long long>(self.generation), number,
                 self.world_size);
     std::fflush(stdout);
   }

@@ -3,8 +3,9 @@
 //
 //   meet [fail]
 //
-// With `fail` the last rank fails in the first epoch, when all have heard; in the
-// next epoch all meet again, in a store that contains nothing of the first.
+// With `fail` the last rank fails in the first generation, when all have heard; in
+// the next generation all meet again, in a store that contains nothing of the
+// first.
 #include "environment.hpp"
 #include "store.hpp"
 
@@ -15,14 +16,15 @@ int main(int argc, char** argv) {
   const auto self = read_identity();
   auto meeting = store{};
   if (self.rank == 0)
-    meeting.set("greeting", "epoch " + std::to_string(self.epoch));
+    meeting.set("greeting", "generation " + std::to_string(self.generation));
   const auto heard = meeting.get("greeting");
   std::printf("rank %d of %d heard: %s\n", self.rank, self.world_size,
               heard.c_str());
   std::fflush(stdout);
   meeting.set("heard by " + std::to_string(self.rank), heard);
   const auto must_fail = argc > 1 && std::string{argv[1]} == "fail"
-                         && self.epoch == 1 && self.rank + 1 == self.world_size;
+                         && self.generation == 1
+                         && self.rank + 1 == self.world_size;
   if (!must_fail)
     return 0;
   for (int rank = 0; rank < self.world_size; ++rank)

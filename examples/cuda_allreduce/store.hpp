@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-/// The store of this epoch, empty at its beginning. Errors end the program with
-/// 3: then the launcher restarts all ranks.
+/// The store of this generation, empty at its beginning. Errors end the program
+/// with 3: then the launcher restarts all ranks.
 class store {
 public:
   /// Connects to MASTER_ADDR:MASTER_PORT, where the agent of node rank 0 serves

@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// From the start until all workers are connected. Generous: the workers of an
-// epoch start within milliseconds, but a busy machine may take longer.
+// From the start until all workers are connected. Generous: the workers of a
+// generation start within milliseconds, but a busy machine may take longer.
 constexpr auto meeting_time = 30s;
 // Limit for a peer's hello; the others wait meanwhile.
 constexpr auto hello_timeout = 2s;
@@ -30,13 +30,13 @@ constexpr auto magic = uint64_t{0x3152414554534c45};
 struct hello {
   uint64_t magic = 0;
   uint64_t job = 0; ///< Fingerprint of the job id.
-  uint64_t epoch = 0;
+  uint64_t generation = 0;
   uint64_t step = 0;
   uint32_t rank = 0;
   uint32_t world_size = 0;
 };
 
-enum class answer : uint32_t { welcome, other_job, other_epoch };
+enum class answer : uint32_t { welcome, other_job, other_generation };
 
 // Instead of a rank, if none is ahead of the others.
 constexpr auto no_rank = UINT32_MAX;
@@ -47,15 +47,15 @@ std::string to_string(answer x) {
       return "welcome";
     case answer::other_job:
       return "it serves another job or already has a worker of this rank";
-    case answer::other_epoch:
-      return "it is of another epoch";
+    case answer::other_generation:
+      return "it is of another generation";
   }
   return "it gave an unknown answer";
 }
 
 hello hello_of(const environment& self, uint64_t step) {
   const auto job = fingerprint_of(std::as_bytes(std::span{self.job}));
-  return {magic, job, self.epoch, step, self.rank, self.world_size};
+  return {magic, job, self.generation, step, self.rank, self.world_size};
 }
 
 template <class T>
@@ -66,8 +66,8 @@ std::span<std::byte> bytes_of(T& x) {
 answer answer_to(const hello& peer, const hello& own) {
   if (peer.magic != own.magic || peer.job != own.job)
     return answer::other_job;
-  if (peer.epoch != own.epoch || peer.world_size != own.world_size)
-    return answer::other_epoch;
+  if (peer.generation != own.generation || peer.world_size != own.world_size)
+    return answer::other_generation;
   if (peer.rank == 0 || peer.rank >= own.world_size)
     return answer::other_job;
   return answer::welcome;

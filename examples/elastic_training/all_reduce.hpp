@@ -1,4 +1,4 @@
-// Adds up a vector over all workers of the epoch, and sends them the sum.
+// Adds up a vector over all workers of the generation, and sends them the sum.
 #pragma once
 
 #include "environment.hpp"
@@ -21,7 +21,7 @@ namespace training {
 /// `peer_lost`. The launcher brings about a new one.
 class all_reduce {
 public:
-  /// Meets the other workers. A peer of another job or epoch is refused.
+  /// Meets the other workers. A peer of another job or generation is refused.
   /// @param step    how many this worker has done
   /// @param is_off  says that the group is broken; no call waits any longer then
   all_reduce(const environment& self, uint64_t step,

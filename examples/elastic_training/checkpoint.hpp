@@ -11,7 +11,7 @@ namespace training {
 
 /// One file, visible to the workers of every node (in a shared folder if there
 /// are several). Only rank 0 writes it; the launcher ensures that workers of
-/// two epochs, and so two ranks 0, never run at the same time.
+/// two generations, and so two ranks 0, never run at the same time.
 class checkpoint {
 public:
   /// @param text_fingerprint  of the text that is learnt; a checkpoint of

@@ -26,7 +26,7 @@ change_limit=15     # Time limit for a regroup, in seconds.
 
 job=demo-$$
 folder=$(mktemp -d)
-progress=$folder/progress # Lines of: epoch step world loss restarts.
+progress=$folder/progress # Lines of: generation step world loss restarts.
 touch "$progress"
 declare -A agents=() # Name -> process id, of the agents that must be running.
 event_at=0           # When the act's event happened, in milliseconds.
@@ -154,18 +154,18 @@ wait_until() { # WHAT SECONDS COMMAND...
 
 # -- reading the progress file ------------------------------------------------
 
-# The epoch that an act starts from, and the state of the training then.
-epoch=0 step=0 world=0 loss=-
+# The generation that an act starts from, and the state of the training then.
+generation=0 step=0 world=0 loss=-
 
 # Keeps the last line as the state before the next event.
 remember() {
-  read -r epoch step world loss _ < <(tail -n 1 "$progress")
+  read -r generation step world loss _ < <(tail -n 1 "$progress")
   event_at=$(milliseconds)
 }
 
-# The lines written since `remember` by a group of that size in a newer epoch.
+# The lines written since `remember` by a group of that size in a newer generation.
 lines_of() { # WORLD
-  awk -v world="$1" -v epoch="$epoch" '$3 == world && $1 > epoch' "$progress"
+  awk -v world="$1" -v generation="$generation" '$3 == world && $1 > generation' "$progress"
 }
 
 world_runs() { # WORLD
@@ -317,5 +317,5 @@ remember
 initial=$(awk '{ print $4; exit }' "$progress")
 awk -v a="$initial" -v b="$loss" 'BEGIN { exit !(b < 0.7 * a) }' \
   || wrong "the loss fell only from $initial to $loss"
-epochs=$(awk '!seen[$1]++ { n++ } END { print n + 0 }' "$progress")
-result "loss $initial -> $loss after $steps steps, $epochs epochs and two deaths"
+generations=$(awk '!seen[$1]++ { n++ } END { print n + 0 }' "$progress")
+result "loss $initial -> $loss after $steps steps, $generations generations and two deaths"

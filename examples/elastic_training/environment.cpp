@@ -46,8 +46,8 @@ environment read_environment() {
   x.master_address = text_of("MASTER_ADDR");
   x.master_port = number_of<uint16_t>("MASTER_PORT", 1, 65'535);
   x.job = text_of("ACTORRUN_JOB_ID");
-  x.epoch = number_of<uint64_t>("ACTORRUN_EPOCH", 0,
-                                std::numeric_limits<uint64_t>::max());
+  x.generation = number_of<uint64_t>("ACTORRUN_GENERATION", 0,
+                                     std::numeric_limits<uint64_t>::max());
   x.restart_count = number_of<uint32_t>("TORCHELASTIC_RESTART_COUNT", 0,
                                         std::numeric_limits<uint32_t>::max());
   return x;

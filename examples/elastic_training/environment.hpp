@@ -16,7 +16,7 @@ struct environment {
   std::string master_address; ///< MASTER_ADDR: where rank 0 listens.
   uint16_t master_port = 0;   ///< MASTER_PORT: 1..65535.
   std::string job;            ///< ACTORRUN_JOB_ID.
-  uint64_t epoch = 0;         ///< ACTORRUN_EPOCH: grows at each regroup.
+  uint64_t generation = 0;    ///< ACTORRUN_GENERATION: grows at each regroup.
   uint32_t restart_count = 0; ///< TORCHELASTIC_RESTART_COUNT.
 };
 

@@ -25,7 +25,7 @@
 namespace {
 
 using namespace training;
-using actorrun::worker::epoch;
+using actorrun::worker::generation;
 
 /// Limits rank 0, and so all ranks, to `--steps-per-second`.
 class pace {
@@ -46,7 +46,7 @@ private:
   std::chrono::steady_clock::time_point next_;
 };
 
-/// A worker: what it has in memory from epoch to epoch.
+/// A worker: what it has in memory from generation to generation.
 class trainer {
 public:
   explicit trainer(const options& chosen)
@@ -55,9 +55,9 @@ public:
       model_(corpus_.symbol_count),
       saved_(chosen.checkpoint, corpus_.fingerprint) {}
 
-  /// Takes part in one epoch, until the work is done.
+  /// Takes part in one generation, until the work is done.
   /// @throws peer_lost, actorrun::worker::regroup
-  void take_part(const epoch& now) {
+  void take_part(const generation& now) {
     const auto self = read_environment();
     if (!state_)
       state_ = first();
@@ -106,7 +106,7 @@ private:
     }
   }
 
-  void train(const epoch& now, const environment& self, all_reduce& group,
+  void train(const generation& now, const environment& self, all_reduce& group,
              progress& report) {
     auto& state = *state_;
     auto limit = pace{self.rank == 0 ? chosen_.steps_per_second : 0};
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
   const auto chosen = parse_options(argc, argv);
   auto worker = trainer{chosen};
   try {
-    for (auto& now : actorrun::worker::epochs())
+    for (auto& now : actorrun::worker::generations())
       now.run([&] { worker.take_part(now); });
   } catch (const std::exception& x) {
     fail(x.what());

@@ -43,8 +43,8 @@ std::vector<option> options_into(options& x) {
   return {
     path("--text", "file to learn from", x.text),
     path("--checkpoint", "file to save to and resume from", x.checkpoint),
-    path("--progress", "file to append 'epoch step world loss restarts' to",
-         x.progress),
+    path("--progress",
+         "file to append 'generation step world loss restarts' to", x.progress),
     number<uint64_t>("--steps", "steps in all", x.steps, 1, steps_max),
     number<uint64_t>("--checkpoint-every", "steps from save to save",
                      x.checkpoint_every, 1, steps_max),

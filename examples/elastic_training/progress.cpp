@@ -19,11 +19,11 @@ std::string to_text(float loss) {
   return out.str();
 }
 
-/// Epochs as actorrun's own lines count them: the rest of the number says when its
-/// first coordinator began (docs/rendezvous.md).
-uint64_t count_of(uint64_t epoch) {
-  constexpr auto epochs_per_term = uint64_t{4096};
-  return epoch == 0 ? 0 : (epoch - 1) % epochs_per_term + 1;
+/// Generations as actorrun's own lines count them: the rest of the number says when
+/// its first coordinator began (docs/rendezvous.md).
+uint64_t count_of(uint64_t generation) {
+  constexpr auto generations_per_term = uint64_t{4096};
+  return generation == 0 ? 0 : (generation - 1) % generations_per_term + 1;
 }
 
 } // namespace
@@ -41,8 +41,8 @@ void progress::begin(const training_state& state) {
   if (self_.rank != 0)
     return;
   auto line = std::ostringstream{};
-  line << "epoch " << count_of(self_.epoch) << "  world " << self_.world_size
-       << "  ";
+  line << "generation " << count_of(self_.generation) << "  world "
+       << self_.world_size << "  ";
   if (state.step >= options_.steps)
     line << "the checkpoint is complete at step " << state.step;
   else if (state.step > 0)
@@ -64,13 +64,13 @@ void progress::report(const training_state& state) {
     next_line_ = now + console_pause;
     auto line = std::ostringstream{};
     line << "step " << std::setw(4) << state.step << "  loss "
-         << to_text(state.loss) << "  world " << self_.world_size << "  epoch "
-         << count_of(self_.epoch) << "\n";
+         << to_text(state.loss) << "  world " << self_.world_size
+         << "  generation " << count_of(self_.generation) << "\n";
     std::cout << line.str() << std::flush;
   }
   if (file_.is_open() && (edge || state.step % options_.progress_every == 0)) {
-    file_ << self_.epoch << ' ' << state.step << ' ' << self_.world_size << ' '
-          << to_text(state.loss) << ' ' << self_.restart_count << '\n';
+    file_ << self_.generation << ' ' << state.step << ' ' << self_.world_size
+          << ' ' << to_text(state.loss) << ' ' << self_.restart_count << '\n';
     if (!file_.flush())
       fail("cannot write the progress file " + options_.progress);
   }

@@ -21,7 +21,7 @@ public:
 
   /// Call it after each step. The console gets a line at the first step, the
   /// last and at most two per second; the file gets one at the first step of
-  /// the epoch, at every `progress_every`-th and at the last.
+  /// the generation, at every `progress_every`-th and at the last.
   void report(const training_state& state);
 
 private:

@@ -105,7 +105,7 @@ socket_handle listen_at(const std::string& host, uint16_t port, int backlog) {
   const auto addresses = resolve(host, port);
   for (const auto* x = addresses.get(); x != nullptr; x = x->ai_next) {
     auto listener = open_for(*x);
-    // The port of the previous epoch may still be in TIME_WAIT.
+    // The port of the previous generation may still be in TIME_WAIT.
     if (listener.get() >= 0 && set_option(listener, SOL_SOCKET, SO_REUSEADDR, 1)
         && bind(listener.get(), x->ai_addr, x->ai_addrlen) == 0
         && listen(listener.get(), backlog) == 0)

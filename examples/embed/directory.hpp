@@ -1,6 +1,6 @@
 // THE HOST'S OWN PROTOCOL, as it was before there were jobs in it: types where
-// every manual of CAF lets them begin. A program has one CAF; this one is built with
-// both that actorrun knows.
+// every manual of CAF lets them begin. A program has one CAF; this one is built
+// with both that actorrun knows.
 #pragma once
 
 #include <caf/actor_system_config.hpp>
@@ -22,7 +22,7 @@ struct lookup {
 
 struct placement {
   std::string job;
-  uint64_t epoch = 0;
+  uint64_t generation = 0;
   uint32_t world_size = 0; ///< 0: no worker runs.
 };
 
@@ -40,7 +40,8 @@ bool inspect(Inspector& f, lookup& x) {
 
 template <class Inspector>
 bool inspect(Inspector& f, placement& x) {
-  return f.object(x).fields(f.field("job", x.job), f.field("epoch", x.epoch),
+  return f.object(x).fields(f.field("job", x.job),
+                            f.field("generation", x.generation),
                             f.field("world_size", x.world_size));
 }
 
@@ -64,7 +65,7 @@ auto inspect(Inspector& f, lookup& x) {
 
 template <class Inspector>
 auto inspect(Inspector& f, placement& x) {
-  return f(x.job, x.epoch, x.world_size);
+  return f(x.job, x.generation, x.world_size);
 }
 
 inline void register_own_types(caf::actor_system_config& config) {

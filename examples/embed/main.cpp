@@ -1,6 +1,6 @@
 // A program that has been there before: it answers `lookup` from other processes.
-// Now it has two jobs in its actor system, too, and follows their epochs as typed
-// messages.
+// Now it has two jobs in its actor system, too, and follows their generations as
+// typed messages.
 //
 // usage: embed PROGRAM [ARGUMENT…] | embed_client
 
@@ -49,17 +49,18 @@ struct supervisor {
 
   job_observer_actor::behavior_type make_behavior() {
     return {
-      [this](const v1::EpochFormed& x) {
-        tell(x.plan().epoch(), x.plan().world_size());
+      [this](const v1::GenerationFormed& x) {
+        tell(x.plan().generation(), x.plan().world_size());
         auto line = std::ostringstream{};
-        line << job_ << ": epoch " << x.plan().epoch() << ": world size "
-             << x.plan().world_size();
+        line << job_ << ": generation " << x.plan().generation()
+             << ": world size " << x.plan().world_size();
         print(line.str());
       },
-      [this](const v1::EpochRevoked& x) {
-        tell(x.epoch(), 0);
+      [this](const v1::GenerationRevoked& x) {
+        tell(x.generation(), 0);
         auto line = std::ostringstream{};
-        line << job_ << ": epoch " << x.epoch() << " is over: " << x.reason();
+        line << job_ << ": generation " << x.generation()
+             << " is over: " << x.reason();
         print(line.str());
       },
       [this](const v1::JobEnded& x) {
@@ -71,8 +72,8 @@ struct supervisor {
   void on_exit() {}
 
 private:
-  void tell(uint64_t epoch, uint32_t world_size) {
-    tell_anonymously(directory_, placement{job_, epoch, world_size});
+  void tell(uint64_t generation, uint32_t world_size) {
+    tell_anonymously(directory_, placement{job_, generation, world_size});
   }
 
   std::string job_;

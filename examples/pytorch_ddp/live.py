@@ -7,14 +7,14 @@ repeated but the one that was under way, and that only if a worker was lost. The
 checkpoint is for the case that none is left.
 
 Needs the package `actorrun` (of actorrun-worker, or in runtime/worker/python). Under
-torchrun it is a program as any other: the loop over epochs runs once.
+torchrun it is a program as any other: the loop over generations runs once.
 """
 
 import os
 import time
 
 import actorrun
-import actorrun.torch  # Aborts and destroys process groups where epochs end.
+import actorrun.torch  # Aborts and destroys process groups where generations end.
 import torch
 import torch.distributed as dist
 from torch.distributed.elastic.multiprocessing.errors import record
@@ -45,31 +45,31 @@ def catch_up(training):
         training.restore(*state[0])
 
 
-def train(arguments, training, epoch):
-    dist.init_process_group("gloo")  # RANK, MASTER_ADDR… are those of this epoch.
+def train(arguments, training, generation):
+    dist.init_process_group("gloo")  # RANK, MASTER_ADDR… are those of this generation.
     catch_up(training)
     parallel = DistributedDataParallel(training.model)
     guard = watched_by_launcher(arguments.step_limit)
-    where = f"world {epoch.world_size}, restarts {epoch.restarts}"
-    say(f"rank {epoch.rank}: pid {os.getpid()}, from step {training.step}, {where}")
+    where = f"world {generation.world_size}, restarts {generation.restarts}"
+    say(f"rank {generation.rank}: pid {os.getpid()}, from step {training.step}, {where}")
 
     def save():
-        if epoch.rank == 0:
+        if generation.rank == 0:
             training.save(arguments.checkpoint)
 
     while training.step < arguments.steps:
         # Between two steps: nodes that join, or are drained, have it stop here.
-        epoch.safe_point(training.step, save)
+        generation.safe_point(training.step, save)
         with guard():
-            make_trouble(arguments, training, epoch.rank)
-            loss = take_step(training, parallel, epoch.rank, epoch.world_size)
+            make_trouble(arguments, training, generation.rank)
+            loss = take_step(training, parallel, generation.rank, generation.world_size)
         time.sleep(arguments.step_seconds)
         is_last = training.step == arguments.steps
         if is_last or training.step % arguments.checkpoint_every == 0:
             save()
-            if epoch.rank == 0:
+            if generation.rank == 0:
                 say(f"step {training.step}: loss {loss:.6f}, {where}")
-    if epoch.rank == 0:
+    if generation.rank == 0:
         total = sum(x.abs().sum().item() for x in training.model.parameters())
         say(f"done: {training.step} steps, weights {total:.6f}, {where}")
     dist.barrier()  # None leaves before the last checkpoint is on the disk.
@@ -80,9 +80,9 @@ def main():
     arguments = parse_arguments()
     training = Training()
     training.load(arguments.checkpoint)
-    for epoch in actorrun.epochs():
-        with epoch:
-            train(arguments, training, epoch)
+    for generation in actorrun.generations():
+        with generation:
+            train(arguments, training, generation)
 
 
 if __name__ == "__main__":

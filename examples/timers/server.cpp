@@ -47,9 +47,9 @@ struct timer_notes {
     return {
       [this](const workers_timed& x) {
         // As they start: in one message or in several.
-        const auto count = worker_counts[x.epoch] += x.workers.size();
-        std::printf("epoch %llu has %zu workers\n",
-                    static_cast<unsigned long long>(x.epoch.value), count);
+        const auto count = worker_counts[x.generation] += x.workers.size();
+        std::printf("generation %llu has %zu workers\n",
+                    static_cast<unsigned long long>(x.generation.value), count);
       },
       [](const workers_untimed&) {},
       [](const acquire_timer&) {},
@@ -100,7 +100,7 @@ struct timer_notes {
 
   void on_exit() { config = {}; }
 
-  std::map<epoch_id, size_t> worker_counts{};
+  std::map<generation_id, size_t> worker_counts{};
   notes_actor::pointer self;
   timer_server_config config;
   core::timer_reader reader;

@@ -105,7 +105,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
 set(CPACK_DEBIAN_DEV_DESCRIPTION
     "The launcher of actorrun as a library for C++ programs: it runs a job
 inside the program's own CAF actor system, and actors of the program follow its
-epochs as typed messages.")
+generations as typed messages.")
 
 set(CPACK_DEBIAN_WORKER_PACKAGE_NAME actorrun-worker)
 set(CPACK_DEBIAN_WORKER_PACKAGE_SECTION libdevel)

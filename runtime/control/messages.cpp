@@ -33,7 +33,7 @@ double seconds_of(core::duration x) {
 
 // -- orders -------------------------------------------------------------------
 
-json environment_of(const core::tell_epoch& x) {
+json environment_of(const core::tell_generation& x) {
   auto out = json::object();
   for (const auto& entry : x.environment)
     if (const auto end = entry.find('='); end != entry.npos && end > 0)
@@ -41,9 +41,9 @@ json environment_of(const core::tell_epoch& x) {
   return out;
 }
 
-json epoch_head(const core::tell_epoch& x, json environment) {
-  return {{"type", "epoch"},
-          {"epoch", x.epoch.value},
+json generation_head(const core::tell_generation& x, json environment) {
+  return {{"type", "generation"},
+          {"generation", x.generation.value},
           {"environment", std::move(environment)},
           {"restarts", x.restart_count}};
 }
@@ -53,7 +53,7 @@ size_t size_of(const json& x) {
 }
 
 // As many of them as there is room for.
-json survivors_within(const core::tell_epoch& x, size_t room) {
+json survivors_within(const core::tell_generation& x, size_t room) {
   auto out = json::array();
   auto size = size_t{2};
   for (const auto& [first, last] : x.survivors) {
@@ -67,8 +67,8 @@ json survivors_within(const core::tell_epoch& x, size_t room) {
 }
 
 struct order_writer {
-  std::optional<std::string> operator()(const core::tell_epoch& x) const {
-    auto out = epoch_head(x, environment_of(x));
+  std::optional<std::string> operator()(const core::tell_generation& x) const {
+    auto out = generation_head(x, environment_of(x));
     out["reason"] = "";
     out["survivors"] = json::array();
     out["survivors_cut"] = true;
@@ -147,18 +147,18 @@ parsed parse_hello(const json& packet) {
   return std::optional<core::worker_word>{core::said_hello{}};
 }
 
-result<epoch_id> epoch_in(const json& packet) {
-  const auto epoch = number_in(packet, "epoch", epoch_max.value);
-  if (!epoch)
-    return epoch.error();
-  return epoch_id{*epoch};
+result<generation_id> generation_in(const json& packet) {
+  const auto generation = number_in(packet, "generation", generation_max.value);
+  if (!generation)
+    return generation.error();
+  return generation_id{*generation};
 }
 
 parsed parse_parked(const json& packet) {
-  const auto epoch = epoch_in(packet);
-  if (!epoch)
-    return epoch.error();
-  return std::optional<core::worker_word>{core::said_parked{*epoch}};
+  const auto generation = generation_in(packet);
+  if (!generation)
+    return generation.error();
+  return std::optional<core::worker_word>{core::said_parked{*generation}};
 }
 
 parsed parse_trouble(const json& packet) {
@@ -176,16 +176,16 @@ parsed parse_at(const json& packet) {
   return std::optional<core::worker_word>{core::said_step{*step}};
 }
 
-/// A word of a step of an epoch.
+/// A word of a step of a generation.
 template <class Word>
 parsed parse_step(const json& packet) {
-  const auto epoch = epoch_in(packet);
-  if (!epoch)
-    return epoch.error();
+  const auto generation = generation_in(packet);
+  if (!generation)
+    return generation.error();
   const auto step = number_in(packet, "step");
   if (!step)
     return step.error();
-  return std::optional<core::worker_word>{Word{*epoch, *step}};
+  return std::optional<core::worker_word>{Word{*generation, *step}};
 }
 
 constexpr std::pair<std::string_view, parsed (*)(const json&)> words[] = {

@@ -16,15 +16,16 @@ namespace {
 
 using clock = core::time_point::clock;
 
-/// The files of the newest epoch.
+/// The files of the newest generation.
 struct followed_outputs {
-  epoch_id epoch{};
-  std::shared_ptr<const core::epoch_outputs> outputs{};
+  generation_id generation{};
+  std::shared_ptr<const core::generation_outputs> outputs{};
 };
 
 struct question {
   std::vector<int64_t> pids{};
-  std::shared_ptr<const core::epoch_outputs> outputs{}; ///< Null: not known.
+  std::shared_ptr<const core::generation_outputs>
+    outputs{}; ///< Null: not known.
 };
 
 } // namespace
@@ -86,7 +87,7 @@ void merge(core::node_vitals& into, const std::vector<output_facts>& from) {
 /// them.
 template <class State>
 void add_outputs(const std::shared_ptr<State>& state,
-                 const std::shared_ptr<const core::epoch_outputs>& outputs,
+                 const std::shared_ptr<const core::generation_outputs>& outputs,
                  core::node_vitals& out) {
   if (!outputs || out.workers.empty())
     return;
@@ -139,14 +140,15 @@ proc_vitals::~proc_vitals() {
   shared_->stopped.notify_all();
 }
 
-void proc_vitals::follow(epoch_id epoch, const core::epoch_outputs& outputs) {
-  auto copy = std::make_shared<const core::epoch_outputs>(outputs);
+void proc_vitals::follow(generation_id generation,
+                         const core::generation_outputs& outputs) {
+  auto copy = std::make_shared<const core::generation_outputs>(outputs);
   const auto guard = std::lock_guard{shared_->mutex};
-  shared_->files = {epoch, std::move(copy)};
+  shared_->files = {generation, std::move(copy)};
 }
 
-void proc_vitals::sample(epoch_id epoch, const std::vector<int64_t>& pids,
-                         listener on_answer) {
+void proc_vitals::sample(generation_id generation,
+                         const std::vector<int64_t>& pids, listener on_answer) {
   auto asked = question{pids};
   {
     const auto guard = std::lock_guard{shared_->mutex};
@@ -156,7 +158,7 @@ void proc_vitals::sample(epoch_id epoch, const std::vector<int64_t>& pids,
     state.waiting.push_back(std::move(on_answer));
     if (std::exchange(state.is_sampling, true))
       return;
-    if (state.files.epoch == epoch)
+    if (state.files.generation == generation)
       asked.outputs = state.files.outputs;
   }
   auto task = [state = shared_, asked = std::move(asked)]() mutable {

@@ -31,15 +31,16 @@ public:
 
   /// Looks at the log files of workers; may block.
   using output_inspector
-    = std::function<std::vector<output_facts>(const core::epoch_outputs&)>;
+    = std::function<std::vector<output_facts>(const core::generation_outputs&)>;
 
   explicit proc_vitals(output_inspector inspect = inspect_outputs);
   ~proc_vitals() override;
   proc_vitals(const proc_vitals&) = delete;
   proc_vitals& operator=(const proc_vitals&) = delete;
 
-  void follow(epoch_id epoch, const core::epoch_outputs& outputs) override;
-  void sample(epoch_id epoch, const std::vector<int64_t>& pids,
+  void follow(generation_id generation,
+              const core::generation_outputs& outputs) override;
+  void sample(generation_id generation, const std::vector<int64_t>& pids,
               listener on_answer) override;
 
   /// How often /proc was read for an answer.

@@ -158,7 +158,8 @@ std::optional<core::worker_vitals> vitals_sampler::read_worker(int64_t pid) {
   return out;
 }
 
-std::vector<output_facts> inspect_outputs(const core::epoch_outputs& outputs) {
+std::vector<output_facts>
+inspect_outputs(const core::generation_outputs& outputs) {
   auto out = std::vector<output_facts>{};
   for (const auto& worker : outputs.workers) {
     auto& facts = out.emplace_back();

@@ -52,6 +52,7 @@ struct output_facts {
 
 /// Looks at the files of workers, by local rank. Blocks for as long as their file
 /// system takes.
-std::vector<output_facts> inspect_outputs(const core::epoch_outputs& outputs);
+std::vector<output_facts>
+inspect_outputs(const core::generation_outputs& outputs);
 
 } // namespace actorrun::detail

@@ -142,8 +142,8 @@ std::string text(const json& x, const char* name) {
                        : std::string{};
 }
 
-/// What was written there may have been changed by any program that may write to etcd: it
-/// is checked where it counts.
+/// What was written there may have been changed by any program that may write to
+/// etcd: it is checked where it counts.
 core::job_mark mark_of(int64_t revision, const std::string& value) {
   auto out = core::job_mark{revision, value == old_over_mark};
   const auto from = json::parse(value, nullptr, false);
@@ -151,8 +151,8 @@ core::job_mark mark_of(int64_t revision, const std::string& value) {
     return out;
   out.is_over = at(from, "over") == true;
   auto& job = out.job;
-  job.newest = {std::min(member<uint64_t>(from, "newest_epoch"),
-                         core::claimed_epoch_end.value - 1)};
+  job.newest = {std::min(member<uint64_t>(from, "newest_generation"),
+                         core::claimed_generation_end.value - 1)};
   job.lease
     = std::min(std::chrono::milliseconds{member<uint32_t>(from, "lease_ms")},
                core::lease_max);
@@ -176,7 +176,7 @@ core::job_mark mark_of(int64_t revision, const std::string& value) {
 }
 
 std::string text_of(const core::charter& job, bool is_over) {
-  auto out = json{{"over", is_over}, {"newest_epoch", job.newest.value}};
+  auto out = json{{"over", is_over}, {"newest_generation", job.newest.value}};
   if (!is_over) {
     out["revision"] = job.revision;
     out["nodes_min"] = job.settings.agent_count_min;

@@ -26,7 +26,7 @@ std::string reason_of(v1::ShareState share, const std::string& link) {
       break;
   }
   if (link == "joined")
-    return "this node has joined and waits for an epoch";
+    return "this node has joined and waits for a generation";
   return formatted("this node has no place in the job; its link is {}",
                    core::one_line(link, reason_size_max));
 }
@@ -48,9 +48,9 @@ health readiness_of_node(const status_answer& own) {
   const auto& agent = job.agents(0);
   if (agent.share() == v1::SHARE_RUNNING)
     return {true,
-            formatted("{} {} in epoch {}", agent.pids_size(),
+            formatted("{} {} in generation {}", agent.pids_size(),
                       agent.pids_size() == 1 ? "worker runs" : "workers run",
-                      to_string(epoch_id{agent.epoch()}))};
+                      to_string(generation_id{agent.generation()}))};
   return {false, reason_of(agent.share(), job.phase())};
 }
 
@@ -59,9 +59,10 @@ health readiness_of_job(const status_answer& x) {
     return health_of(x);
   const auto& job = *x.what;
   if (job.phase() == "running")
-    return {true, formatted("epoch {} runs", to_string(epoch_id{job.epoch()}))};
+    return {true, formatted("generation {} runs",
+                            to_string(generation_id{job.generation()}))};
   const auto why = core::one_line(job.waiting_for(), reason_size_max);
-  return {false, formatted("no epoch runs; the job is {}{}{}",
+  return {false, formatted("no generation runs; the job is {}{}{}",
                            core::one_line(job.phase(), reason_size_max),
                            why.empty() ? "" : ": ", why)};
 }

@@ -22,17 +22,18 @@ constexpr metric_family job_phase
 constexpr metric_family job_healthy
   = {"actorrun_job_healthy", "gauge", "",
      "Whether everything in the job is as it should be"};
-constexpr metric_family job_epoch = {"actorrun_job_epoch", "gauge", "",
-                                     "Number of the newest epoch; 0 for none"};
-constexpr metric_family job_world_size
-  = {"actorrun_job_world_size", "gauge", "", "Workers in the newest epoch"};
+constexpr metric_family job_generation
+  = {"actorrun_job_generation", "gauge", "",
+     "Number of the newest generation; 0 for none"};
+constexpr metric_family job_world_size = {
+  "actorrun_job_world_size", "gauge", "", "Workers in the newest generation"};
 constexpr metric_family job_nodes
   = {"actorrun_job_nodes", "gauge", "state", "Nodes that have joined the job"};
 constexpr metric_family job_nodes_min
   = {"actorrun_job_nodes_min", "gauge", "",
-     "Fewest nodes with which an epoch forms"};
+     "Fewest nodes with which a generation forms"};
 constexpr metric_family job_nodes_max
-  = {"actorrun_job_nodes_max", "gauge", "", "Most nodes of an epoch"};
+  = {"actorrun_job_nodes_max", "gauge", "", "Most nodes of a generation"};
 constexpr metric_family job_restarts
   = {"actorrun_job_restarts_total", "counter", "",
      "Failures that have cost a restart"};
@@ -52,7 +53,7 @@ constexpr metric_family job_excluded
   = {"actorrun_job_excluded_hosts", "gauge", "", "Hosts that get no place"};
 constexpr metric_family job_regroups
   = {"actorrun_job_regroup_seconds", "histogram", "le",
-     "Time from the end of an epoch until all workers of the next one ran"};
+     "Time from the end of a generation until all workers of the next one ran"};
 constexpr metric_family job_node_connected
   = {"actorrun_job_node_connected", "gauge", "host,agent",
      "Whether a node of the job has a link to the coordinator"};
@@ -64,9 +65,9 @@ constexpr metric_family node_state
   = {"actorrun_node_state", "gauge", "state",
      "What the workers of this node do: 1 for the present state, 0 for the "
      "others"};
-constexpr metric_family node_epoch
-  = {"actorrun_node_epoch", "gauge", "",
-     "Number of the epoch that this node has its workers in; 0 for none"};
+constexpr metric_family node_generation
+  = {"actorrun_node_generation", "gauge", "",
+     "Number of the generation that this node has its workers in; 0 for none"};
 constexpr metric_family node_workers = {"actorrun_node_workers", "gauge", "",
                                         "Workers that this node has started"};
 constexpr metric_family node_slots
@@ -128,7 +129,7 @@ constexpr metric_family worker_timer_age
 constexpr const metric_family* families[] = {&answers,
                                              &job_phase,
                                              &job_healthy,
-                                             &job_epoch,
+                                             &job_generation,
                                              &job_world_size,
                                              &job_nodes,
                                              &job_nodes_min,
@@ -143,7 +144,7 @@ constexpr const metric_family* families[] = {&answers,
                                              &job_node_connected,
                                              &job_node_lease_age,
                                              &node_state,
-                                             &node_epoch,
+                                             &node_generation,
                                              &node_workers,
                                              &node_slots,
                                              &node_load,
@@ -229,7 +230,7 @@ void add_job(exposition& out, const v1::JobStatus& job,
   add_phase(out, job);
   if (job.wall_ms() != 0) // Otherwise it says nothing about that.
     one(job_healthy, flag(job.is_healthy()));
-  one(job_epoch, uint64_t{job.epoch()});
+  one(job_generation, uint64_t{job.generation()});
   one(job_world_size, uint64_t{job.world_size()});
   add_nodes(out, job);
   one(job_nodes_min, uint64_t{job.settings().agent_count_min()});
@@ -242,7 +243,7 @@ void add_job(exposition& out, const v1::JobStatus& job,
     one(job_waiting, seconds(job.waiting_age_ms()));
   one(job_quarantined, static_cast<uint64_t>(job.quarantined_nodes_size()));
   one(job_excluded, static_cast<uint64_t>(job.excluded_hosts_size()));
-  if (regroups != nullptr && !job.epochs().empty())
+  if (regroups != nullptr && !job.generations().empty())
     add_regroups(out, *regroups);
   add_links(out, job);
 }
@@ -261,8 +262,8 @@ void add_share(exposition& out, const v1::AgentStatus& node) {
 
 void add_node(exposition& out, const v1::AgentStatus& node) {
   add_share(out, node);
-  out.begin(node_epoch);
-  out.add(uint64_t{node.epoch()});
+  out.begin(node_generation);
+  out.add(uint64_t{node.generation()});
   out.begin(node_workers);
   out.add(static_cast<uint64_t>(node.pids_size()));
   out.begin(node_slots);

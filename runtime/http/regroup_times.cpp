@@ -6,14 +6,14 @@
 namespace actorrun::detail {
 
 void regroup_times::look_at(const v1::JobStatus& job) {
-  for (const auto& x : job.epochs()) {
-    if (!x.has_regroup_us() || x.epoch() <= last_epoch_)
+  for (const auto& x : job.generations()) {
+    if (!x.has_regroup_us() || x.generation() <= last_generation_)
       continue;
     const auto seconds = static_cast<double>(x.regroup_us()) / 1e6;
     const auto bucket = std::lower_bound(limits.begin(), limits.end(), seconds);
     ++counts_[static_cast<size_t>(bucket - limits.begin())];
     sum_ += seconds;
-    last_epoch_ = x.epoch();
+    last_generation_ = x.generation();
   }
 }
 

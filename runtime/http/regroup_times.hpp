@@ -1,4 +1,4 @@
-// Counts how long a job took to regroup, epoch by epoch.
+// Counts how long a job took to regroup, generation by generation.
 #pragma once
 
 #include "messages/job.pb.h"
@@ -9,8 +9,8 @@
 
 namespace actorrun::detail {
 
-/// A histogram that never counts an epoch twice. Epochs that are not in the status
-/// any more when it is looked at are missed: it has the newest ones.
+/// A histogram that never counts a generation twice. Generations that are not in
+/// the status any more when it is looked at are missed: it has the newest ones.
 class regroup_times {
 public:
   /// In seconds; the last bucket has no limit.
@@ -28,7 +28,7 @@ public:
 private:
   std::array<uint64_t, limits.size() + 1> counts_{};
   double sum_ = 0;
-  uint64_t last_epoch_ = 0;
+  uint64_t last_generation_ = 0;
 };
 
 } // namespace actorrun::detail

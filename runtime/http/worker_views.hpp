@@ -41,7 +41,8 @@ public:
   /// Nothing is called any more.
   ~worker_views();
 
-  /// @param query `rank=N`, of the newest epoch, and if one output only is meant
+  /// @param query `rank=N`, of the newest generation, and if one output only is
+  /// meant
   ///              `&output=out` or `&output=err`: files have no times by which lines
   ///              of both could be put in order.
   void log(std::string_view query, http_callback done);

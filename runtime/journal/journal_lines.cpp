@@ -110,7 +110,7 @@ void members(X& x, auto f) {
   f("address", x.address);
   f("role", x.role);
   f("slots", x.slot_count);
-  f("epoch", x.epoch);
+  f("generation", x.generation);
   f("node_rank", x.node_rank);
   f("first_rank", x.first_rank);
   f("lead_slot", x.lead_slot);
@@ -206,9 +206,9 @@ void members(X& x, auto f) {
   f("reason", x.reason);
 }
 
-template <is_a<epoch_formed> X>
+template <is_a<generation_formed> X>
 void members(X& x, auto f) {
-  f("epoch", x.epoch);
+  f("generation", x.generation);
   f("node_count", x.node_count);
   f("world_size", x.world_size);
   f("master_addr", x.master_address);
@@ -218,14 +218,14 @@ void members(X& x, auto f) {
   f("adopted", x.adopted);
 }
 
-template <is_a<epoch_running> X>
+template <is_a<generation_running> X>
 void members(X& x, auto f) {
-  f("epoch", x.epoch);
+  f("generation", x.generation);
 }
 
 template <is_a<worker_died> X>
 void members(X& x, auto f) {
-  f("epoch", x.epoch);
+  f("generation", x.generation);
   f("failure", x.failure);
 }
 
@@ -238,16 +238,16 @@ void members(X& x, auto f) {
   f("detail", x.detail);
 }
 
-template <is_a<epoch_revoked> X>
+template <is_a<generation_revoked> X>
 void members(X& x, auto f) {
-  f("epoch", x.epoch);
+  f("generation", x.generation);
   f("reason", x.reason);
   f("origin", x.origin);
 }
 
-template <is_a<epoch_stopped> X>
+template <is_a<generation_stopped> X>
 void members(X& x, auto f) {
-  f("epoch", x.epoch);
+  f("generation", x.generation);
   f("cause", x.cause);
   f("others", x.others);
   f("exemption", x.exemption);
@@ -287,7 +287,7 @@ void members(X& x, auto f) {
   f("at", x.at);
 }
 
-template <is_a<epoch_entry> X>
+template <is_a<generation_entry> X>
 void members(X& x, auto f) {
   f("formed", x.formed);
   f("formed_at", x.formed_at);
@@ -348,8 +348,8 @@ void members(X& x, auto f) {
   f("quarantined", x.quarantined);
   f("excluded", x.excluded);
   f("requests", x.requests);
-  f("epochs", x.epochs);
-  f("forgotten_epoch_count", x.forgotten_epoch_count);
+  f("generations", x.generations);
+  f("forgotten_generation_count", x.forgotten_generation_count);
   f("departures", x.departures);
   f("refusals", x.refusals);
   f("end_request", x.end_request);
@@ -443,15 +443,15 @@ constexpr const char* what_of<node_leaving> = "node_leaving";
 template <>
 constexpr const char* what_of<node_gone> = "node_gone";
 template <>
-constexpr const char* what_of<epoch_formed> = "epoch_formed";
+constexpr const char* what_of<generation_formed> = "generation_formed";
 template <>
-constexpr const char* what_of<epoch_running> = "epoch_running";
+constexpr const char* what_of<generation_running> = "generation_running";
 template <>
 constexpr const char* what_of<worker_died> = "worker_died";
 template <>
-constexpr const char* what_of<epoch_revoked> = "epoch_revoked";
+constexpr const char* what_of<generation_revoked> = "generation_revoked";
 template <>
-constexpr const char* what_of<epoch_stopped> = "epoch_stopped";
+constexpr const char* what_of<generation_stopped> = "generation_stopped";
 template <>
 constexpr const char* what_of<end_requested> = "end_requested";
 template <>

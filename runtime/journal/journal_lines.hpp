@@ -18,7 +18,7 @@ namespace actorrun::detail {
 
 /// Grows when a reader of the version before would misread a line; a new member
 /// of an object, or a new kind of record, is no such change.
-inline constexpr int journal_version = 1;
+inline constexpr int journal_version = 2;
 
 /// In bytes, with the line end; no line that we write is longer.
 inline constexpr size_t journal_line_max = size_t{32} << 20;

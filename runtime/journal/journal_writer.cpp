@@ -28,8 +28,8 @@ constexpr auto thread_name = "journal";
 /// lines, and where there are few cores, its plans go first.
 constexpr auto niceness = 5;
 
-/// A file begins with all that is known. It is at least so many times as large, or a
-/// job of thousands of nodes would write little else.
+/// A file begins with all that is known. It is at least so many times as large, or
+/// a job of thousands of nodes would write little else.
 constexpr auto size_per_summary = uint64_t{4};
 
 /// Lines are written in blocks of about so many bytes.
@@ -43,7 +43,7 @@ bool is_of_launch(const core::journal::record& x) {
          || std::holds_alternative<wait_changed>(*x.what)
          || std::holds_alternative<node_changed>(*x.what)
          || std::holds_alternative<node_joined>(*x.what)
-         || std::holds_alternative<epoch_formed>(*x.what);
+         || std::holds_alternative<generation_formed>(*x.what);
 }
 
 } // namespace
@@ -212,8 +212,8 @@ void journal_writer::post(std::vector<core::journal::record> records) {
   if (is_full) // Only small ones are kept in memory then.
     for (auto& x : records)
       if (const auto* died = std::get_if<core::journal::worker_died>(&*x.what))
-        x.what
-          = core::journal::worker_died{died->epoch, core::brief(died->failure)};
+        x.what = core::journal::worker_died{died->generation,
+                                            core::brief(died->failure)};
   waiting_->fetch_add(count);
   thread_->post([records = std::move(records), to = file_, waiting = waiting_,
                  count, is_full] {

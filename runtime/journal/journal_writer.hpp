@@ -21,7 +21,7 @@ namespace actorrun::detail {
 struct journal_limits {
   uint64_t file_size_max = uint64_t{8} << 20; ///< In bytes; two files are kept.
   size_t waiting_max = 20'000;                ///< Records that are not written.
-  /// Writes nothing, and has no thread, before an epoch runs or something else
+  /// Writes nothing, and has no thread, before a generation runs or something else
   /// than a launch happens: a launch does not wait for its journal.
   bool after_launch = false;
 };

@@ -36,8 +36,8 @@ std::optional<predecessor> find(const std::string& folder, const job_id& job,
   if (!known)
     return std::nullopt;
   auto out = predecessor{};
-  if (const auto* epoch = known->newest_epoch())
-    out.job.newest = epoch->formed.epoch;
+  if (const auto* generation = known->newest_generation())
+    out.job.newest = generation->formed.generation;
   // Who has told everybody has ended with an empty table.
   if (known->result && known->nodes.empty())
     return out;

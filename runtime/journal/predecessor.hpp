@@ -2,7 +2,7 @@
 // same host must know.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/protocol/charter.hpp"
 #include "messages/ids.hpp"
 #include "messages/result.hpp"
@@ -32,7 +32,8 @@ struct predecessor {
 /// `predecessor_timeout` at most.
 /// @param folder Of the journals.
 /// @param host   This one, as it is called in journals.
-/// @param told_within An agent looks for its coordinator for no longer: who has died
+/// @param told_within An agent looks for its coordinator for no longer: who has
+/// died
 ///                    longer ago leaves no agent behind that must be told.
 /// @retval errc::system_failure  the folder or a journal could not be read in time
 result<std::optional<predecessor>>

@@ -550,7 +550,7 @@ void launcher::members::report_ready() {
   if (!service)
     return;
   if (agent)
-    service->ready("waits for an epoch", questions_to(agent));
+    service->ready("waits for a generation", questions_to(agent));
   else
     service->ready("coordinates " + job.job.value, [this](operator_question x) {
       ask_about_job(std::move(x));
@@ -575,8 +575,8 @@ void launcher::members::agent_finished(core::ending how) {
     events->note(how);
   const auto hosts
     = etcd ? etcd->coordinator() != nullptr : coordinator != nullptr;
-  // A coordinator of one node alone would wait for an agent that cannot come; but of
-  // workers that were given up it knows why the job has failed.
+  // A coordinator of one node alone would wait for an agent that cannot come; but
+  // of workers that were given up it knows why the job has failed.
   const auto waits
     = job.rendezvous || !how.why || how.why->code == errc::worker_unkillable;
   handle(core::agent_finished{how, hosts && waits});
@@ -626,8 +626,8 @@ void launcher::members::perform(const core::resign_leadership&) {
 }
 
 void launcher::members::perform(const core::pass_on_signal& x) {
-  // In this order: its workers get the signal from the agent, and not from the end of
-  // the job. An agent that has left already says nothing to the coordinator.
+  // In this order: its workers get the signal from the agent, and not from the end
+  // of the job. An agent that has left already says nothing to the coordinator.
   if (agent) {
     tell_anonymously(agent, core::leave_requested{x.signal});
     end_job(x.signal);

@@ -37,15 +37,16 @@ v1::OperatorRequest status_request() {
   return out;
 }
 
-std::string text_of(const v1::EpochFormed& x) {
+std::string text_of(const v1::GenerationFormed& x) {
   const auto& plan = x.plan();
   const auto first = plan.first_global_rank();
   const auto ranks
     = plan.slot_count() == 1
         ? formatted("rank {}", first)
         : formatted("ranks {}-{}", first, first + plan.slot_count() - 1);
-  return formatted("epoch {}: {} of {}", to_string(epoch_id{plan.epoch()}),
-                   ranks, plan.world_size());
+  return formatted("generation {}: {} of {}",
+                   to_string(generation_id{plan.generation()}), ranks,
+                   plan.world_size());
 }
 
 } // namespace
@@ -194,10 +195,11 @@ struct service_observer {
 
   job_observer_actor::behavior_type make_behavior() {
     return {
-      [this](const v1::EpochFormed& x) { link_->show(text_of(x)); },
-      [this](const v1::EpochRevoked& x) {
-        link_->show(formatted("epoch {} is over: {}",
-                              to_string(epoch_id{x.epoch()}), x.reason()));
+      [this](const v1::GenerationFormed& x) { link_->show(text_of(x)); },
+      [this](const v1::GenerationRevoked& x) {
+        link_->show(formatted("generation {} is over: {}",
+                              to_string(generation_id{x.generation()}),
+                              x.reason()));
       },
       [this](const v1::JobEnded& x) {
         link_->show("the job has ended: " + x.outcome().reason());

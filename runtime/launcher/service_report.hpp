@@ -42,11 +42,11 @@ public:
   service_report(const service_report&) = delete;
   service_report& operator=(const service_report&) = delete;
 
-  /// Shows the epochs that it is notified of as STATUS=.
+  /// Shows the generations that it is notified of as STATUS=.
   const job_observer_actor& observer() const { return observer_; }
 
   /// The program does its work from now on.
-  /// @param first The status until there is an epoch.
+  /// @param first The status until there is a generation.
   /// @param ask   Passes on a question to the actor that has to be alive.
   void ready(std::string first, std::function<void(operator_question)> ask);
 

@@ -42,10 +42,10 @@ int64_t unix_ms() {
   return floor<milliseconds>(system_clock::now()).time_since_epoch().count();
 }
 
-/// The files of one epoch.
-struct epoch_files {
-  core::epoch_plan plan{};
-  core::epoch_outputs outputs{};
+/// The files of one generation.
+struct generation_files {
+  core::generation_plan plan{};
+  core::generation_outputs outputs{};
   int64_t begun_ms = 0; ///< Unix time.
 };
 
@@ -64,8 +64,8 @@ struct stream {
 /// line: 0.3 s were measured for 30 MB.
 constexpr auto cost_of_byte = std::chrono::nanoseconds{10};
 
-/// So many epochs are known; a follower that lags behind misses older ones.
-constexpr auto epoch_count_max = size_t{16};
+/// So many generations are known; a follower that lags behind misses older ones.
+constexpr auto generation_count_max = size_t{16};
 
 /// A pattern may take long for a line; so often it is looked whether it is awaited.
 constexpr auto unmatched_per_look = uint64_t{16};
@@ -73,12 +73,13 @@ constexpr auto unmatched_per_look = uint64_t{16};
 /// A file system that hangs may keep threads of readings that were ended.
 constexpr auto thread_count_max = 4 * ports::log_reader::reading_count_max;
 
-using epoch_list = std::deque<std::shared_ptr<const epoch_files>>;
+using generation_list = std::deque<std::shared_ptr<const generation_files>>;
 
-/// The first one after an epoch; null: there is none yet.
-std::shared_ptr<const epoch_files> after(const epoch_list& all, epoch_id x) {
+/// The first one after a generation; null: there is none yet.
+std::shared_ptr<const generation_files> after(const generation_list& all,
+                                              generation_id x) {
   const auto i = std::ranges::find_if(
-    all, [x](const auto& y) { return y->plan.epoch > x; });
+    all, [x](const auto& y) { return y->plan.generation > x; });
   return i == all.end() ? nullptr : *i;
 }
 
@@ -109,7 +110,7 @@ struct file_log_reader::shared {
   const std::shared_ptr<rotation_book> book;
   std::mutex mutex; // Guards what follows.
   std::condition_variable changed;
-  epoch_list epochs; ///< The newest last.
+  generation_list generations; ///< The newest last.
   std::map<uint64_t, reading> readings;
   size_t thread_count = 0; ///< Also of readings that were ended just now.
   std::vector<std::function<void()>> on_drained;
@@ -133,20 +134,20 @@ private:
   // All of these return false when the reading was ended.
 
   bool read_all();
-  bool read_past(const epoch_files& from);
+  bool read_past(const generation_files& from);
   bool read_on();
   bool show_new(stream& x, uint64_t to, bool& has_grown);
   bool show_rest(stream& x);
   bool skip_to_last_part(stream& x);
-  bool put(const stream& x, core::split_line line, epoch_id epoch);
+  bool put(const stream& x, core::split_line line, generation_id generation);
   void note(std::string trouble);
   bool say(const std::string& trouble);
   bool flush();
 
-  bool choose_streams(const epoch_files& from);
+  bool choose_streams(const generation_files& from);
   void open_file(stream& x);
-  uint64_t first_offset(const stream& x, const epoch_files& from);
-  std::shared_ptr<const epoch_files> next_epoch();
+  uint64_t first_offset(const stream& x, const generation_files& from);
+  std::shared_ptr<const generation_files> next_generation();
   bool pause();
   bool yield();
   bool is_wanted();
@@ -158,7 +159,7 @@ private:
   core::log_selection what_;
   std::optional<log_pattern> pattern_{};
   std::vector<stream> streams_{};
-  epoch_id epoch_{}; ///< The one that is being read.
+  generation_id generation_{}; ///< The one that is being read.
   core::log_chunk batch_{};
   size_t batch_cost_ = 0;
   bool is_live_ = false;    ///< What comes now is just being written.
@@ -177,9 +178,9 @@ bool file_log_reader::shared::reader::read_all() {
   }
   auto is_first = true;
   for (;;) {
-    const auto files = next_epoch();
+    const auto files = next_generation();
     if (!files && is_first && what_.previous)
-      return say("there is no epoch before this one");
+      return say("there is no generation before this one");
     if (!files && is_first && !what_.follow)
       return say("no worker was started here yet");
     if (!files) {
@@ -190,7 +191,7 @@ bool file_log_reader::shared::reader::read_all() {
       is_first = false;
       continue;
     }
-    epoch_ = files->plan.epoch;
+    generation_ = files->plan.generation;
     if (!choose_streams(*files))
       return flush();
     if (is_first && !read_past(*files))
@@ -204,7 +205,7 @@ bool file_log_reader::shared::reader::read_all() {
 }
 
 // What is there already, one file after the other.
-bool file_log_reader::shared::reader::read_past(const epoch_files& from) {
+bool file_log_reader::shared::reader::read_past(const generation_files& from) {
   for (auto& x : streams_) {
     open_file(x);
     if (!x.file)
@@ -227,7 +228,7 @@ bool file_log_reader::shared::reader::read_past(const epoch_files& from) {
   return flush();
 }
 
-// Until there is a newer epoch: then nothing is added to these files any more.
+// Until there is a newer generation: then nothing is added to these files any more.
 bool file_log_reader::shared::reader::read_on() {
   is_live_ = true;
   for (auto is_last = false;;) {
@@ -254,7 +255,7 @@ bool file_log_reader::shared::reader::read_on() {
     if (is_last)
       break;
     // What was written before the answer came is read once more.
-    is_last = is_draining() || next_epoch() != nullptr;
+    is_last = is_draining() || next_generation() != nullptr;
     if (!is_last && !pause())
       return false;
   }
@@ -286,14 +287,14 @@ bool file_log_reader::shared::reader::show_new(stream& x, uint64_t to,
   x.offset += part.lost + part.bytes.size();
   x.lines.add(std::move(part.bytes));
   while (const auto line = x.lines.next())
-    if (!put(x, *line, epoch_))
+    if (!put(x, *line, generation_))
       return false;
   return true;
 }
 
 bool file_log_reader::shared::reader::show_rest(stream& x) {
   const auto line = x.lines.rest();
-  return !line || put(x, *line, epoch_);
+  return !line || put(x, *line, generation_);
 }
 
 // There is no time for more, and the last lines tell why a job has ended. With a
@@ -316,7 +317,8 @@ bool file_log_reader::shared::reader::skip_to_last_part(stream& x) {
 // -- streams ------------------------------------------------------------------
 
 /// @returns false: nothing will ever be written to a file that was asked for
-bool file_log_reader::shared::reader::choose_streams(const epoch_files& from) {
+bool file_log_reader::shared::reader::choose_streams(
+  const generation_files& from) {
   auto last = std::exchange(streams_, {});
   auto missing = std::vector<uint32_t>{};
   auto is_anyone = false;
@@ -373,7 +375,7 @@ void file_log_reader::shared::reader::open_file(stream& x) {
 
 uint64_t
 file_log_reader::shared::reader::first_offset(const stream& x,
-                                              const epoch_files& from) {
+                                              const generation_files& from) {
   const auto& file = *x.file;
   const auto end = file.end();
   if (what_.since_ms > 0 && file.changed_ms() < what_.since_ms)
@@ -381,9 +383,9 @@ file_log_reader::shared::reader::first_offset(const stream& x,
   if (what_.since_ms > from.begun_ms && !what_.tail)
     note(
       formatted("log files do not say when a line was written: of those that "
-                "have changed since, all lines of epoch {} follow; --tail "
+                "have changed since, all lines of generation {} follow; --tail "
                 "limits them",
-                to_string(epoch_)));
+                to_string(generation_)));
   if (!what_.tail)
     return file.begin();
   auto counts = core::tail_search::filter{};
@@ -415,7 +417,7 @@ file_log_reader::shared::reader::first_offset(const stream& x,
 
 bool file_log_reader::shared::reader::put(const stream& x,
                                           core::split_line line,
-                                          epoch_id epoch) {
+                                          generation_id generation) {
   if (pattern_ && !pattern_->matches(line.text))
     return ++unmatched_count_ % unmatched_per_look != 0 || is_wanted();
   const auto cost = core::log_line_cost(line.text.size());
@@ -440,7 +442,7 @@ bool file_log_reader::shared::reader::put(const stream& x,
   batch_cost_ += cost;
   caused_ += cost * cost_of_byte;
   batch_.lines.push_back({.rank = x.rank,
-                          .epoch = epoch,
+                          .generation = generation,
                           .is_err = x.is_err,
                           .text = std::string{line.text},
                           .truncated = line.truncated,
@@ -482,13 +484,13 @@ void file_log_reader::shared::reader::send_end() {
 
 // -- waiting ------------------------------------------------------------------
 
-/// The epoch to be read after the present one; null: there is none yet.
-std::shared_ptr<const epoch_files>
-file_log_reader::shared::reader::next_epoch() {
+/// The generation to be read after the present one; null: there is none yet.
+std::shared_ptr<const generation_files>
+file_log_reader::shared::reader::next_generation() {
   const auto guard = std::lock_guard{home_->mutex};
-  const auto& all = home_->epochs;
-  if (epoch_ != epoch_id{})
-    return after(all, epoch_);
+  const auto& all = home_->generations;
+  if (generation_ != generation_id{})
+    return after(all, generation_);
   const auto age = what_.previous ? size_t{2} : size_t{1};
   return all.size() < age ? nullptr : all[all.size() - age];
 }
@@ -502,8 +504,8 @@ bool file_log_reader::shared::reader::pause() {
 // Who asks for what is there already waits for it, and it has an end. What is
 // followed may grow as fast as workers can write.
 //
-// The system's priorities do not do that: who has a low one, and the lock, lets those
-// of the agent wait that need it.
+// The system's priorities do not do that: who has a low one, and the lock, lets
+// those of the agent wait that need it.
 bool file_log_reader::shared::reader::yield() {
   if (!is_live_)
     return is_wanted();
@@ -546,14 +548,14 @@ file_log_reader::~file_log_reader() {
   shared_->changed.notify_all();
 }
 
-void file_log_reader::follow(const core::epoch_plan& plan,
-                             const core::epoch_outputs& outputs) {
-  auto x = std::make_shared<const epoch_files>(
-    epoch_files{plan, outputs, unix_ms()});
+void file_log_reader::follow(const core::generation_plan& plan,
+                             const core::generation_outputs& outputs) {
+  auto x = std::make_shared<const generation_files>(
+    generation_files{plan, outputs, unix_ms()});
   const auto guard = std::lock_guard{shared_->mutex};
-  shared_->epochs.push_back(std::move(x));
-  if (shared_->epochs.size() > epoch_count_max)
-    shared_->epochs.pop_front();
+  shared_->generations.push_back(std::move(x));
+  if (shared_->generations.size() > generation_count_max)
+    shared_->generations.pop_front();
   shared_->changed.notify_all();
 }
 

@@ -10,9 +10,9 @@
 
 namespace actorrun::detail {
 
-/// Each reading has a detached thread, which leaves the processors to the workers where
-/// they use all (`core::reading_pace`); a file system that hangs costs that reading
-/// alone. No listener is called once this object is gone.
+/// Each reading has a detached thread, which leaves the processors to the workers
+/// where they use all (`core::reading_pace`); a file system that hangs costs that
+/// reading alone. No listener is called once this object is gone.
 class file_log_reader final : public ports::log_reader {
 public:
   /// How often files that are followed are looked at. Workers pay for a
@@ -26,8 +26,8 @@ public:
   file_log_reader(const file_log_reader&) = delete;
   file_log_reader& operator=(const file_log_reader&) = delete;
 
-  void follow(const core::epoch_plan& plan,
-              const core::epoch_outputs& outputs) override;
+  void follow(const core::generation_plan& plan,
+              const core::generation_outputs& outputs) override;
   uint64_t begin(core::log_selection what, uint32_t credit,
                  listener on_lines) override;
   void add_credit(uint64_t reading, uint32_t size) override;

@@ -161,16 +161,16 @@ const std::string& torch_log_layout::folder() const {
 }
 
 result<std::string>
-torch_log_layout::make_attempt(const core::epoch_plan& plan) {
+torch_log_layout::make_attempt(const core::generation_plan& plan) {
   auto name = "attempt_" + std::to_string(plan.restart_count);
   const auto is_new = restart_counts_.insert(plan.restart_count).second;
   if (!is_new)
-    name += ".epoch_" + to_string(plan.epoch);
+    name += ".generation_" + to_string(plan.generation);
   if (::mkdirat(own_->fd(), name.c_str(), usual_mode) == 0)
     return name;
   // Another coordinator may have counted to the same number.
   if (errno == EEXIST && !is_new) {
-    name += "_of_" + std::to_string(plan.epoch.value);
+    name += "_of_" + std::to_string(plan.generation.value);
     if (::mkdirat(own_->fd(), name.c_str(), usual_mode) == 0)
       return name;
   }
@@ -178,8 +178,8 @@ torch_log_layout::make_attempt(const core::epoch_plan& plan) {
 }
 
 // By descriptors: the path to them need not be walked for each of thousands.
-result<core::epoch_outputs>
-torch_log_layout::prepare(const core::epoch_plan& plan) {
+result<core::generation_outputs>
+torch_log_layout::prepare(const core::generation_plan& plan) {
   const auto count = plan.own.slot_count;
   if (!own_)
     return core::plan_outputs(options_, {}, count);

@@ -30,11 +30,11 @@ inline constexpr size_t log_path_rest_max = 100;
 
 /// `<base>/<job>_<8 random>/attempt_<restart count>/<local rank>/…`.
 ///
-/// The first two are made once per agent, the rest for every epoch. An epoch
-/// with a restart count that was there before, after a change of membership,
-/// gets `attempt_<restart count>.epoch_<epoch>`: what was written stays.
-/// Without a base a new folder for temporary files is one; it goes in the end
-/// if no file is in it. If there is no base and no stream goes to a file
+/// The first two are made once per agent, the rest for every generation. A
+/// generation with a restart count that was there before, after a change of
+/// membership, gets `attempt_<restart count>.generation_<generation>`: what was
+/// written stays. Without a base a new folder for temporary files is one; it goes
+/// in the end if no file is in it. If there is no base and no stream goes to a file
 /// either, no user expects files: the workers get no folder each, but error
 /// files `attempt_<restart count>/error_<local rank>.json`. A folder costs ext4
 /// as much as a tenth of a process. If other users can replace what is in the
@@ -52,7 +52,8 @@ public:
   open(core::log_options options, const job_id& job);
 
   /// @retval errc::log_failed  as above
-  result<core::epoch_outputs> prepare(const core::epoch_plan& plan) override;
+  result<core::generation_outputs>
+  prepare(const core::generation_plan& plan) override;
 
   /// Of this agent, absolute; empty if there is none.
   const std::string& folder() const;
@@ -86,7 +87,7 @@ private:
   result<folder_handle> open_base(folder_path& made);
   result<void> open_error_folder();
   result<void> check_place() const;
-  result<std::string> make_attempt(const core::epoch_plan& plan);
+  result<std::string> make_attempt(const core::generation_plan& plan);
 
   core::log_options options_;
   /// The base if no other was asked for; else that of the error files, if they

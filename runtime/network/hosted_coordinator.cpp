@@ -28,14 +28,14 @@ constexpr auto origin_of_terms
   = std::chrono::sys_days{std::chrono::year{2025} / 1 / 1};
 
 /// A clock may say anything: what is beyond all numbers would end every later job.
-epoch_id before_term_of_now() {
-  constexpr auto last
-    = static_cast<int64_t>(core::claimed_epoch_end.value / epochs_per_term / 2);
+generation_id before_term_of_now() {
+  constexpr auto last = static_cast<int64_t>(core::claimed_generation_end.value
+                                             / generations_per_term / 2);
   const auto now = std::chrono::floor<std::chrono::milliseconds>(
     std::chrono::system_clock::now());
   const auto term
     = std::clamp<int64_t>((now - origin_of_terms).count(), 1, last);
-  return {static_cast<uint64_t>(term) * epochs_per_term};
+  return {static_cast<uint64_t>(term) * generations_per_term};
 }
 
 } // namespace
@@ -129,7 +129,7 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
     is_loopback(where) ? ", where no other host can reach it" : ""));
   if (config_.beginning.successor)
     tell("coordinator may have had a predecessor: it waits for agents with "
-         "workers of an earlier epoch");
+         "workers of an earlier generation");
   if (!mine.is_guarded() && !is_loopback(where))
     lines_.warn(formatted(
       "the job has no secret{}: whoever reaches this port and knows the job's "
@@ -155,7 +155,8 @@ result<std::string> hosted_coordinator::listen_once(const socket_address& where,
     });
 }
 
-// Of what the predecessor has left, the newest counts; of its lease and its number all.
+// Of what the predecessor has left, the newest counts; of its lease and its number
+// all.
 void hosted_coordinator::know(core::charter left) {
   auto& known = config_.beginning.known;
   const auto lease = std::max(known.lease, left.lease);

@@ -53,15 +53,16 @@ core::time_point deadline(milliseconds timeout) {
 /// Returns the folders that were made before the start.
 class ready_layout final : public ports::log_layout {
 public:
-  explicit ready_layout(core::epoch_outputs outputs)
+  explicit ready_layout(core::generation_outputs outputs)
     : outputs_(std::move(outputs)) {}
 
-  result<core::epoch_outputs> prepare(const core::epoch_plan&) override {
+  result<core::generation_outputs>
+  prepare(const core::generation_plan&) override {
     return outputs_;
   }
 
 private:
-  core::epoch_outputs outputs_;
+  core::generation_outputs outputs_;
 };
 
 } // namespace

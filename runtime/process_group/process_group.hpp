@@ -72,8 +72,8 @@ private:
   std::shared_ptr<reactor> loop_ = std::make_shared<reactor>();
   std::shared_ptr<process_tracker> tracker_
     = std::make_shared<process_tracker>();
-  core::epoch_plan plan_;
-  core::epoch_outputs outputs_;
+  core::generation_plan plan_;
+  core::generation_outputs outputs_;
   std::vector<call_files> files_;
   std::shared_ptr<torch_log_layout> folders_; ///< Null: the caller's layout.
   std::shared_ptr<posix_console> console_ = std::make_shared<posix_console>();

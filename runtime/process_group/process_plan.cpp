@@ -1,6 +1,6 @@
 #include "runtime/process_group/process_plan.hpp"
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/options.hpp"
 #include "runtime/process_group/call_channel.hpp"
@@ -93,12 +93,12 @@ std::string run_id_of(const process_options& options) {
   return variable(options, "TORCHELASTIC_RUN_ID", options.name);
 }
 
-core::epoch_plan plan_of(const process_options& options) {
+core::generation_plan plan_of(const process_options& options) {
   const auto count = static_cast<uint32_t>(options.args.size());
   const auto text = variable(options, "TORCHELASTIC_RESTART_COUNT", "0");
   auto restart_count = uint32_t{0}; // Stays 0 if the text is no number.
   std::from_chars(text.data(), text.data() + text.size(), restart_count);
-  return {.epoch = {1},
+  return {.generation = {1},
           .own = {.agent = {options.name},
                   .node_rank = 0,
                   .slot_count = count,
@@ -139,7 +139,7 @@ make_call_files(const process_options& options) {
 
 std::vector<ports::process_spec> make_processes(
   const process_options& options, std::span<const std::string> inherited,
-  const core::epoch_outputs& outputs, std::span<const call_files> files) {
+  const core::generation_outputs& outputs, std::span<const call_files> files) {
   auto result = std::vector<ports::process_spec>{};
   result.reserve(options.args.size());
   for (const auto& [rank, arguments] : options.args) {

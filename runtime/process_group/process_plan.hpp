@@ -1,7 +1,7 @@
 // Checks the options of `start_processes` and turns them into processes.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/workers/worker_outputs.hpp"
 #include "actors/ports/process_host.hpp"
 #include "messages/result.hpp"
@@ -29,10 +29,10 @@ std::vector<std::string>
 process_environment(std::span<const std::string> inherited,
                     const environment_map& own, const std::string& error_file);
 
-/// The epoch that the group is for its supervisor: the first and only one of
+/// The generation that the group is for its supervisor: the first and only one of
 /// one node. Run id and restart count are what the variables of local rank 0
 /// say, as for torch.
-core::epoch_plan plan_of(const process_options& options);
+core::generation_plan plan_of(const process_options& options);
 std::string run_id_of(const process_options& options);
 
 /// The memory files of one function worker; of a program there are none.
@@ -53,6 +53,6 @@ result<std::vector<call_files>> make_call_files(const process_options& options);
 /// @returns one process per local rank, but for where its output goes
 std::vector<ports::process_spec> make_processes(
   const process_options& options, std::span<const std::string> inherited,
-  const core::epoch_outputs& outputs, std::span<const call_files> files);
+  const core::generation_outputs& outputs, std::span<const call_files> files);
 
 } // namespace actorrun::detail

@@ -45,10 +45,11 @@ std::optional<group_ending> process_tracker::ending() const {
   return ending_;
 }
 
-void noting_process_host::start(epoch_id epoch, ports::fence_token decided,
+void noting_process_host::start(generation_id generation,
+                                ports::fence_token decided,
                                 std::vector<ports::process_spec> processes,
                                 listener on_event) {
-  host_->start(epoch, decided, std::move(processes),
+  host_->start(generation, decided, std::move(processes),
                [tracker = tracker_, on_event = std::move(on_event)](
                  std::vector<ports::process_event> events) {
                  for (const auto& x : events)

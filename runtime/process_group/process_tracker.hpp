@@ -2,7 +2,7 @@
 // read by the thread that waits for it.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/ports/process_host.hpp"
 #include "actors/process_owner.hpp"
 
@@ -68,32 +68,34 @@ public:
                       std::shared_ptr<process_tracker> tracker)
     : host_(std::move(host)), tracker_(std::move(tracker)) {}
 
-  void start(epoch_id epoch, ports::fence_token decided,
+  void start(generation_id generation, ports::fence_token decided,
              std::vector<ports::process_spec> processes,
              listener on_event) override;
-  void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared,
+  void signal(generation_id generation, int signal,
+              std::vector<uint32_t> spared,
               ports::signal_scope scope) override {
-    host_->signal(epoch, signal, std::move(spared), scope);
+    host_->signal(generation, signal, std::move(spared), scope);
   }
-  void signal_one(epoch_id epoch, uint32_t local_rank, int signal,
+  void signal_one(generation_id generation, uint32_t local_rank, int signal,
                   ports::signal_scope scope) override {
-    host_->signal_one(epoch, local_rank, signal, scope);
+    host_->signal_one(generation, local_rank, signal, scope);
   }
-  void notify(epoch_id epoch, int signal) override {
-    host_->notify(epoch, signal);
+  void notify(generation_id generation, int signal) override {
+    host_->notify(generation, signal);
   }
-  void park(epoch_id epoch, uint32_t local_rank,
+  void park(generation_id generation, uint32_t local_rank,
             std::function<void()> on_spared) override {
-    host_->park(epoch, local_rank, std::move(on_spared));
+    host_->park(generation, local_rank, std::move(on_spared));
   }
-  void resume(epoch_id epoch, ports::fence_token decided,
+  void resume(generation_id generation, ports::fence_token decided,
               std::vector<uint32_t> local_ranks,
               std::function<void(std::vector<uint32_t>)> on_resumed) override {
-    host_->resume(epoch, decided, std::move(local_ranks),
+    host_->resume(generation, decided, std::move(local_ranks),
                   std::move(on_resumed));
   }
-  void release(epoch_id epoch, std::vector<uint32_t> spared) override {
-    host_->release(epoch, std::move(spared));
+  void release(generation_id generation,
+               std::vector<uint32_t> spared) override {
+    host_->release(generation, std::move(spared));
   }
   void check(std::function<void()> on_answer) override {
     host_->check(std::move(on_answer));

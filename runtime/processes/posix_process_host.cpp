@@ -97,22 +97,23 @@ posix_process_host::~posix_process_host() {
   run_and_wait(loop_, [this] { end_all(); });
 }
 
-void posix_process_host::start(epoch_id epoch, ports::fence_token decided,
+void posix_process_host::start(generation_id generation,
+                               ports::fence_token decided,
                                std::vector<ports::process_spec> processes,
                                listener on_event) {
   post([=, this, specs = std::move(processes)]() mutable {
-    start_all(epoch, std::move(specs), on_event, decided.fire_count);
+    start_all(generation, std::move(specs), on_event, decided.fire_count);
   });
 }
 
-void posix_process_host::signal(epoch_id epoch, int signal,
+void posix_process_host::signal(generation_id generation, int signal,
                                 std::vector<uint32_t> spared,
                                 ports::signal_scope scope) {
   post([=, this, spared = std::move(spared)] {
-    const auto i = batches_.find(epoch);
+    const auto i = batches_.find(generation);
     if (i == batches_.end())
       return;
-    give_up_starts(epoch, i->second, signal, scope);
+    give_up_starts(generation, i->second, signal, scope);
     for (auto& worker : i->second.workers)
       if (is_among(worker.local_rank, spared))
         worker.order();
@@ -121,10 +122,11 @@ void posix_process_host::signal(epoch_id epoch, int signal,
   });
 }
 
-void posix_process_host::signal_one(epoch_id epoch, uint32_t local_rank,
-                                    int signal, ports::signal_scope scope) {
+void posix_process_host::signal_one(generation_id generation,
+                                    uint32_t local_rank, int signal,
+                                    ports::signal_scope scope) {
   post([=, this] {
-    const auto i = batches_.find(epoch);
+    const auto i = batches_.find(generation);
     if (i == batches_.end())
       return;
     for (auto& worker : i->second.workers)
@@ -137,9 +139,9 @@ void posix_process_host::signal_one(epoch_id epoch, uint32_t local_rank,
   });
 }
 
-void posix_process_host::notify(epoch_id epoch, int signal) {
+void posix_process_host::notify(generation_id generation, int signal) {
   post([=, this, now = std::chrono::steady_clock::now()] {
-    const auto i = batches_.find(epoch);
+    const auto i = batches_.find(generation);
     if (i == batches_.end())
       return;
     for (auto& worker : i->second.workers)
@@ -149,10 +151,10 @@ void posix_process_host::notify(epoch_id epoch, int signal) {
   });
 }
 
-void posix_process_host::park(epoch_id epoch, uint32_t local_rank,
+void posix_process_host::park(generation_id generation, uint32_t local_rank,
                               std::function<void()> on_spared) {
   post([=, this, on_spared = std::move(on_spared)] {
-    auto* worker = find(epoch, local_rank);
+    auto* worker = find(generation, local_rank);
     if (worker == nullptr || worker->ended)
       return; // Its end is on its way.
     if (worker->registration.spare() == 0)
@@ -163,13 +165,14 @@ void posix_process_host::park(epoch_id epoch, uint32_t local_rank,
 }
 
 void posix_process_host::resume(
-  epoch_id epoch, ports::fence_token decided, std::vector<uint32_t> local_ranks,
+  generation_id generation, ports::fence_token decided,
+  std::vector<uint32_t> local_ranks,
   std::function<void(std::vector<uint32_t>)> on_resumed) {
   post([=, this, local_ranks = std::move(local_ranks),
         on_resumed = std::move(on_resumed)] {
     auto resumed = std::vector<uint32_t>{};
     for (const auto local_rank : local_ranks) {
-      auto* worker = find(epoch, local_rank);
+      auto* worker = find(generation, local_rank);
       if (worker == nullptr || worker->ended)
         continue; // Its end is on its way.
       worker->countermand();
@@ -182,11 +185,12 @@ void posix_process_host::resume(
   });
 }
 
-void posix_process_host::release(epoch_id epoch, std::vector<uint32_t> spared) {
+void posix_process_host::release(generation_id generation,
+                                 std::vector<uint32_t> spared) {
   post([=, this, spared = std::move(spared)] {
-    const auto i = batches_.find(epoch);
+    const auto i = batches_.find(generation);
     if (spared.empty() || i == batches_.end())
-      release_now(epoch);
+      release_now(generation);
     else
       release_ended(i->second, spared);
   });
@@ -204,17 +208,17 @@ ports::fence_token posix_process_host::set_fence(core::time_point due) {
 
 // -- starting -----------------------------------------------------------------
 
-void posix_process_host::start_all(epoch_id epoch,
+void posix_process_host::start_all(generation_id generation,
                                    std::vector<ports::process_spec> processes,
                                    listener on_event, uint64_t fire_count) {
   // Those that could not be started for lack of something are added to their batch.
-  if (const auto i = batches_.find(epoch); i != batches_.end()) {
+  if (const auto i = batches_.find(generation); i != batches_.end()) {
     assert(!i->second.released);
-    return start_each(epoch, std::move(processes), fire_count);
+    return start_each(generation, std::move(processes), fire_count);
   }
   auto& group = batches_
-                  .emplace(epoch, batch{.on_event = std::move(on_event),
-                                        .files = starter_->begin_batch()})
+                  .emplace(generation, batch{.on_event = std::move(on_event),
+                                             .files = starter_->begin_batch()})
                   .first->second;
   group.workers.reserve(processes.size());
   if (!group.cgroup() && on_detail_ && !std::exchange(has_told_obstacle_, true))
@@ -229,9 +233,9 @@ void posix_process_host::start_all(epoch_id epoch,
     loop_.after(residence_delay, while_alive([this] { tell_residence(); }));
   reap_later();
   if (gate_ && !ended_.empty())
-    hold_back(epoch, std::move(processes), fire_count);
+    hold_back(generation, std::move(processes), fire_count);
   else
-    start_each(epoch, std::move(processes), fire_count);
+    start_each(generation, std::move(processes), fire_count);
 }
 
 void posix_process_host::tell_residence() {
@@ -241,56 +245,59 @@ void posix_process_host::tell_residence() {
                          why));
 }
 
-void posix_process_host::hold_back(epoch_id epoch,
+void posix_process_host::hold_back(generation_id generation,
                                    std::vector<ports::process_spec> processes,
                                    uint64_t fire_count) {
-  batches_.at(epoch).held = std::move(processes);
+  batches_.at(generation).held = std::move(processes);
   const auto go = while_alive([=, this] {
-    const auto i = batches_.find(epoch);
+    const auto i = batches_.find(generation);
     if (i == batches_.end() || i->second.held.empty())
       return; // It was abandoned.
-    start_each(epoch, std::exchange(i->second.held, {}), fire_count);
+    start_each(generation, std::exchange(i->second.held, {}), fire_count);
   });
   gate_(std::exchange(ended_, {}), [&loop = loop_, go] { loop.post(go); });
 }
 
-void posix_process_host::start_each(epoch_id epoch,
+void posix_process_host::start_each(generation_id generation,
                                     std::vector<ports::process_spec> processes,
                                     uint64_t fire_count) {
-  auto& group = batches_.at(epoch);
+  auto& group = batches_.at(generation);
   for (auto& x : processes) {
     const auto rank = x.local_rank;
-    const auto id = starter_->start(
-      std::move(x), fire_count, group.files,
-      [=, this](started_process y) { on_start(epoch, rank, std::move(y)); });
+    const auto id = starter_->start(std::move(x), fire_count, group.files,
+                                    [=, this](started_process y) {
+                                      on_start(generation, rank, std::move(y));
+                                    });
     if (id.number != 0)
       group.starting.emplace(rank, id);
   }
   conclude_starts(group);
-  flush(epoch);
+  flush(generation);
 }
 
-void posix_process_host::on_start(epoch_id epoch, uint32_t local_rank,
+void posix_process_host::on_start(generation_id generation, uint32_t local_rank,
                                   started_process result) {
-  auto& group = batches_.at(epoch);
+  auto& group = batches_.at(generation);
   if (result.error != 0)
-    report(epoch, ports::process_not_started{epoch, local_rank, result.error,
-                                             std::move(result.subject),
-                                             std::chrono::steady_clock::now()});
+    report(generation,
+           ports::process_not_started{generation, local_rank, result.error,
+                                      std::move(result.subject),
+                                      std::chrono::steady_clock::now()});
   else
-    add_worker(epoch, local_rank, std::move(result));
+    add_worker(generation, local_rank, std::move(result));
   if (group.starting.erase(local_rank) == 1)
     conclude_starts(group);
   if (group.starting.empty())
     group.notices.clear();
   if (group.pending.size() >= facts_per_call_max)
-    flush(epoch);
-  finish_if_done(epoch);
+    flush(generation);
+  finish_if_done(generation);
 }
 
-void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
+void posix_process_host::add_worker(generation_id generation,
+                                    uint32_t local_rank,
                                     started_process process) {
-  auto& group = batches_.at(epoch);
+  auto& group = batches_.at(generation);
   const auto is_first_error
     = process.cgroup_error != 0
       && std::exchange(group.cgroup_error, process.cgroup_error) == 0;
@@ -303,7 +310,7 @@ void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
                            .pidfd = std::move(process.pidfd),
                            .registration = std::move(process.registration)});
   ++group.running_count;
-  watch(epoch, group.workers.size() - 1);
+  watch(generation, group.workers.size() - 1);
   for (const auto& [sent, signal] : group.notices)
     if (process.since <= sent)
       group.workers.back().signal_leader(signal);
@@ -311,10 +318,11 @@ void posix_process_host::add_worker(epoch_id epoch, uint32_t local_rank,
     group.workers.back().end_group(group.late_signal, group.late_scope);
   if (group.released)
     group.workers.back().registration.reset();
-  report(epoch, ports::process_started{epoch, local_rank, process.pid});
+  report(generation,
+         ports::process_started{generation, local_rank, process.pid});
 }
 
-void posix_process_host::give_up_starts(epoch_id epoch, batch& group,
+void posix_process_host::give_up_starts(generation_id generation, batch& group,
                                         int late_signal,
                                         ports::signal_scope scope) {
   if (group.late_signal != SIGKILL) {
@@ -322,10 +330,12 @@ void posix_process_host::give_up_starts(epoch_id epoch, batch& group,
     group.late_scope = scope;
   }
   for (const auto& x : std::exchange(group.held, {}))
-    report(
-      epoch,
-      ports::process_not_started{
-        epoch, x.local_rank, ECANCELED, {}, std::chrono::steady_clock::now()});
+    report(generation,
+           ports::process_not_started{generation,
+                                      x.local_rank,
+                                      ECANCELED,
+                                      {},
+                                      std::chrono::steady_clock::now()});
   for (const auto& [local_rank, id] : std::map{group.starting})
     starter_->give_up(id);
 }
@@ -337,19 +347,20 @@ void posix_process_host::conclude_starts(const batch& group) {
 
 // -- ending -------------------------------------------------------------------
 
-void posix_process_host::watch(epoch_id epoch, size_t index) {
-  const auto fd = batches_.at(epoch).workers[index].pidfd.get();
-  loop_.watch(fd, EPOLLIN, [=, this](uint32_t) { on_ready(epoch, index); });
+void posix_process_host::watch(generation_id generation, size_t index) {
+  const auto fd = batches_.at(generation).workers[index].pidfd.get();
+  loop_.watch(fd, EPOLLIN,
+              [=, this](uint32_t) { on_ready(generation, index); });
 }
 
-void posix_process_host::on_ready(epoch_id epoch, size_t index) {
-  auto& group = batches_.at(epoch);
+void posix_process_host::on_ready(generation_id generation, size_t index) {
+  auto& group = batches_.at(generation);
   auto& worker = group.workers[index];
   loop_.unwatch(worker.pidfd.get()); // It stays ready from now on.
   const auto status = worker.poll_exit();
   if (!status) {
     loop_.after(status_interval,
-                while_alive([=, this] { watch(epoch, index); }));
+                while_alive([=, this] { watch(generation, index); }));
     return;
   }
   if (status->unknown)
@@ -357,9 +368,9 @@ void posix_process_host::on_ready(epoch_id epoch, size_t index) {
                    "its exit code is lost",
                    worker.pid));
   report_end(
-    epoch,
+    generation,
     ports::process_exited{
-      .epoch = epoch,
+      .generation = generation,
       .local_rank = worker.local_rank,
       .pid = worker.pid,
       .exit_code = status->exit_code,
@@ -372,58 +383,60 @@ void posix_process_host::on_ready(epoch_id epoch, size_t index) {
       .memory = status->memory});
 }
 
-// Who hears that the last worker has ended says that the epoch has: so what the
-// workers have started must be dead by then.
-void posix_process_host::report_end(epoch_id epoch,
+// Who hears that the last worker has ended says that the generation has: so what
+// the workers have started must be dead by then.
+void posix_process_host::report_end(generation_id generation,
                                     ports::process_event event) {
-  auto& group = batches_.at(epoch);
+  auto& group = batches_.at(generation);
   const auto is_last = group.running_count == 1 && group.starting.empty();
   if (is_last && group.late_signal != 0 && group.cgroup()) {
     group.last_end = std::move(event);
-    return await_empty(epoch, std::chrono::steady_clock::now() + end_max);
+    return await_empty(generation, std::chrono::steady_clock::now() + end_max);
   }
-  report(epoch, std::move(event));
+  report(generation, std::move(event));
   --group.running_count;
-  finish_if_done(epoch);
+  finish_if_done(generation);
 }
 
-void posix_process_host::await_empty(epoch_id epoch,
+void posix_process_host::await_empty(generation_id generation,
                                      core::time_point deadline) {
-  auto& group = batches_.at(epoch);
+  auto& group = batches_.at(generation);
   const auto folder = group.cgroup()->folder();
   if (is_populated(folder) && std::chrono::steady_clock::now() < deadline) {
     kill_cgroup(folder);
     loop_.after(empty_interval,
-                while_alive([=, this] { await_empty(epoch, deadline); }));
+                while_alive([=, this] { await_empty(generation, deadline); }));
     return;
   }
-  report(epoch, *std::exchange(group.last_end, std::nullopt));
+  report(generation, *std::exchange(group.last_end, std::nullopt));
   --group.running_count;
-  finish_if_done(epoch);
+  finish_if_done(generation);
 }
 
-void posix_process_host::finish_if_done(epoch_id epoch) {
-  const auto& group = batches_.at(epoch);
+void posix_process_host::finish_if_done(generation_id generation) {
+  const auto& group = batches_.at(generation);
   if (group.released && group.running_count == 0 && group.starting.empty())
-    loop_.at_end_of_round(while_alive([=, this] { finish(epoch); }));
+    loop_.at_end_of_round(while_alive([=, this] { finish(generation); }));
 }
 
-void posix_process_host::report(epoch_id epoch, ports::process_event event) {
-  auto& pending = batches_.at(epoch).pending;
+void posix_process_host::report(generation_id generation,
+                                ports::process_event event) {
+  auto& pending = batches_.at(generation).pending;
   pending.push_back(std::move(event));
   if (pending.size() == 1)
-    loop_.at_end_of_round(while_alive([=, this] { flush(epoch); }));
+    loop_.at_end_of_round(while_alive([=, this] { flush(generation); }));
 }
 
-void posix_process_host::flush(epoch_id epoch) {
-  const auto i = batches_.find(epoch);
+void posix_process_host::flush(generation_id generation) {
+  const auto i = batches_.find(generation);
   if (i == batches_.end() || i->second.pending.empty())
     return;
   i->second.on_event(std::exchange(i->second.pending, {}));
 }
 
-worker_process* posix_process_host::find(epoch_id epoch, uint32_t local_rank) {
-  const auto i = batches_.find(epoch);
+worker_process* posix_process_host::find(generation_id generation,
+                                         uint32_t local_rank) {
+  const auto i = batches_.find(generation);
   if (i == batches_.end())
     return nullptr;
   for (auto& worker : i->second.workers)
@@ -451,13 +464,13 @@ void posix_process_host::release_ended(batch& group,
     sweep_orphans(sessions);
 }
 
-void posix_process_host::release_now(epoch_id epoch) {
-  const auto i = batches_.find(epoch);
+void posix_process_host::release_now(generation_id generation) {
+  const auto i = batches_.find(generation);
   if (i == batches_.end() || i->second.released)
     return;
   auto& group = i->second;
   group.released = true;
-  give_up_starts(epoch, group, SIGKILL, ports::signal_scope::group);
+  give_up_starts(generation, group, SIGKILL, ports::signal_scope::group);
   for (auto& worker : group.workers) {
     if (group.gone.contains(worker.local_rank))
       continue;
@@ -467,26 +480,26 @@ void posix_process_host::release_now(epoch_id epoch) {
     worker.registration.reset();
   }
   // What hangs in its start is killed as soon as it runs, and what ended workers
-  // have left, if anything, when the epoch is finished.
+  // have left, if anything, when the generation is finished.
   if (!group.starting.empty())
     return;
   if (group.running_count == 0)
-    finish(epoch);
+    finish(generation);
   else if (group.cgroup())
     kill_cgroup(group.cgroup()->folder());
 }
 
 // The zombies of the leaders go last: they keep the sessions' ids unique.
-void posix_process_host::finish(epoch_id epoch) {
-  flush(epoch);
-  const auto i = batches_.find(epoch);
+void posix_process_host::finish(generation_id generation) {
+  flush(generation);
+  const auto i = batches_.find(generation);
   if (i == batches_.end())
     return;
   auto& group = i->second;
   if (is_known_empty(group)) {
     look_later(group);
   } else if (group.sweep_count++ < sweep_count_max && sweep(group)) {
-    loop_.after(sweep_interval, while_alive([=, this] { finish(epoch); }));
+    loop_.after(sweep_interval, while_alive([=, this] { finish(generation); }));
     return;
   } else if (adopts_orphans()) {
     reap();
@@ -538,7 +551,7 @@ bool posix_process_host::sweep(batch& group) {
 
 std::set<pid_t> posix_process_host::all_sessions() const {
   auto result = std::set<pid_t>{};
-  for (const auto& [epoch, group] : batches_)
+  for (const auto& [generation, group] : batches_)
     result.merge(sessions_of(group.workers));
   return result;
 }
@@ -561,7 +574,8 @@ void posix_process_host::reap() {
                is_quiet && owns_children_);
 }
 
-// Orphans that end while their epoch runs must not fill the table of processes.
+// Orphans that end while their generation runs must not fill the table of
+// processes.
 void posix_process_host::reap_later() {
   if (reaps_ || !adopts_orphans())
     return;
@@ -576,7 +590,7 @@ void posix_process_host::reap_later() {
 
 void posix_process_host::end_all() {
   const auto deadline = std::chrono::steady_clock::now() + end_max;
-  for (auto& [epoch, group] : batches_) {
+  for (auto& [generation, group] : batches_) {
     group.late_signal = SIGKILL;
     group.on_event = [](const auto&) {};
     for (auto& worker : group.workers)
@@ -584,7 +598,7 @@ void posix_process_host::end_all() {
   }
   starter_->end(warden_);
   starter_.reset();
-  for (auto& [epoch, group] : batches_) {
+  for (auto& [generation, group] : batches_) {
     for (auto& worker : group.workers)
       if (!worker.ended) {
         loop_.unwatch(worker.pidfd.get());

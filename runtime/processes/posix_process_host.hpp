@@ -24,9 +24,10 @@ namespace actorrun::detail {
 /// pidfd, and lets none outlive this program (see `warden`).
 ///
 /// Programs of a batch are executed one after the other, on a thread of their
-/// own; workers made by forks follow as they get ready (see `process_starter`). The facts of one round of the
-/// reactor arrive in one call, and those that were seen in one round bear the
-/// same time. Outputs that cannot be opened are one note per batch.
+/// own; workers made by forks follow as they get ready (see `process_starter`). The
+/// facts of one round of the reactor arrive in one call, and those that were seen
+/// in one round bear the same time. Outputs that cannot be opened are one note per
+/// batch.
 ///
 /// Each batch has a control group where one can be made (see `cgroup_home`): then
 /// nothing that a worker has started outlives its batch. The end of the last
@@ -37,8 +38,8 @@ namespace actorrun::detail {
 /// ended within a second. Those with a session of their own can be told from
 /// children of a host program by their control group; see also `own_children`.
 ///
-/// The zombie of a process stays until its epoch is released, so that the id of
-/// its group cannot come to mean another. Neither needs nor disturbs SIGCHLD. A
+/// The zombie of a process stays until its generation is released, so that the id
+/// of its group cannot come to mean another. Neither needs nor disturbs SIGCHLD. A
 /// host program that reaps children which are not its own takes the exit code:
 /// then 255 is reported, and a note.
 class posix_process_host final : public ports::process_host {
@@ -68,26 +69,28 @@ public:
 
   /// A process whose start the fence has overtaken is not started: ECANCELED.
   /// Descriptors: at most `descriptor_count_max`, else EINVAL.
-  void start(epoch_id epoch, ports::fence_token decided,
+  void start(generation_id generation, ports::fence_token decided,
              std::vector<ports::process_spec> processes,
              listener on_event) override;
 
   /// Starts in progress are abandoned: ECANCELED. A program that is being
   /// executed gets the last such signal as soon as it runs.
-  void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared = {},
+  void signal(generation_id generation, int signal,
+              std::vector<uint32_t> spared = {},
               ports::signal_scope scope = ports::signal_scope::group) override;
-  void signal_one(epoch_id epoch, uint32_t local_rank, int signal,
+  void signal_one(generation_id generation, uint32_t local_rank, int signal,
                   ports::signal_scope scope
                   = ports::signal_scope::group) override;
-  void notify(epoch_id epoch, int signal) override;
-  void park(epoch_id epoch, uint32_t local_rank,
+  void notify(generation_id generation, int signal) override;
+  void park(generation_id generation, uint32_t local_rank,
             std::function<void()> on_spared) override;
-  void resume(epoch_id epoch, ports::fence_token decided,
+  void resume(generation_id generation, ports::fence_token decided,
               std::vector<uint32_t> local_ranks,
               std::function<void(std::vector<uint32_t>)> on_resumed) override;
   /// What a worker that has ended has left outside of its process group, in the
   /// control group of its batch, ends with the last worker of that.
-  void release(epoch_id epoch, std::vector<uint32_t> spared = {}) override;
+  void release(generation_id generation,
+               std::vector<uint32_t> spared = {}) override;
   void check(std::function<void()> on_answer) override;
   ports::fence_token set_fence(core::time_point due) override;
 
@@ -118,8 +121,8 @@ private:
     std::vector<worker_process> workers{};
     /// Starts in progress, by local rank.
     std::map<uint32_t, process_starter::id> starting{};
-    /// Signals for workers that run, and when they were sent, while some start: of one
-    /// that runs already the news may be on its way.
+    /// Signals for workers that run, and when they were sent, while some start: of
+    /// one that runs already the news may be on its way.
     std::vector<std::pair<core::time_point, int>> notices{};
     std::vector<ports::process_event> pending{};
     size_t running_count = 0;
@@ -146,21 +149,26 @@ private:
     std::shared_ptr<worker_cgroup> group; ///< Removed then.
   };
 
-  void start_all(epoch_id epoch, std::vector<ports::process_spec> processes,
-                 listener on_event, uint64_t fire_count);
-  void hold_back(epoch_id epoch, std::vector<ports::process_spec> processes,
+  void start_all(generation_id generation,
+                 std::vector<ports::process_spec> processes, listener on_event,
                  uint64_t fire_count);
-  void start_each(epoch_id epoch, std::vector<ports::process_spec> processes,
+  void hold_back(generation_id generation,
+                 std::vector<ports::process_spec> processes,
+                 uint64_t fire_count);
+  void start_each(generation_id generation,
+                  std::vector<ports::process_spec> processes,
                   uint64_t fire_count);
-  void on_start(epoch_id epoch, uint32_t local_rank, started_process result);
-  void add_worker(epoch_id epoch, uint32_t local_rank, started_process process);
-  void give_up_starts(epoch_id epoch, batch& group, int late_signal,
+  void on_start(generation_id generation, uint32_t local_rank,
+                started_process result);
+  void add_worker(generation_id generation, uint32_t local_rank,
+                  started_process process);
+  void give_up_starts(generation_id generation, batch& group, int late_signal,
                       ports::signal_scope scope);
   void tell_residence();
   void conclude_starts(const batch& group);
-  void finish_if_done(epoch_id epoch);
-  void await_empty(epoch_id epoch, core::time_point deadline);
-  void report_end(epoch_id epoch, ports::process_event event);
+  void finish_if_done(generation_id generation);
+  void await_empty(generation_id generation, core::time_point deadline);
+  void report_end(generation_id generation, ports::process_event event);
   static bool is_known_empty(const batch& group);
   void look_later(const batch& group);
   void look(uint32_t count);
@@ -170,14 +178,14 @@ private:
   void reap_later();
   std::set<pid_t> all_sessions() const;
   std::string home_name() const;
-  void watch(epoch_id epoch, size_t index);
-  void on_ready(epoch_id epoch, size_t index);
-  void report(epoch_id epoch, ports::process_event event);
-  void flush(epoch_id epoch);
-  worker_process* find(epoch_id epoch, uint32_t local_rank);
-  void release_now(epoch_id epoch);
+  void watch(generation_id generation, size_t index);
+  void on_ready(generation_id generation, size_t index);
+  void report(generation_id generation, ports::process_event event);
+  void flush(generation_id generation);
+  worker_process* find(generation_id generation, uint32_t local_rank);
+  void release_now(generation_id generation);
   void release_ended(batch& group, const std::vector<uint32_t>& spared);
-  void finish(epoch_id epoch);
+  void finish(generation_id generation);
   void end_all();
   core::time_point round_time();
   void note(const std::string& text) const;
@@ -194,7 +202,7 @@ private:
   std::vector<pid_t> ended_{}; ///< Released since the last start, for the gate.
   std::shared_ptr<warden> warden_;
   std::unique_ptr<process_starter> starter_;
-  std::map<epoch_id, batch> batches_;
+  std::map<generation_id, batch> batches_;
   std::deque<late_look> late_; ///< In the order of their timers.
   std::optional<core::time_point> round_time_;
   bool reaps_ = false; ///< A timer is set.

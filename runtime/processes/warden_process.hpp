@@ -1,7 +1,7 @@
 // Runs the warden's process, and defines what it shares with the agent.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "runtime/os/undertaker.hpp"
 #include "runtime/processes/worker_cgroup.hpp"
 
@@ -61,7 +61,8 @@ struct warden_table {
 
   std::atomic<uint32_t> spared_count{0};
 
-  /// Whether the wardens' pages are locked in memory: 0, an errno, or not tried yet.
+  /// Whether the wardens' pages are locked in memory: 0, an errno, or not tried
+  /// yet.
   static constexpr int not_tried = -1;
   std::atomic<int> residence{not_tried};
 

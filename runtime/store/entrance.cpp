@@ -47,7 +47,7 @@ void store_entrance::close() {
   elsewhere_.clear();
 }
 
-void store_entrance::point_to(const core::epoch_plan& plan) {
+void store_entrance::point_to(const core::generation_plan& plan) {
   const auto guard = std::lock_guard{mutex_};
   server_ = nullptr;
   elsewhere_ = formatted("{}:{}", plan.master_address, plan.master_port);
@@ -56,7 +56,8 @@ void store_entrance::point_to(const core::epoch_plan& plan) {
     refuse(x.socket, x.address);
 }
 
-// To serve it from here, we would have to stand between the two as long as it lives.
+// To serve it from here, we would have to stand between the two as long as it
+// lives.
 void store_entrance::refuse(const unique_fd& client,
                             const std::string& address) {
   const auto text

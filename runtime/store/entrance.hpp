@@ -1,8 +1,8 @@
 // Leads clients of torch's store that have come to the coordinator's port to the
-// store of the epoch.
+// store of the generation.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/time.hpp"
 #include "actors/log.hpp"
 #include "runtime/os/reactor.hpp"
@@ -19,7 +19,7 @@
 
 namespace actorrun::detail {
 
-/// At most so long, a client waits until an epoch's store is served here.
+/// At most so long, a client waits until a generation's store is served here.
 inline constexpr auto entrance_wait_max = std::chrono::seconds{10};
 
 /// At most so many wait; beyond that, the one that has waited longest is cut off.
@@ -34,8 +34,9 @@ public:
   store_entrance(reactor& home, log lines)
     : home_(home), lines_(std::move(lines)) {}
 
-  /// Takes a client of which nothing has been read. If the store is on another node,
-  /// closes it, and warns of the first one in an epoch. On the reactor's thread.
+  /// Takes a client of which nothing has been read. If the store is on another
+  /// node, closes it, and warns of the first one in a generation. On the reactor's
+  /// thread.
   void admit(unique_fd client, const std::string& address);
 
   /// The store is served here from now on. @pre it is, until `close`
@@ -45,7 +46,7 @@ public:
   void close();
 
   /// It is served where the plan says, and not by this process.
-  void point_to(const core::epoch_plan& plan);
+  void point_to(const core::generation_plan& plan);
 
 private:
   using clock = std::chrono::steady_clock;

@@ -179,8 +179,8 @@ unique_fd lock_port(uint16_t port) {
   return lock;
 }
 
-// A worker will listen there, on all addresses, and as torch does it: connections of
-// an earlier job may linger.
+// A worker will listen there, on all addresses, and as torch does it: connections
+// of an earlier job may linger.
 result<void> reserved_ports::hold() {
   if (!wish_ || lock_)
     return {};
@@ -201,12 +201,12 @@ result<void> reserved_ports::hold() {
   return {};
 }
 
-result<void> reserved_ports::open(const core::epoch_plan& plan) {
+result<void> reserved_ports::open(const core::generation_plan& plan) {
   elsewhere(plan);
   return {};
 }
 
-void reserved_ports::elsewhere(const core::epoch_plan& plan) {
+void reserved_ports::elsewhere(const core::generation_plan& plan) {
   if (entrance_)
     entrance_->point_to(plan);
 }

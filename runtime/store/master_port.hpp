@@ -1,4 +1,4 @@
-// Reserves the port that the workers of one epoch will meet at.
+// Reserves the port that the workers of one generation will meet at.
 #pragma once
 
 #include "actors/ports/master_ports.hpp"
@@ -47,7 +47,7 @@ private:
 std::vector<port_range> master_port_candidates(port_range ephemeral);
 
 /// Reserves one of `candidates`, at random, but never the one that this process
-/// got last time: workers of the previous epoch may still be known there.
+/// got last time: workers of the previous generation may still be known there.
 /// @pre `candidates` is not empty, and every range has first ≤ last
 /// @retval errc::address_in_use  none of those tried is free
 result<port_reservation> reserve_port(std::span<const port_range> candidates);
@@ -80,11 +80,11 @@ unique_fd lock_port(uint16_t port);
 
 class reserved_ports final : public ports::master_ports {
 public:
-  /// @param wish The port to use always; none: another one for every epoch.
+  /// @param wish The port to use always; none: another one for every generation.
   explicit reserved_ports(std::optional<uint16_t> wish) : wish_(wish) {}
 
-  /// Reserves the port that was wished for, where no program may listen yet. Without
-  /// a wish does nothing.
+  /// Reserves the port that was wished for, where no program may listen yet.
+  /// Without a wish does nothing.
   /// @retval errc::address_in_use  another program has it
   /// @retval errc::cannot_listen   this host cannot have it; the text says why
   result<void> hold();
@@ -98,8 +98,8 @@ public:
     entrance_ = std::move(entrance);
   }
 
-  result<void> open(const core::epoch_plan& plan) override;
-  void elsewhere(const core::epoch_plan& plan) override;
+  result<void> open(const core::generation_plan& plan) override;
+  void elsewhere(const core::generation_plan& plan) override;
 
   uint16_t next() override {
     if (wish_)

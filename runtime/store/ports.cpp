@@ -132,11 +132,11 @@ std::optional<bound_port>* store_ports::find(uint16_t port) {
   return nullptr;
 }
 
-// The socket stays ours: an epoch may have the port of the one before, if that
+// The socket stays ours: a generation may have the port of the one before, if that
 // has ended without its workers here being stopped.
-result<void> store_ports::open(const core::epoch_plan& plan) {
+result<void> store_ports::open(const core::generation_plan& plan) {
   retire();
-  const auto name = "store of epoch " + to_string(plan.epoch);
+  const auto name = "store of generation " + to_string(plan.generation);
   const auto refuse = [&](const std::string& why) {
     const auto limit = limit_behind(core::shortage_in(why));
     return failure{errc::cannot_listen,
@@ -168,13 +168,13 @@ result<void> store_ports::open(const core::epoch_plan& plan) {
   return {};
 }
 
-void store_ports::elsewhere(const core::epoch_plan& plan) {
+void store_ports::elsewhere(const core::generation_plan& plan) {
   close();
   if (entrance_)
     entrance_->point_to(plan);
 }
 
-// The next epoch does not wait until the memory of a large store is freed.
+// The next generation does not wait until the memory of a large store is freed.
 void store_ports::retire() {
   if (!server_)
     return;

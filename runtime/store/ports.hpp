@@ -1,4 +1,4 @@
-// Keeps a port bound for the next epoch's store, and serves that of this one.
+// Keeps a port bound for the next generation's store, and serves that of this one.
 #pragma once
 
 #include "actors/log.hpp"
@@ -21,14 +21,14 @@ namespace actorrun::detail {
 size_t store_memory_max(std::optional<uint64_t> available);
 
 struct store_place {
-  /// The port to use always; none: another one for every epoch.
+  /// The port to use always; none: another one for every generation.
   std::optional<uint16_t> port{};
   /// All workers are on this host.
   bool is_alone = false;
 };
 
 /// A port that other nodes know stays bound at this node's address, so no other
-/// process can take it; it listens as long as its epoch needs it, if rank 0 is
+/// process can take it; it listens as long as its generation needs it, if rank 0 is
 /// here.
 class store_ports final : public ports::master_ports {
 public:
@@ -42,7 +42,7 @@ public:
   }
 
   /// Binds the port of the place now, or another one if it has none, so that the
-  /// first epoch cannot lack it.
+  /// first generation cannot lack it.
   /// @pre `announce` was called
   /// @retval errc::address_in_use  another program has the port
   /// @retval errc::cannot_listen   this host cannot have it; the text says why
@@ -64,8 +64,8 @@ public:
     entrance_ = std::move(entrance);
   }
 
-  result<void> open(const core::epoch_plan& plan) override;
-  void elsewhere(const core::epoch_plan& plan) override;
+  result<void> open(const core::generation_plan& plan) override;
+  void elsewhere(const core::generation_plan& plan) override;
   void close() override;
 
 private:

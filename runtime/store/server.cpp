@@ -65,7 +65,7 @@ store_server::start(reactor& home, unique_fd socket,
   auto out = std::unique_ptr<store_server>{
     new store_server{home, std::move(socket), std::move(config)}};
   const auto listener = out->listener_.get();
-  // Connections of the epoch before may linger at this port. While we listen
+  // Connections of the generation before may linger at this port. While we listen
   // the option lets no other server in.
   set_option(listener, SOL_SOCKET, SO_REUSEADDR);
   // What is accepted has these from here.

@@ -1,4 +1,4 @@
-// Serves the store of one epoch, from the first client on with a thread of its
+// Serves the store of one generation, from the first client on with a thread of its
 // own.
 #pragma once
 
@@ -51,7 +51,7 @@ struct store_server_config {
   size_t client_count_max = store_clients_max;
   /// So many are expected; room for them is made before.
   size_t client_count_expected = store_clients_expected;
-  std::string name{}; ///< Of the store, for the log: `store of epoch 2`.
+  std::string name{}; ///< Of the store, for the log: `store of generation 2`.
   log lines{};
   /// Finds the user behind a client of this host.
   std::optional<uid_t> (*user_of)(int fd) = user_of_peer;

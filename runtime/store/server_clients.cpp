@@ -262,10 +262,11 @@ void store_server::tell(std::string text) {
   if (told_count_ == told_max)
     return;
   ++told_count_;
-  config_.lines.warn(formatted(
-    "{} {}{}", config_.name, text,
-    told_count_ == told_max ? " (further cuts are not logged in this epoch)"
-                            : ""));
+  config_.lines.warn(
+    formatted("{} {}{}", config_.name, text,
+              told_count_ == told_max
+                ? " (further cuts are not logged in this generation)"
+                : ""));
 }
 
 } // namespace actorrun::detail

@@ -28,7 +28,8 @@ constexpr auto hello_timeout = 15s;
 /// So long an exception waits for the news that explains it.
 constexpr auto word_timeout = 2s;
 
-/// Without an agent, whether the program has left the epoch is looked at so often.
+/// Without an agent, whether the program has left the generation is looked at so
+/// often.
 constexpr auto left_interval = 50ms;
 
 template <class T>
@@ -42,11 +43,12 @@ T number_in_environment(const char* name, T otherwise) {
   return done.ec == std::errc{} && done.ptr == end ? out : otherwise;
 }
 
-std::shared_ptr<told_epoch> told_by_environment() {
-  auto x = epoch_order{};
+std::shared_ptr<told_generation> told_by_environment() {
+  auto x = generation_order{};
   x.restarts = number_in_environment<uint64_t>("TORCHELASTIC_RESTART_COUNT", 0);
-  x.number = number_in_environment<uint64_t>("ACTORRUN_EPOCH", x.restarts + 1);
-  return std::make_shared<told_epoch>(std::move(x));
+  x.number
+    = number_in_environment<uint64_t>("ACTORRUN_GENERATION", x.restarts + 1);
+  return std::make_shared<told_generation>(std::move(x));
 }
 
 } // namespace
@@ -77,38 +79,39 @@ uint32_t ranks::operator[](uint64_t index) const {
   return 0;
 }
 
-// -- epoch --------------------------------------------------------------------
+// -- generation
+// --------------------------------------------------------------------
 
-epoch::epoch(std::shared_ptr<control_link> link,
-             std::shared_ptr<told_epoch> told)
+generation::generation(std::shared_ptr<control_link> link,
+                       std::shared_ptr<told_generation> told)
   : link_(std::move(link)), told_(std::move(told)),
     survivors_(told_->order.survivors),
     rank_(number_in_environment<uint32_t>("RANK", 0)),
     world_size_(number_in_environment<uint32_t>("WORLD_SIZE", 1)),
     local_rank_(number_in_environment<uint32_t>("LOCAL_RANK", 0)) {}
 
-uint64_t epoch::number() const {
+uint64_t generation::number() const {
   return told_->order.number;
 }
 
-uint64_t epoch::restarts() const {
+uint64_t generation::restarts() const {
   return told_->order.restarts;
 }
 
-const std::string& epoch::reason() const {
+const std::string& generation::reason() const {
   return told_->order.reason;
 }
 
-bool epoch::speaks() const {
+bool generation::speaks() const {
   return link_ && link_->speaks();
 }
 
-bool epoch::is_over() const {
+bool generation::is_over() const {
   return told_->how != over::no && speaks();
 }
 
-bool epoch::wait_over(std::chrono::nanoseconds time) const {
-  // The wait may end because the program has left the epoch, and destroys it.
+bool generation::wait_over(std::chrono::nanoseconds time) const {
+  // The wait may end because the program has left the generation, and destroys it.
   const auto link = link_;
   const auto told = told_;
   if (link)
@@ -121,7 +124,7 @@ bool epoch::wait_over(std::chrono::nanoseconds time) const {
   return false;
 }
 
-void epoch::throw_if_over() const {
+void generation::throw_if_over() const {
   if (!is_over())
     return;
   if (told_->how == over::lost)
@@ -129,7 +132,7 @@ void epoch::throw_if_over() const {
   throw regroup{link_->reason_of(*told_)};
 }
 
-bool epoch::pass(uint64_t step, bool saves) const {
+bool generation::pass(uint64_t step, bool saves) const {
   if (!speaks())
     return true;
   const auto where = link_->pass(*told_, step, saves);
@@ -140,7 +143,7 @@ bool epoch::pass(uint64_t step, bool saves) const {
   return where != at_step::to_save;
 }
 
-bool epoch::is_explained(std::string_view trouble) const {
+bool generation::is_explained(std::string_view trouble) const {
   if (!speaks())
     return false;
   if (told_->how != over::no)
@@ -151,14 +154,15 @@ bool epoch::is_explained(std::string_view trouble) const {
   return how == over::regroup || how == over::stop;
 }
 
-void epoch::leave() {
+void generation::leave() {
   if (speaks())
     link_->leave(*told_);
   else
     told_->is_left = true;
 }
 
-// -- epoch_loop ---------------------------------------------------------------
+// -- generation_loop
+// ---------------------------------------------------------------
 
 namespace {
 
@@ -166,12 +170,12 @@ std::atomic<bool> has_loop{false};
 
 }
 
-epoch_loop::epoch_loop() {
+generation_loop::generation_loop() {
   if (has_loop.exchange(true))
-    throw std::logic_error{"another loop over epochs has not ended"};
+    throw std::logic_error{"another loop over generations has not ended"};
 }
 
-epoch_loop::~epoch_loop() {
+generation_loop::~generation_loop() {
   if (current_)
     current_->leave();
   if (link_)
@@ -179,10 +183,10 @@ epoch_loop::~epoch_loop() {
   has_loop = false;
 }
 
-epoch* epoch_loop::next() {
+generation* generation_loop::next() {
   if (!std::exchange(has_begun_, true)) {
     if (!open()) {
-      current_ = std::make_shared<epoch>(nullptr, told_by_environment());
+      current_ = std::make_shared<generation>(nullptr, told_by_environment());
       return current_.get();
     }
   } else {
@@ -208,12 +212,12 @@ epoch* epoch_loop::next() {
     return nullptr;
   for (const auto& [name, value] : told->order.environment)
     ::setenv(name.c_str(), value.c_str(), 1);
-  current_ = std::make_shared<epoch>(link_, std::move(told));
+  current_ = std::make_shared<generation>(link_, std::move(told));
   return current_.get();
 }
 
 // False: there is no agent, or it does not want to speak with this process.
-bool epoch_loop::open() {
+bool generation_loop::open() {
   const auto* path = std::getenv("ACTORRUN_CONTROL");
   if (path == nullptr || *path == '\0')
     return false;
@@ -244,14 +248,14 @@ namespace {
 
 using namespace actorrun::worker;
 
-/// The loop of a program in C, and its epoch.
+/// The loop of a program in C, and its generation.
 struct program {
   // Of one thread: that of the loop.
-  std::unique_ptr<epoch_loop> loop;
-  std::shared_ptr<const epoch> own;
+  std::unique_ptr<generation_loop> loop;
+  std::shared_ptr<const generation> own;
 
   std::mutex mutex; ///< For what any thread may ask:
-  std::shared_ptr<const epoch> shown;
+  std::shared_ptr<const generation> shown;
 };
 
 // Never destroyed: threads of the program and hooks may use it when it exits, and
@@ -267,26 +271,26 @@ program& this_program() {
 }
 
 /// For any thread: whoever has it keeps it alive.
-std::shared_ptr<const epoch> shown_epoch() {
+std::shared_ptr<const generation> shown_generation() {
   auto& x = this_program();
   const auto lock = std::lock_guard{x.mutex};
   return x.shown;
 }
 
-void show(std::shared_ptr<const epoch> now) {
+void show(std::shared_ptr<const generation> now) {
   auto& x = this_program();
   x.own = now;
   const auto lock = std::lock_guard{x.mutex};
   x.shown.swap(now);
 }
 
-// Threads are told of the last epoch until there is another, or none.
+// Threads are told of the last generation until there is another, or none.
 void end_loop() {
   this_program().loop.reset();
   show(nullptr);
 }
 
-const epoch* own_epoch() {
+const generation* own_generation() {
   return this_program().own.get();
 }
 
@@ -297,8 +301,8 @@ int lost(const agent_lost&) {
   return ACTORRUN_LIVE_LOST;
 }
 
-// @param otherwise  for an epoch that is not over
-int code_of(const epoch& x, int otherwise) {
+// @param otherwise  for a generation that is not over
+int code_of(const generation& x, int otherwise) {
   try {
     x.throw_if_over();
     return otherwise;
@@ -315,10 +319,10 @@ int actorrun_live_next(void) {
   try {
     auto& loop = this_program().loop;
     if (!loop)
-      loop = std::make_unique<epoch_loop>();
+      loop = std::make_unique<generation_loop>();
     if (loop->next() != nullptr) {
       show(loop->current());
-      return ACTORRUN_LIVE_EPOCH;
+      return ACTORRUN_LIVE_GENERATION;
     }
     end_loop();
     return ACTORRUN_LIVE_ENDED;
@@ -336,37 +340,37 @@ void actorrun_live_end(void) {
 }
 
 uint64_t actorrun_live_number(void) {
-  const auto* x = own_epoch();
+  const auto* x = own_generation();
   return x == nullptr ? 0 : x->number();
 }
 
 uint32_t actorrun_live_rank(void) {
-  const auto* x = own_epoch();
+  const auto* x = own_generation();
   return x == nullptr ? 0 : x->rank();
 }
 
 uint32_t actorrun_live_world_size(void) {
-  const auto* x = own_epoch();
+  const auto* x = own_generation();
   return x == nullptr ? 0 : x->world_size();
 }
 
 uint32_t actorrun_live_local_rank(void) {
-  const auto* x = own_epoch();
+  const auto* x = own_generation();
   return x == nullptr ? 0 : x->local_rank();
 }
 
 uint64_t actorrun_live_restarts(void) {
-  const auto* x = own_epoch();
+  const auto* x = own_generation();
   return x == nullptr ? 0 : x->restarts();
 }
 
 const char* actorrun_live_reason(void) {
-  const auto* x = own_epoch();
+  const auto* x = own_generation();
   return x == nullptr ? "" : x->reason().c_str();
 }
 
 size_t actorrun_live_survivors(uint32_t* firsts, uint32_t* lasts, size_t room) {
-  const auto* x = own_epoch();
+  const auto* x = own_generation();
   if (x == nullptr)
     return 0;
   const auto& runs = x->survivors().runs();
@@ -379,12 +383,12 @@ size_t actorrun_live_survivors(uint32_t* firsts, uint32_t* lasts, size_t room) {
 }
 
 int actorrun_live_is_over(void) {
-  const auto x = shown_epoch();
+  const auto x = shown_generation();
   return x ? code_of(*x, ACTORRUN_LIVE_NOT_OVER) : ACTORRUN_LIVE_NOT_OVER;
 }
 
 int actorrun_live_wait_over(int64_t time_ns) {
-  const auto x = shown_epoch();
+  const auto x = shown_generation();
   return x && x->wait_over(std::chrono::nanoseconds{time_ns})
            ? code_of(*x, ACTORRUN_LIVE_OVER)
            : ACTORRUN_LIVE_NOT_OVER;
@@ -396,7 +400,7 @@ int actorrun_live_safe_point(uint64_t step) {
 
 int actorrun_live_safe_point_saving(uint64_t step, int (*save)(void* context),
                                     void* context) {
-  const auto* x = own_epoch();
+  const auto* x = own_generation();
   if (x == nullptr)
     return ACTORRUN_LIVE_NOT_OVER;
   try {
@@ -418,7 +422,7 @@ int actorrun_live_safe_point_saving(uint64_t step, int (*save)(void* context),
 }
 
 int actorrun_live_is_explained(const char* trouble) {
-  const auto* x = own_epoch();
+  const auto* x = own_generation();
   return x != nullptr && x->is_explained(trouble == nullptr ? "" : trouble) ? 1
                                                                             : 0;
 }

@@ -16,33 +16,33 @@
 // When the group changes, because a node is lost, a worker fails or another joins,
 // a program that says
 //
-//     for (auto& epoch : actorrun::worker::epochs())
-//       epoch.run([&] {
-//         auto peers = connect(epoch.rank(), epoch.world_size());
-//         if (!epoch.survivors().empty())
-//           peers.broadcast(model, epoch.survivors()[0]);
+//     for (auto& generation : actorrun::worker::generations())
+//       generation.run([&] {
+//         auto peers = connect(generation.rank(), generation.world_size());
+//         if (!generation.survivors().empty())
+//           peers.broadcast(model, generation.survivors()[0]);
 //         for (; step < step_max; ++step) {
-//           epoch.safe_point(step, [&] { save(model); });
+//           generation.safe_point(step, [&] { save(model); });
 //           train(model, peers);
 //         }
 //       });
 //
-// is not ended: it goes on, with what it has in memory, in the next epoch. Without
-// an agent, as under torchrun, there is one epoch.
+// is not ended: it goes on, with what it has in memory, in the next generation.
+// Without an agent, as under torchrun, there is one generation.
 //
-// The variables of the environment (RANK, WORLD_SIZE, MASTER_PORT…) are changed with
-// setenv(3) on the thread of the loop, between two epochs: no other thread may use
-// the environment then.
+// The variables of the environment (RANK, WORLD_SIZE, MASTER_PORT…) are changed
+// with setenv(3) on the thread of the loop, between two generations: no other
+// thread may use the environment then.
 //
-// The rest may be called from any thread. An `epoch&` is of use until `++`, which
-// destroys the epoch: no other thread may use it then. One that waits in `wait_over`
-// may: that returns. A forked child takes no part.
+// The rest may be called from any thread. A `generation&` is of use until `++`,
+// which destroys the generation: no other thread may use it then. One that waits in
+// `wait_over` may: that returns. A forked child takes no part.
 namespace actorrun::worker {
 
 class control_link;
-struct told_epoch;
+struct told_generation;
 
-/// The epoch is over; the program is to go on with the next one.
+/// The generation is over; the program is to go on with the next one.
 struct regroup : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -74,37 +74,40 @@ private:
   run_list runs_;
 };
 
-/// One epoch of the group, as this worker takes part in it.
-class epoch {
+/// One generation of the group, as this worker takes part in it.
+class generation {
 public:
-  epoch(std::shared_ptr<control_link> link, std::shared_ptr<told_epoch> told);
+  generation(std::shared_ptr<control_link> link,
+             std::shared_ptr<told_generation> told);
 
-  epoch(const epoch&) = delete;
-  epoch& operator=(const epoch&) = delete;
+  generation(const generation&) = delete;
+  generation& operator=(const generation&) = delete;
 
   uint64_t number() const;
   uint32_t rank() const { return rank_; }
   uint32_t world_size() const { return world_size_; }
   uint32_t local_rank() const { return local_rank_; }
 
-  /// The workers, by their ranks in this epoch, that took part in the one before and
-  /// have its state. Empty: there are none, or there is no agent that says so.
+  /// The workers, by their ranks in this generation, that took part in the one
+  /// before and have its state. Empty: there are none, or there is no agent that
+  /// says so.
   const ranks& survivors() const { return survivors_; }
 
   /// How many restarts the job has spent.
   uint64_t restarts() const;
 
-  /// Why there is a new epoch; one line.
+  /// Why there is a new generation; one line.
   const std::string& reason() const;
 
-  /// Whether the epoch has ended early. Cheap: reads an atomic variable.
+  /// Whether the generation has ended early. Cheap: reads an atomic variable.
   bool is_over() const;
 
   /// Waits until it is over, at most so long. Returns also when the program leaves
-  /// the epoch, with `++` or at the end of the loop. @returns whether it is over
+  /// the generation, with `++` or at the end of the loop. @returns whether it is
+  /// over
   bool wait_over(std::chrono::nanoseconds time) const;
 
-  /// @throws regroup     the epoch is over
+  /// @throws regroup     the generation is over
   /// @throws agent_lost  the agent is gone
   void throw_if_over() const;
 
@@ -116,9 +119,9 @@ public:
   /// microsecond.
   ///
   /// All workers must call it at the same steps, where nothing of a step is under
-  /// way any more: a worker that waits here takes part in no collective. If one does
-  /// not come, the change does not wait longer than --safe-point-timeout.
-  /// @param step  Steps done, 0..2^64-2; grows from call to call in an epoch.
+  /// way any more: a worker that waits here takes part in no collective. If one
+  /// does not come, the change does not wait longer than --safe-point-timeout.
+  /// @param step  Steps done, 0..2^64-2; grows from call to call in a generation.
   /// @throws as throw_if_over
   void safe_point(uint64_t step) const { pass(step, false); }
 
@@ -133,9 +136,9 @@ public:
     pass(step, false);
   }
 
-  /// Runs `body`. An exception that the end of the epoch explains ends it: one that
-  /// comes when the epoch is over, or within 2 s before the agent says so. Any other
-  /// one goes through.
+  /// Runs `body`. An exception that the end of the generation explains ends it: one
+  /// that comes when the generation is over, or within 2 s before the agent says
+  /// so. Any other one goes through.
   /// @returns whether `body` has come to its end
   template <class Body>
   bool run(Body&& body) {
@@ -152,69 +155,73 @@ public:
     return false;
   }
 
-  /// Reports trouble, unless the epoch is over, and waits up to 2 s for the agent's
-  /// word. What `run` asks. @returns whether the program is to go on all the same
+  /// Reports trouble, unless the generation is over, and waits up to 2 s for the
+  /// agent's word. What `run` asks. @returns whether the program is to go on all
+  /// the same
   bool is_explained(std::string_view trouble) const;
 
 private:
-  friend class epoch_loop;
+  friend class generation_loop;
 
   bool speaks() const;
   bool pass(uint64_t step, bool saves) const; ///< False: it is to save first.
   void leave();
 
   std::shared_ptr<control_link> link_; ///< Null: there is no agent.
-  std::shared_ptr<told_epoch> told_;
+  std::shared_ptr<told_generation> told_;
   ranks survivors_;
   uint32_t rank_;
   uint32_t world_size_;
   uint32_t local_rank_;
 };
 
-/// Gives a program its epochs, one after the other. One at a time in a process.
-class epoch_loop {
+/// Gives a program its generations, one after the other. One at a time in a
+/// process.
+class generation_loop {
 public:
-  epoch_loop();
+  generation_loop();
 
   /// Hangs up.
-  ~epoch_loop();
+  ~generation_loop();
 
-  epoch_loop(const epoch_loop&) = delete;
-  epoch_loop& operator=(const epoch_loop&) = delete;
+  generation_loop(const generation_loop&) = delete;
+  generation_loop& operator=(const generation_loop&) = delete;
 
-  /// Leaves the last epoch, waits for the next, and changes the environment.
+  /// Leaves the last generation, waits for the next, and changes the environment.
   /// @returns null if the program is to end: it has done what it was to do in the
-  ///          last epoch, which is not over, or it is told to stop
+  ///          last generation, which is not over, or it is told to stop
   /// @throws agent_lost  the agent is gone
-  epoch* next();
+  generation* next();
 
-  /// The epoch of `next`, for threads that may outlast it; null: there is none.
-  std::shared_ptr<const epoch> current() const { return current_; }
+  /// The generation of `next`, for threads that may outlast it; null: there is
+  /// none.
+  std::shared_ptr<const generation> current() const { return current_; }
 
 private:
   bool open();
 
   std::shared_ptr<control_link> link_;
-  std::shared_ptr<epoch> current_;
+  std::shared_ptr<generation> current_;
   bool has_begun_ = false;
 };
 
-/// What `for` needs of a loop over epochs.
-class epoch_range {
+/// What `for` needs of a loop over generations.
+class generation_range {
 public:
   class iterator {
   public:
     using iterator_category = std::input_iterator_tag;
-    using value_type = epoch;
+    using value_type = generation;
     using difference_type = std::ptrdiff_t;
-    using pointer = epoch*;
-    using reference = epoch&;
+    using pointer = generation*;
+    using reference = generation&;
 
     iterator() = default;
-    iterator(epoch_loop& loop, epoch* now) : loop_(&loop), now_(now) {}
+    iterator(generation_loop& loop, generation* now)
+      : loop_(&loop), now_(now) {}
 
-    epoch& operator*() const { return *now_; }
-    epoch* operator->() const { return now_; }
+    generation& operator*() const { return *now_; }
+    generation* operator->() const { return now_; }
 
     iterator& operator++() {
       now_ = loop_->next();
@@ -228,29 +235,29 @@ public:
     }
 
   private:
-    epoch_loop* loop_ = nullptr;
-    epoch* now_ = nullptr;
+    generation_loop* loop_ = nullptr;
+    generation* now_ = nullptr;
   };
 
   iterator begin() { return {loop_, loop_.next()}; }
   iterator end() { return {}; }
 
 private:
-  epoch_loop loop_;
+  generation_loop loop_;
 };
 
-/// The epochs that this worker takes part in. `begin` and `++` wait for the next one;
-/// what an epoch has left behind, connections for example, must be gone by then.
-/// Leaving the loop early hangs up.
+/// The generations that this worker takes part in. `begin` and `++` wait for the
+/// next one; what a generation has left behind, connections for example, must be
+/// gone by then. Leaving the loop early hangs up.
 /// @throws agent_lost  in `begin` and `++`
-inline epoch_range epochs() {
+inline generation_range generations() {
   return {};
 }
 
-/// Has `hook(reason)` called when an epoch ends early: on a thread of the library, at
-/// once and every 0.25 s until the program has gone on to the next epoch; so it may be
-/// called more than once. It is to make whatever the program waits for fail. The
-/// exception that this throws ends `run`.
+/// Has `hook(reason)` called when a generation ends early: on a thread of the
+/// library, at once and every 0.25 s until the program has gone on to the next
+/// generation; so it may be called more than once. It is to make whatever the
+/// program waits for fail. The exception that this throws ends `run`.
 void on_regroup(std::function<void(std::string_view reason)> hook);
 
 } // namespace actorrun::worker

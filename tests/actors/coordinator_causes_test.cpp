@@ -66,14 +66,13 @@ TEST_CASE_METHOD(
   stopped(a, "1", 1);
   stopped(b, "2", 1);
   CHECK(lines.told()
-        == std::string{"warning coordinator revokes group epoch 1: "}
-             + line_of_2
-             + "\nwarning coordinator finds the root cause in group epoch 1: "
+        == std::string{"warning coordinator revokes generation 1: "} + line_of_2
+             + "\nwarning coordinator finds the root cause in generation 1: "
              + line_of_1
              + ": two lines; failed after it: 1\n"
-               "info coordinator notes that in group epoch 1 "
+               "info coordinator notes that in generation 1 "
              + line_of_2
-             + "\ninfo coordinator forms group epoch 2: 2 nodes, world size 4, "
+             + "\ninfo coordinator forms generation 2: 2 nodes, world size 4, "
                "restarts spent 1 of 1 ("
              + line_of_1 + ": two lines)\n");
 }
@@ -88,7 +87,7 @@ TEST_CASE("coordinator: failures that it exempts are in its log", "[actors]") {
   const auto text = job.lines.told();
   INFO(text);
   CHECK(text.find(std::string{"\nwarning coordinator finds the root cause in "
-                              "group epoch 1: "}
+                              "generation 1: "}
                   + line_of_2 + "; costs no restart: agent 1 left\n")
         != std::string::npos);
 }

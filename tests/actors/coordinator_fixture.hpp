@@ -65,13 +65,13 @@ struct coordinator_fixture : actor_fixture {
 
   // -- reports ----------------------------------------------------------------
 
-  /// Adds the last share of an epoch whose nodes are all like this one.
-  static void claim(v1::JoinRequest& x, uint64_t epoch, v1::ShareState state,
-                    uint32_t node_count = 2) {
+  /// Adds the last share of a generation whose nodes are all like this one.
+  static void claim(v1::JoinRequest& x, uint64_t generation,
+                    v1::ShareState state, uint32_t node_count = 2) {
     const auto slot_count = x.offer().slot_count();
     const auto world_size = node_count * slot_count;
     auto& plan = *x.mutable_claim()->mutable_plan();
-    plan.set_epoch(epoch);
+    plan.set_generation(generation);
     plan.set_agent_id(x.offer().agent_id());
     plan.set_slot_count(slot_count);
     plan.set_node_rank(node_count - 1);
@@ -87,18 +87,18 @@ struct coordinator_fixture : actor_fixture {
 
   template <class T>
   void report(const agent_recorder& from, const std::string& id,
-              uint64_t epoch) {
+              uint64_t generation) {
     auto x = T{};
     x.set_agent_id(id);
-    x.set_epoch(epoch);
+    x.set_generation(generation);
     send(from.handle, uut, x);
   }
 
   void started(const agent_recorder& from, const std::string& id,
-               uint64_t epoch, int64_t first_pid = 100) {
+               uint64_t generation, int64_t first_pid = 100) {
     auto x = v1::WorkersStarted{};
     x.set_agent_id(id);
-    x.set_epoch(epoch);
+    x.set_generation(generation);
     x.add_pids(first_pid);
     x.add_pids(first_pid + 1);
     send(from.handle, uut, x);
@@ -115,30 +115,30 @@ struct coordinator_fixture : actor_fixture {
             .age = age};
   }
 
-  void failed(const agent_recorder& from, const std::string& id, uint64_t epoch,
-              core::duration age = {}) {
-    failed(from, id, epoch, failure_of(id, age));
+  void failed(const agent_recorder& from, const std::string& id,
+              uint64_t generation, core::duration age = {}) {
+    failed(from, id, generation, failure_of(id, age));
   }
 
-  void failed(const agent_recorder& from, const std::string& id, uint64_t epoch,
-              const core::worker_failure& failure) {
+  void failed(const agent_recorder& from, const std::string& id,
+              uint64_t generation, const core::worker_failure& failure) {
     auto x = v1::WorkerFailed{};
     x.set_agent_id(id);
-    x.set_epoch(epoch);
+    x.set_generation(generation);
     *x.mutable_failure() = to_wire(failure);
     send(from.handle, uut, x);
   }
 
   void succeeded(const agent_recorder& from, const std::string& id,
-                 uint64_t epoch) {
-    report<v1::WorkersSucceeded>(from, id, epoch);
+                 uint64_t generation) {
+    report<v1::WorkersSucceeded>(from, id, generation);
   }
 
   void stopped(const agent_recorder& from, const std::string& id,
-               uint64_t epoch, const core::collateral& others = {}) {
+               uint64_t generation, const core::collateral& others = {}) {
     auto x = v1::WorkersStopped{};
     x.set_agent_id(id);
-    x.set_epoch(epoch);
+    x.set_generation(generation);
     *x.mutable_others() = to_wire(others);
     send(from.handle, uut, x);
   }
@@ -162,7 +162,7 @@ struct coordinator_fixture : actor_fixture {
 
   // -- where tests begin ------------------------------------------------------
 
-  /// `1` and `2` run epoch 1 in the coordinator's process.
+  /// `1` and `2` run generation 1 in the coordinator's process.
   void run_two() { run_two(local(), local()); }
 
   /// The same with leases.

@@ -172,7 +172,7 @@ TEST_CASE_METHOD(
   claim(again, 1, v1::SHARE_STOPPING);
   send(b.handle, uut, again);
   CHECK(b.told()
-        == "accepted, every 300 ms, fence 900 ms; revoked 1: the epoch is "
+        == "accepted, every 300 ms, fence 900 ms; revoked 1: the generation is "
            "over");
 }
 

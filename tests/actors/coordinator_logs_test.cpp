@@ -73,7 +73,7 @@ struct logs_fixture : coordinator_fixture {
     send(from.handle, uut, out);
   }
 
-  /// Two agents run an epoch, and have told nothing yet.
+  /// Two agents run a generation, and have told nothing yet.
   void begin() {
     run_two();
     a.told();

@@ -1,6 +1,6 @@
 // Tests the coordinator's answers to requests for the status of the job.
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "tests/actors/coordinator_fixture.hpp"
 
 using namespace actorrun;
@@ -15,25 +15,25 @@ TEST_CASE_METHOD(
   const auto seen = status();
   CHECK(seen.job_id() == "job-1");
   CHECK(seen.phase() == "gathering");
-  CHECK(seen.epoch() == 0);
+  CHECK(seen.generation() == 0);
   CHECK(seen.waiting_for() == "waiting for 1 more node: 1 of 2 nodes are here");
   CHECK(seen.coordinator_pid() == 4711);
   CHECK(seen.coordinator_host() == "node-c");
   CHECK(from_wire(seen.settings()) == core::job_settings{2, 2, 1});
   REQUIRE(seen.agents_size() == 1);
-  CHECK(seen.agents(0).epoch() == 0);
+  CHECK(seen.agents(0).generation() == 0);
   CHECK(seen.agents(0).share() == v1::SHARE_IDLE);
   CHECK_FALSE(seen.has_outcome());
   CHECK_FALSE(seen.has_last_failure());
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: the status shows the running epoch",
+                 "coordinator: the status shows the running generation",
                  "[actors]") {
   run_two();
   const auto seen = status();
   CHECK(seen.phase() == "running");
-  CHECK(seen.epoch() == 1);
+  CHECK(seen.generation() == 1);
   CHECK(seen.waiting_for().empty());
   CHECK(seen.world_size() == 4);
   CHECK(seen.master_address() == "10.0.0.1");
@@ -47,7 +47,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(second.slot_count() == 2);
   CHECK(second.connected());
   CHECK_FALSE(second.leaving());
-  CHECK(second.epoch() == 1);
+  CHECK(second.generation() == 1);
   CHECK(second.node_rank() == 1);
   CHECK(second.first_global_rank() == 2);
   CHECK(second.share() == v1::SHARE_RUNNING);
@@ -72,10 +72,10 @@ TEST_CASE_METHOD(coordinator_fixture,
   stopped(b, "2", 1);
   seen = status();
   CHECK(seen.phase() == "starting");
-  CHECK(seen.epoch() == 2);
+  CHECK(seen.generation() == 2);
   CHECK(seen.restart_count() == 1);
   CHECK(seen.last_failure().code() == 7);
-  CHECK(seen.agents(0).pids_size() == 0); // Those of epoch 1 are gone.
+  CHECK(seen.agents(0).pids_size() == 0); // Those of generation 1 are gone.
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(status().quarantined_nodes().empty());
   auto x = v1::WorkersStopped{};
   x.set_agent_id("1");
-  x.set_epoch(1);
+  x.set_generation(1);
   x.set_unkillable_count(3);
   send(a.handle, uut, x);
   const auto seen = status();
@@ -207,7 +207,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK_FALSE(now.is_healthy());
   CHECK(now.parts(0).evidence_size() > 0);
   const auto all = explain(true);
-  REQUIRE(all.parts_size() == 2); // The last epoch is now.
-  CHECK(all.parts(0).sentence().starts_with("Epoch 1 ended: "));
+  REQUIRE(all.parts_size() == 2); // The last generation is now.
+  CHECK(all.parts(0).sentence().starts_with("Generation 1 ended: "));
   CHECK(all.parts(1).sentence() == now.parts(0).sentence());
 }

@@ -84,7 +84,7 @@ TEST_CASE_METHOD(steering_fixture,
                           v1::SafePointState state, uint64_t step) {
     auto x = v1::SafePointReport{};
     x.set_agent_id(id);
-    x.set_epoch(1);
+    x.set_generation(1);
     x.set_state(state);
     x.set_step(step);
     x.set_round(state == v1::SAFE_POINT_STEPPING ? 0 : 1); // No order yet.

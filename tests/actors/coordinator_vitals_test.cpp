@@ -232,7 +232,7 @@ TEST_CASE_METHOD(vitals_fixture,
   for (auto i = 0; i < 2; ++i) {
     auto x = v1::WorkersStarted{};
     x.set_agent_id(id(i));
-    x.set_epoch(1);
+    x.set_generation(1);
     x.mutable_pids()->Assign(pids.begin(), pids.end());
     send(a.handle, uut, x);
   }

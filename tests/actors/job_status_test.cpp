@@ -37,7 +37,7 @@ TEST_CASE("job status: it tells since when, and until when", "[actors]") {
   const auto seen = job.status(350ms);
   CHECK(seen.job_id() == "job1");
   CHECK(seen.phase() == "gathering");
-  CHECK(seen.epoch() == 0);
+  CHECK(seen.generation() == 0);
   CHECK_FALSE(seen.is_healthy());
   CHECK(seen.age_ms() == 350);
   CHECK(seen.waiting_age_ms() == 250);
@@ -70,8 +70,9 @@ TEST_CASE("job status: nodes have one word, and a reason where it needs one",
   CHECK_FALSE(seen.agents(0).reason().empty());
 }
 
-TEST_CASE("job status: epochs say why they ended, and what the next one took",
-          "[actors]") {
+TEST_CASE(
+  "job status: generations say why they ended, and what the next one took",
+  "[actors]") {
   auto job = status_fixture{};
   job.run_noted();
   job.note(1s, job.failed("b", 1));
@@ -79,9 +80,9 @@ TEST_CASE("job status: epochs say why they ended, and what the next one took",
   for (const auto* agent : {"a", "b", "c"})
     job.note(1'250ms, workers_started{{agent}, {2}, {1}});
   const auto seen = job.status(2s);
-  REQUIRE(seen.epochs_size() == 2);
-  const auto& first = seen.epochs(0);
-  CHECK(first.epoch() == 1);
+  REQUIRE(seen.generations_size() == 2);
+  const auto& first = seen.generations(0);
+  CHECK(first.generation() == 1);
   CHECK(first.reason().empty());
   CHECK(first.node_count() == 3);
   CHECK(first.age_ms() == 2'000);
@@ -90,7 +91,7 @@ TEST_CASE("job status: epochs say why they ended, and what the next one took",
   CHECK_FALSE(first.has_regroup_us());
   CHECK(first.cost_restart());
   CHECK(first.end_reason() == to_string(*last_failure_of(job.chronicle.now())));
-  const auto& second = seen.epochs(1);
+  const auto& second = seen.generations(1);
   CHECK(second.regroup_us() == 250'000);
   CHECK(second.end_reason().empty());
   CHECK_FALSE(second.cost_restart());
@@ -149,11 +150,11 @@ TEST_CASE("job status: a long history leaves room for the nodes", "[actors]") {
     known.apply({++number, {}, std::move(x)});
   };
   for (uint64_t i = 1; i <= 100; ++i) {
-    auto formed = journal::epoch_formed{};
-    formed.epoch = {i};
+    auto formed = journal::generation_formed{};
+    formed.generation = {i};
     formed.reason = std::string(1'000, 'r');
     put(formed);
-    put(journal::epoch_revoked{{i}, std::string(1'000, 'e')});
+    put(journal::generation_revoked{{i}, std::string(1'000, 'e')});
   }
   for (auto i = 0; i < 100; ++i) {
     const auto id = "agent" + std::to_string(i);
@@ -167,8 +168,8 @@ TEST_CASE("job status: a long history leaves room for the nodes", "[actors]") {
   const auto seen = status_of(known, {});
   CHECK(seen.ByteSizeLong() <= v1::message_size_max);
   CHECK(seen.agents_size() == 50);
-  CHECK(seen.epochs_size() == int(journal::epochs_remembered_max));
+  CHECK(seen.generations_size() == int(journal::generations_remembered_max));
   CHECK(seen.departed_nodes_size() == int(departures_told_max));
-  CHECK(seen.epochs(0).end_reason() == "-");
-  CHECK(seen.epochs(63).end_reason().size() >= 100);
+  CHECK(seen.generations(0).end_reason() == "-");
+  CHECK(seen.generations(63).end_reason().size() >= 100);
 }

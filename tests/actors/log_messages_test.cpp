@@ -42,7 +42,7 @@ TEST_CASE("log_messages: ranks are bounded", "[actors]") {
 TEST_CASE("log_messages: lines reach an operator with their host", "[actors]") {
   auto chunk = core::log_chunk{};
   chunk.lines.push_back({.rank = 4,
-                         .epoch = {7},
+                         .generation = {7},
                          .is_err = true,
                          .text = std::string{"a\0b", 3},
                          .truncated = true,
@@ -59,7 +59,7 @@ TEST_CASE("log_messages: lines reach an operator with their host", "[actors]") {
   REQUIRE(reply.lines_size() == 2);
   const auto& first = reply.lines(0);
   CHECK(first.rank() == 4);
-  CHECK(first.epoch() == 7);
+  CHECK(first.generation() == 7);
   CHECK(first.is_err());
   CHECK(first.text() == std::string{"a\0b", 3});
   CHECK(first.truncated());

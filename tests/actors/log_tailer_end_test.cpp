@@ -54,7 +54,7 @@ TEST_CASE_METHOD(
     ask(self, uut, 3'600s, drain_worker{{1}, 0})
       .then([&, drained](const worker_drained& x) {
         *drained = true;
-        CHECK(x.epoch == epoch_id{1});
+        CHECK(x.generation == generation_id{1});
         CHECK(x.local_rank == 0);
         CHECK((out() == labelled("[w0]:", text + "end")));
       });
@@ -107,10 +107,11 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
   CHECK(out().find("last") == std::string::npos);
 }
 
-// -- the end of an epoch ------------------------------------------------------
+// -- the end of a generation ------------------------------------------------------
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: a closed epoch is shown to its end", "[actors]") {
+                 "log_tailer: a closed generation is shown to its end",
+                 "[actors]") {
   follow(1);
   write(0, "half");
   files->write(path(1, 1, "err"), "x\ny");
@@ -126,7 +127,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: a new epoch comes after one that is over",
+                 "log_tailer: a new generation comes after one that is over",
                  "[actors]") {
   follow(1);
   console->take_only(to_out, 0);
@@ -148,16 +149,18 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: three epochs wait for each other", "[actors]") {
+                 "log_tailer: three generations wait for each other",
+                 "[actors]") {
   console->take_only(to_out, 0);
   auto text = std::string{};
-  for (uint64_t epoch = 1; epoch <= 3; ++epoch) {
-    follow(epoch, 1);
-    files->write(path(epoch, 0, "out"), "of " + std::to_string(epoch));
-    text += "[w0]:of " + std::to_string(epoch) + "\n";
-    if (epoch == 2)
+  for (uint64_t generation = 1; generation <= 3; ++generation) {
+    follow(generation, 1);
+    files->write(path(generation, 0, "out"),
+                 "of " + std::to_string(generation));
+    text += "[w0]:of " + std::to_string(generation) + "\n";
+    if (generation == 2)
       CHECK(*drain(2, 0));
-    close(epoch);
+    close(generation);
   }
   const auto flushed = flush();
   CHECK_FALSE(*flushed);
@@ -168,9 +171,9 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
   CHECK(files->open_count() == 0);
 }
 
-TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: an epoch that goes on does not delay the next",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  log_tailer_end_fixture,
+  "log_tailer: a generation that goes on does not delay the next", "[actors]") {
   follow(1);
   follow(2);
   files->write(path(2, 0, "out"), "new\n");
@@ -180,7 +183,7 @@ TEST_CASE_METHOD(log_tailer_end_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_end_fixture,
-                 "log_tailer: an epoch is followed once", "[actors]") {
+                 "log_tailer: a generation is followed once", "[actors]") {
   follow(1);
   follow(1);
   CHECK(files->open_count() == 4);

@@ -120,7 +120,7 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
 }
 
 TEST_CASE_METHOD(log_tailer_files_fixture,
-                 "log_tailer: a short epoch that is not shown costs "
+                 "log_tailer: a short generation that is not shown costs "
                  "nothing",
                  "[actors]") {
   is_shown = false;

@@ -128,7 +128,7 @@ TEST_CASE_METHOD(folding_fixture,
 }
 
 TEST_CASE_METHOD(folding_fixture,
-                 "log_tailer: an epoch that is over is shown "
+                 "log_tailer: a generation that is over is shown "
                  "before the next",
                  "[actors]") {
   follow(1, 4);

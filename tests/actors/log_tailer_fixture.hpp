@@ -23,17 +23,17 @@ inline constexpr auto to_out = core::output_stream::out;
 inline constexpr auto to_err = core::output_stream::err;
 
 /// Role `w`, global rank = local rank + 10; the file of rank 1's standard error
-/// in epoch 2 is `/2/1/err`. No epoch is followed before `follow`.
+/// in generation 2 is `/2/1/err`. No generation is followed before `follow`.
 struct log_tailer_fixture : actor_fixture {
-  /// Reads the options when the first epoch is followed.
-  void follow(uint64_t epoch, uint32_t slot_count = 2) {
+  /// Reads the options when the first generation is followed.
+  void follow(uint64_t generation, uint32_t slot_count = 2) {
     if (!uut)
       uut = keep(spawn_log_tailer(system, config()));
-    auto plan = core::epoch_plan{};
-    plan.epoch = {epoch};
+    auto plan = core::generation_plan{};
+    plan.generation = {generation};
     plan.own.slot_count = slot_count;
     plan.own.first_global_rank = 10;
-    tell_tailer(follow_epoch{plan, outputs(epoch, slot_count)});
+    tell_tailer(follow_generation{plan, outputs(generation, slot_count)});
   }
 
   log_tailer_config config() {
@@ -49,31 +49,33 @@ struct log_tailer_fixture : actor_fixture {
     return result;
   }
 
-  core::epoch_outputs outputs(uint64_t epoch, uint32_t slot_count) const {
-    auto result = core::epoch_outputs{};
+  core::generation_outputs outputs(uint64_t generation,
+                                   uint32_t slot_count) const {
+    auto result = core::generation_outputs{};
     for (uint32_t rank = 0; rank < slot_count; ++rank)
-      result.workers.push_back({.out = target(epoch, rank, "out"),
-                                .err = target(epoch, rank, "err"),
+      result.workers.push_back({.out = target(generation, rank, "out"),
+                                .err = target(generation, rank, "err"),
                                 .error_file = {}});
     if (!options.stdout_filters.empty())
-      result.filtered_out = folder(epoch) + "/filtered_out";
+      result.filtered_out = folder(generation) + "/filtered_out";
     if (!options.stderr_filters.empty())
-      result.filtered_err = folder(epoch) + "/filtered_err";
+      result.filtered_err = folder(generation) + "/filtered_err";
     return result;
   }
 
-  static std::string folder(uint64_t epoch) {
-    return "/" + std::to_string(epoch);
+  static std::string folder(uint64_t generation) {
+    return "/" + std::to_string(generation);
   }
 
-  static std::string path(uint64_t epoch, uint32_t rank, const char* name) {
-    return folder(epoch) + "/" + std::to_string(rank) + "/" + name;
+  static std::string path(uint64_t generation, uint32_t rank,
+                          const char* name) {
+    return folder(generation) + "/" + std::to_string(rank) + "/" + name;
   }
 
-  core::stream_target target(uint64_t epoch, uint32_t rank,
+  core::stream_target target(uint64_t generation, uint32_t rank,
                              const char* name) const {
     return {.where = core::stream_target::kind::file,
-            .path = path(epoch, rank, name),
+            .path = path(generation, rank, name),
             .shown = is_shown};
   }
 
@@ -103,17 +105,19 @@ struct log_tailer_fixture : actor_fixture {
     return out;
   }
 
-  std::shared_ptr<bool> drain(uint64_t epoch, uint32_t rank) {
-    return ask_tailer<worker_drained>(drain_worker{{epoch}, rank});
+  std::shared_ptr<bool> drain(uint64_t generation, uint32_t rank) {
+    return ask_tailer<worker_drained>(drain_worker{{generation}, rank});
   }
 
   std::shared_ptr<bool> flush() {
     return ask_tailer<logs_flushed>(flush_logs{});
   }
 
-  void close(uint64_t epoch) { tell_tailer(close_epoch{{epoch}}); }
+  void close(uint64_t generation) {
+    tell_tailer(close_generation{{generation}});
+  }
 
-  /// Rank `rank` of epoch 1 writes, and the tailer gets time to read it.
+  /// Rank `rank` of generation 1 writes, and the tailer gets time to read it.
   void write(uint32_t rank, std::string_view text, const char* name = "out") {
     files->write(path(1, rank, name), text);
     advance(20ms);
@@ -131,7 +135,7 @@ struct log_tailer_fixture : actor_fixture {
 
   core::log_options options;
   std::vector<std::string> prefixes;
-  bool is_shown = true; ///< Applies to epochs followed later.
+  bool is_shown = true; ///< Applies to generations followed later.
   std::shared_ptr<fake_console> console = std::make_shared<fake_console>();
   std::shared_ptr<fake_log_files> files = std::make_shared<fake_log_files>();
   log_tailer_actor uut;

@@ -7,16 +7,16 @@ using namespace actorrun::test;
 namespace {
 
 struct fixture : log_tailer_fixture {
-  /// Worker 0 of epoch 1 goes on in `epoch`, and has another rank there.
-  void go_on(uint64_t last, uint64_t epoch) {
-    tell_tailer(close_epoch{{last}, {0}});
-    auto plan = core::epoch_plan{};
-    plan.epoch = {epoch};
+  /// Worker 0 of generation 1 goes on in `generation`, and has another rank there.
+  void go_on(uint64_t last, uint64_t generation) {
+    tell_tailer(close_generation{{last}, {0}});
+    auto plan = core::generation_plan{};
+    plan.generation = {generation};
     plan.own.slot_count = 2;
     plan.own.first_global_rank = 20;
-    auto files_of = outputs(epoch, 2);
+    auto files_of = outputs(generation, 2);
     files_of.workers[0] = outputs(1, 2).workers[0];
-    tell_tailer(follow_epoch{plan, files_of, {0}, {last}});
+    tell_tailer(follow_generation{plan, files_of, {0}, {last}});
   }
 };
 
@@ -35,7 +35,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a worker that lives on writes on",
   files->write(path(2, 1, "out"), "fresh\n");
   advance(20ms);
   CHECK(out() == "21> fresh\n");
-  write(1, "late\n"); // Its epoch is closed.
+  write(1, "late\n"); // Its generation is closed.
   CHECK(out().empty());
   SECTION("and again") {
     go_on(2, 3);
@@ -56,7 +56,7 @@ TEST_CASE_METHOD(fixture, "log_tailer: a worker that lives on writes on",
 TEST_CASE_METHOD(fixture, "log_tailer: one that ends parked has its last lines",
                  "[actors]") {
   follow(1);
-  tell_tailer(close_epoch{{1}, {0}});
+  tell_tailer(close_generation{{1}, {0}});
   files->write(path(1, 0, "out"), "parting\n");
   const auto drained = drain(1, 0);
   CHECK(*drained);

@@ -80,26 +80,27 @@ struct node_agent_fixture : actor_fixture {
     send(coordinator.handle, uut, x);
   }
 
-  void form(uint64_t epoch) {
-    auto x = v1::EpochFormed{};
-    *x.mutable_plan() = to_wire(core::epoch_plan{.epoch = {epoch},
-                                                 .own = {.agent = {"a"},
-                                                         .node_rank = 1,
-                                                         .slot_count = 2,
-                                                         .first_global_rank = 2,
-                                                         .first_role_rank = 2,
-                                                         .role_world_size = 4},
-                                                 .node_count = 2,
-                                                 .world_size = 4,
-                                                 .master_address = "10.0.0.1",
-                                                 .master_port = 29'600,
-                                                 .restart_count = 1});
+  void form(uint64_t generation) {
+    auto x = v1::GenerationFormed{};
+    *x.mutable_plan()
+      = to_wire(core::generation_plan{.generation = {generation},
+                                      .own = {.agent = {"a"},
+                                              .node_rank = 1,
+                                              .slot_count = 2,
+                                              .first_global_rank = 2,
+                                              .first_role_rank = 2,
+                                              .role_world_size = 4},
+                                      .node_count = 2,
+                                      .world_size = 4,
+                                      .master_address = "10.0.0.1",
+                                      .master_port = 29'600,
+                                      .restart_count = 1});
     say(x);
   }
 
-  void revoke(uint64_t epoch, bool is_over = false) {
-    auto x = v1::EpochRevoked{};
-    x.set_epoch(epoch);
+  void revoke(uint64_t generation, bool is_over = false) {
+    auto x = v1::GenerationRevoked{};
+    x.set_generation(generation);
     x.set_over(is_over);
     x.set_reason("agent b left");
     say(x);
@@ -118,7 +119,7 @@ struct node_agent_fixture : actor_fixture {
 
   // -- where tests begin ------------------------------------------------------
 
-  /// Its workers of epoch 1 run: 100 and 101.
+  /// Its workers of generation 1 run: 100 and 101.
   void run_workers() {
     join();
     form(1);
@@ -127,8 +128,8 @@ struct node_agent_fixture : actor_fixture {
     forget();
   }
 
-  void exit_all(uint64_t epoch, int exit_code, int signal = 0) {
-    host->exit_all(epoch, exit_code, signal);
+  void exit_all(uint64_t generation, int exit_code, int signal = 0) {
+    host->exit_all(generation, exit_code, signal);
     run();
   }
 

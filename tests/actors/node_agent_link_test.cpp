@@ -134,7 +134,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: pids of an older epoch are not claimed",
+                 "node_agent: pids of an older generation are not claimed",
                  "[actors]") {
   run_workers();
   revoke(1);

@@ -6,7 +6,8 @@
 using namespace actorrun;
 using namespace actorrun::test;
 
-// -- epochs -------------------------------------------------------------------
+// -- generations
+// -------------------------------------------------------------------
 
 TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: it finds the coordinator and joins", "[actors]") {
@@ -28,7 +29,7 @@ TEST_CASE_METHOD(node_agent_fixture,
 
 TEST_CASE_METHOD(
   node_agent_fixture,
-  "node_agent: an epoch starts its workers, and it reports their pids",
+  "node_agent: a generation starts its workers, and it reports their pids",
   "[actors]") {
   join();
   form(1);
@@ -90,9 +91,9 @@ TEST_CASE_METHOD(node_agent_fixture,
            "code 7; stopped 1, port 29501 +1");
 }
 
-TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: a revoked epoch ends and the next one begins",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: a revoked generation ends and the next one begins", "[actors]") {
   run_workers();
   revoke(1);
   CHECK(host->told() == "signal 1 15");
@@ -107,19 +108,21 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(host->told().empty());
 }
 
-TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: workers of an epoch that is over get no grace "
-                 "period",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: workers of a generation that is over get no grace "
+  "period",
+  "[actors]") {
   run_workers();
   revoke(1, true);
   CHECK(host->told() == "signal 1 9");
 }
 
-TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: an epoch that is revoked before its plan came "
-                 "does not start",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: a generation that is revoked before its plan came "
+  "does not start",
+  "[actors]") {
   join();
   revoke(5);
   CHECK(coordinator.told() == "stopped 5, port 0");
@@ -164,10 +167,10 @@ TEST_CASE_METHOD(node_agent_fixture,
                  "[actors]") {
   run_workers();
   auto order = v1::SafePointOrder{};
-  order.set_epoch(1);
+  order.set_generation(1);
   send(coordinator.handle, uut, order);
   CHECK(coordinator.told() == "refused of 1");
-  order.set_epoch(2);
+  order.set_generation(2);
   send(coordinator.handle, uut, order);
   CHECK(coordinator.told().empty());
 }
@@ -232,7 +235,8 @@ TEST_CASE_METHOD(node_agent_fixture,
 // -- what others see ----------------------------------------------------------
 
 TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: observers see epochs and the end", "[actors]") {
+                 "node_agent: observers see generations and the end",
+                 "[actors]") {
   const auto first = record_observer(system);
   const auto second = record_observer(system);
   for (const auto& x : {first, second})
@@ -249,10 +253,11 @@ TEST_CASE_METHOD(node_agent_fixture,
            "succeeded: all is well");
 }
 
-TEST_CASE_METHOD(node_agent_fixture,
-                 "node_agent: observers see once that an epoch is over, also "
-                 "if the fence ends it",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: observers see once that a generation is over, also "
+  "if the fence ends it",
+  "[actors]") {
   const auto uut_observer = record_observer(system);
   tell_anonymously(uut, keep(uut_observer.handle));
   run_workers();
@@ -280,7 +285,7 @@ TEST_CASE_METHOD(
   auto seen = status();
   CHECK(seen.job_id() == "job-1");
   CHECK(seen.phase() == "seeking");
-  CHECK(seen.epoch() == 0);
+  CHECK(seen.generation() == 0);
   CHECK(seen.waiting_for()
         == "no coordinator answers; this agent looks for one");
   CHECK(seen.coordinator_pid() == 0);
@@ -293,7 +298,7 @@ TEST_CASE_METHOD(
   CHECK(seen.waiting_age_ms() == 200);
   CHECK(seen.waiting_left_ms() == 59'800);
   CHECK(seen.agents(0).since_ms() == 200);
-  CHECK(seen.epoch() == 1);
+  CHECK(seen.generation() == 1);
   CHECK(seen.restart_count() == 1);
   CHECK(seen.world_size() == 4);
   CHECK(seen.master_address() == "10.0.0.1");

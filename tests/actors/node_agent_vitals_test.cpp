@@ -83,7 +83,7 @@ TEST_CASE_METHOD(agent_vitals_fixture,
   run_workers();
   ask(3);
   REQUIRE(vitals->asked.size() == 1);
-  CHECK(vitals->asked[0].epoch == epoch_id{1});
+  CHECK(vitals->asked[0].generation == generation_id{1});
   CHECK(vitals->asked[0].pids == std::vector<int64_t>{100, 101});
   CHECK(coordinator.told().empty());
   vitals->answer(vitals_of({100, 101}, 5));
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(agent_vitals_fixture,
   CHECK(vitals->followed.empty());
   form(1);
   REQUIRE(vitals->followed.size() == 1);
-  CHECK(vitals->followed[0].first == epoch_id{1});
+  CHECK(vitals->followed[0].first == generation_id{1});
   CHECK(vitals->followed[0].second.workers.size() == 2);
 }
 

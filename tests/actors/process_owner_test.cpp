@@ -20,7 +20,7 @@ struct owner_fixture : actor_fixture {
     config.supervisor.workers.slot_count = 2;
     config.supervisor.workers.stop_signal = SIGINT;
     config.supervisor.processes = host;
-    config.plan.epoch = {1};
+    config.plan.generation = {1};
     config.plan.own.slot_count = 2;
     config.on_ended = [this](group_ending x) {
       ++ending_count;

@@ -11,10 +11,11 @@ struct roomy_fixture : coordinator_fixture {
 
 } // namespace
 
-// -- epochs -------------------------------------------------------------------
+// -- generations
+// -------------------------------------------------------------------
 
-TEST_CASE_METHOD(coordinator_fixture, "coordinator: two agents form an epoch",
-                 "[actors]") {
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: two agents form a generation", "[actors]") {
   a = local();
   b = local();
   CHECK(join(a, "1") == "accepted");
@@ -23,10 +24,11 @@ TEST_CASE_METHOD(coordinator_fixture, "coordinator: two agents form an epoch",
   CHECK(links->told().empty());
 }
 
-TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: a failure revokes the epoch and the next one "
-                 "forms when all have stopped",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  coordinator_fixture,
+  "coordinator: a failure revokes the generation and the next one "
+  "forms when all have stopped",
+  "[actors]") {
   run_two();
   failed(b, "2", 1);
   const auto why = std::string{"rank 1 (local rank 1, pid 101) on node-2 "
@@ -64,7 +66,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: reports on an older epoch change nothing",
+                 "coordinator: reports on an older generation change nothing",
                  "[actors]") {
   run_two();
   failed(b, "2", 1);
@@ -130,9 +132,10 @@ TEST_CASE_METHOD(coordinator_fixture,
   run_two();
   const auto c = local();
   CHECK(join(c, "3") == "accepted");
-  CHECK(c.waits_for()
-        == "epoch 1 runs with 2 nodes, the most there may be; this one stands "
-           "by");
+  CHECK(
+    c.waits_for()
+    == "generation 1 runs with 2 nodes, the most there may be; this one stands "
+       "by");
   CHECK(a.told().empty());
   CHECK(status().agents_size() == 3);
   leave(b, "2", true);
@@ -203,7 +206,7 @@ TEST_CASE_METHOD(coordinator_fixture,
 // -- agents that end ----------------------------------------------------------
 
 TEST_CASE_METHOD(coordinator_fixture,
-                 "coordinator: an agent that leaves revokes the epoch",
+                 "coordinator: an agent that leaves revokes the generation",
                  "[actors]") {
   run_two();
   leave(a, "1", false, 15);
@@ -237,8 +240,8 @@ TEST_CASE_METHOD(coordinator_fixture,
   succeeded(a, "1", 1);
   CHECK(a.told().empty());
   succeeded(b, "2", 1);
-  CHECK(a.told() == "ended succeeded: all workers of epoch 1 succeeded");
-  CHECK(b.told() == "ended succeeded: all workers of epoch 1 succeeded");
+  CHECK(a.told() == "ended succeeded: all workers of generation 1 succeeded");
+  CHECK(b.told() == "ended succeeded: all workers of generation 1 succeeded");
   leave(a, "1", true);
   CHECK(closed->empty());
   leave(b, "2", true);
@@ -288,7 +291,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   succeeded(b, "2", 1);
   const auto c = local();
   CHECK(join(c, "3")
-        == "accepted; ended succeeded: all workers of epoch 1 succeeded");
+        == "accepted; ended succeeded: all workers of generation 1 succeeded");
 }
 
 TEST_CASE_METHOD(coordinator_fixture,

@@ -11,7 +11,7 @@ namespace {
 v1::JobStatus job_of(int node_count, int worker_count = 1) {
   auto out = v1::JobStatus{};
   out.set_job_id("job");
-  out.set_epoch(7);
+  out.set_generation(7);
   out.set_phase("running");
   for (auto i = 0; i < node_count; ++i) {
     auto& agent = *out.add_agents();

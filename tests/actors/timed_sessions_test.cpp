@@ -11,16 +11,16 @@ using member_list = std::vector<core::timed_worker>;
 
 /// Processes with pids from 1,000; their start time is 1.
 struct timed_sessions_fixture {
-  /// A process of worker 0 of epoch 1, unless said otherwise.
+  /// A process of worker 0 of generation 1, unless said otherwise.
   core::timed_worker process(int64_t pid, uint32_t local_rank = 0,
-                             uint64_t epoch = 1) {
+                             uint64_t generation = 1) {
     members->add(pid, 100);
-    return {{epoch}, local_rank, pid};
+    return {{generation}, local_rank, pid};
   }
 
   core::timed_worker added(int64_t pid, uint32_t local_rank = 0,
-                           uint64_t epoch = 1) {
-    const auto out = process(pid, local_rank, epoch);
+                           uint64_t generation = 1) {
+    const auto out = process(pid, local_rank, generation);
     REQUIRE(uut.add(out));
     return out;
   }

@@ -61,7 +61,7 @@ TEST_CASE_METHOD(timer_interface_fixture,
 }
 
 TEST_CASE_METHOD(timer_interface_fixture,
-                 "timer_interface: workers of another epoch do not end",
+                 "timer_interface: workers of another generation do not end",
                  "[actors]") {
   start_worker(2, 0);
   write(acquire(200, "a", 1s));
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(timer_interface_fixture,
     tell_uut(acquire_worker_timer{{1}, 0, "a", 1s, signal});
     advance(1s);
     CHECK(told() == "");
-    CHECK(said().find("timer server records worker 0 of epoch 1")
+    CHECK(said().find("timer server records worker 0 of generation 1")
           != std::string::npos);
   }
 }

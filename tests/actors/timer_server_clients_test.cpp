@@ -123,8 +123,8 @@ TEST_CASE_METHOD(clients_fixture,
                  "[actors]") {
   start_worker(2, 0);
   acquire_for(client, "own", 1h);
-  for (const auto epoch : {uint64_t{0}, uint64_t{1}, uint64_t{3}})
-    tell_uut(acquire_worker_timer{{epoch}, 0, "a", 1s, SIGTERM});
+  for (const auto generation : {uint64_t{0}, uint64_t{1}, uint64_t{3}})
+    tell_uut(acquire_worker_timer{{generation}, 0, "a", 1s, SIGTERM});
   tell_uut(acquire_worker_timer{{0}, 1, "a", 1s, SIGTERM});
   tell_uut(acquire_worker_timer{{2}, 1, "a", 1s, SIGTERM});
   tell_uut(release_worker_timer{{0}, 1, "own"});

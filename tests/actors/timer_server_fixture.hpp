@@ -24,7 +24,7 @@ struct spoken_lines {
 };
 
 /// The wall clock shows the virtual time of the test, from 1,000,000 s on.
-/// Workers of epoch E have the pids 100 · E + local rank.
+/// Workers of generation G have the pids 100 · G + local rank.
 struct timer_server_fixture : spoken_lines, actor_fixture {
   timer_server_fixture() {
     // Cancels the arbitrary time at which `self->clock()` begins.
@@ -59,27 +59,27 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
 
   // -- workers ----------------------------------------------------------------
 
-  static int64_t pid_of(uint64_t epoch, uint32_t local_rank) {
-    return int64_t(100 * epoch + local_rank);
+  static int64_t pid_of(uint64_t generation, uint32_t local_rank) {
+    return int64_t(100 * generation + local_rank);
   }
 
-  void start_worker(uint64_t epoch, uint32_t local_rank) {
-    start_worker(epoch, local_rank, pid_of(epoch, local_rank));
+  void start_worker(uint64_t generation, uint32_t local_rank) {
+    start_worker(generation, local_rank, pid_of(generation, local_rank));
   }
 
-  void start_worker(uint64_t epoch, uint32_t local_rank, int64_t pid) {
-    tell_uut(workers_timed{{epoch}, {{local_rank, pid}}, supervisor});
+  void start_worker(uint64_t generation, uint32_t local_rank, int64_t pid) {
+    tell_uut(workers_timed{{generation}, {{local_rank, pid}}, supervisor});
   }
 
-  void end_worker(uint64_t epoch, uint32_t local_rank) {
-    tell_uut(
-      workers_untimed{{epoch}, {{local_rank, pid_of(epoch, local_rank)}}});
+  void end_worker(uint64_t generation, uint32_t local_rank) {
+    tell_uut(workers_untimed{{generation},
+                             {{local_rank, pid_of(generation, local_rank)}}});
   }
 
-  /// It waits for the next epoch.
-  void park_worker(uint64_t epoch, uint32_t local_rank) {
+  /// It waits for the next generation.
+  void park_worker(uint64_t generation, uint32_t local_rank) {
     tell_uut(workers_untimed{
-      {epoch}, {{local_rank, pid_of(epoch, local_rank)}}, true});
+      {generation}, {{local_rank, pid_of(generation, local_rank)}}, true});
   }
 
   template <class Message>

@@ -23,9 +23,10 @@ TEST_CASE_METHOD(session_fixture,
   CHECK(figures().timer_count == 2);
   advance(1s);
   CHECK(told() == R"(report_overrun 1/0 pid 555 "a" 0 ns late, signal 9)");
-  CHECK(said()
-        == "warning timer server reports process 555 of worker 0 of epoch 1: "
-           "timer \"a\" is overdue by 0.0 ms\n");
+  CHECK(
+    said()
+    == "warning timer server reports process 555 of worker 0 of generation 1: "
+       "timer \"a\" is overdue by 0.0 ms\n");
 }
 
 TEST_CASE_METHOD(session_fixture,

@@ -17,9 +17,10 @@ TEST_CASE_METHOD(timer_server_fixture,
   CHECK(told() == "");
   advance(1us);
   CHECK(told() == R"(report_overrun 1/0 pid 100 "step" 0 ns late, signal 15)");
-  CHECK(said()
-        == "warning timer server reports worker 0 of epoch 1 (pid 100): timer "
-           "\"step\" is overdue by 0.0 ms\n");
+  CHECK(
+    said()
+    == "warning timer server reports worker 0 of generation 1 (pid 100): timer "
+       "\"step\" is overdue by 0.0 ms\n");
   advance(24h);
   CHECK(told() == "");
 }
@@ -94,11 +95,12 @@ TEST_CASE_METHOD(timer_server_fixture,
   write(acquire(100, "slow", 1s, 0) + acquire(100, "slower", 2s, -1));
   advance(3s);
   CHECK(told() == "");
-  CHECK(said()
-        == "warning timer server records worker 0 of epoch 1 (pid 100): timer "
-           "\"slow\" is overdue by 0.0 ms\n"
-           "warning timer server records worker 0 of epoch 1 (pid 100): timer "
-           "\"slower\" is overdue by 0.0 ms\n");
+  CHECK(
+    said()
+    == "warning timer server records worker 0 of generation 1 (pid 100): timer "
+       "\"slow\" is overdue by 0.0 ms\n"
+       "warning timer server records worker 0 of generation 1 (pid 100): timer "
+       "\"slower\" is overdue by 0.0 ms\n");
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
@@ -130,7 +132,7 @@ TEST_CASE_METHOD(timer_server_fixture,
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: timers of an epoch do not affect the next",
+                 "timer_server: timers of a generation do not affect the next",
                  "[actors]") {
   begin();
   start_worker(1, 0, 77);
@@ -159,10 +161,11 @@ TEST_CASE_METHOD(timer_server_fixture,
   CHECK(figures().timer_count == 0);
 }
 
-TEST_CASE_METHOD(timer_server_fixture,
-                 "timer_server: an epoch's overruns go only to the listener "
-                 "that it named",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  timer_server_fixture,
+  "timer_server: a generation's overruns go only to the listener "
+  "that it named",
+  "[actors]") {
   begin();
   start_worker(1, 0);
   write(acquire(100, "a", 1s));

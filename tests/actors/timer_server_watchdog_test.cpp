@@ -71,7 +71,7 @@ TEST_CASE_METHOD(watchdog_fixture, "watchdog: a worker may turn it off",
   notify(100, "WATCHDOG=1");
   advance(1h);
   CHECK(told() == "");
-  // Its successor in the next epoch has not.
+  // Its successor in the next generation has not.
   end_worker(1, 0);
   start_worker(2, 0);
   notify(200, "WATCHDOG=1");
@@ -79,10 +79,11 @@ TEST_CASE_METHOD(watchdog_fixture, "watchdog: a worker may turn it off",
   CHECK(told().starts_with(R"(report_overrun 2/0 pid 200 "watchdog")"));
 }
 
-TEST_CASE_METHOD(watchdog_fixture,
-                 "watchdog: a live worker keeps its interval from epoch to "
-                 "epoch",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  watchdog_fixture,
+  "watchdog: a live worker keeps its interval from generation to "
+  "generation",
+  "[actors]") {
   notify(100, "WATCHDOG_USEC=60000000");
   park_worker(1, 0);
   advance(1h);
@@ -128,10 +129,11 @@ TEST_CASE_METHOD(watchdog_fixture,
   CHECK(told().starts_with(R"(report_overrun 1/1 pid 300 "watchdog")"));
 }
 
-TEST_CASE_METHOD(watchdog_fixture,
-                 "watchdog: a sign of life of a live worker between epochs "
-                 "counts for none",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  watchdog_fixture,
+  "watchdog: a sign of life of a live worker between generations "
+  "counts for none",
+  "[actors]") {
   members->add(100, 100);
   park_worker(1, 0);
   notify(100, "WATCHDOG_USEC=60000000\nWATCHDOG=1");

@@ -26,8 +26,8 @@ offer an_offer() {
           .leased = true};
 }
 
-epoch_plan a_plan() {
-  return {.epoch = {UINT64_MAX},
+generation_plan a_plan() {
+  return {.generation = {UINT64_MAX},
           .own = {.agent = {"a"},
                   .node_rank = 1,
                   .slot_count = 2,
@@ -129,7 +129,7 @@ TEST_CASE("translate: a port that is none is 0", "[actors]") {
   auto x = to_wire(an_offer());
   x.set_master_port(65'536 + 80);
   CHECK(from_wire(x).master_port == 0);
-  auto plan = v1::EpochPlan{};
+  auto plan = v1::GenerationPlan{};
   plan.set_master_port(65'536 + 80);
   CHECK(from_wire(plan).master_port == 0);
 }
@@ -153,7 +153,7 @@ TEST_CASE("translate: settings arrive as they were sent", "[actors]") {
 
 TEST_CASE("translate: a plan arrives as it was sent", "[actors]") {
   CHECK(through_the_wire(a_plan()) == a_plan());
-  CHECK(through_the_wire(epoch_plan{}) == epoch_plan{});
+  CHECK(through_the_wire(generation_plan{}) == generation_plan{});
 }
 
 TEST_CASE("translate: every kind of failure arrives as it was sent",
@@ -291,7 +291,7 @@ TEST_CASE("translate: a report of failures always fits into a message",
   CHECK(end.outcome().others().listed_size() == int(other_failures_max));
   auto stopped = v1::WorkersStopped{};
   stopped.set_agent_id(of_size(320));
-  stopped.set_epoch(UINT64_MAX);
+  stopped.set_generation(UINT64_MAX);
   stopped.set_master_port(65'535);
   stopped.set_unkillable_count(UINT32_MAX);
   *stopped.mutable_others() = to_wire(others);
@@ -380,7 +380,7 @@ TEST_CASE("translate: an unknown enumerator becomes a known one", "[actors]") {
 TEST_CASE("translate: a field that a message lacks has its default",
           "[actors]") {
   const auto held = from_wire(v1::Claim{});
-  CHECK(held.plan.epoch == epoch_id{0});
+  CHECK(held.plan.generation == generation_id{0});
   CHECK(held.state == share_state::idle);
   CHECK_FALSE(held.failure);
   const auto how = from_wire(v1::Outcome{});

@@ -39,8 +39,8 @@ struct supervisor_setting : actor_fixture {
     uut = keep(spawn_worker_supervisor(system, std::move(with), agent.handle));
   }
 
-  static core::epoch_plan plan(uint64_t epoch) {
-    return {.epoch = {epoch},
+  static core::generation_plan plan(uint64_t generation) {
+    return {.generation = {generation},
             .own = {.agent = {"a"},
                     .node_rank = 1,
                     .slot_count = 2,
@@ -56,15 +56,15 @@ struct supervisor_setting : actor_fixture {
 
   void order(group_order x) { send(agent.handle, uut, std::move(x)); }
 
-  void report(uint64_t epoch, std::vector<ports::process_event> events) {
-    host->report(epoch, std::move(events));
+  void report(uint64_t generation, std::vector<ports::process_event> events) {
+    host->report(generation, std::move(events));
     run();
   }
 
   /// Workers 100 and 101 run.
-  void start(uint64_t epoch) {
-    order(fenced_start{plan(epoch), {}});
-    host->start_all(epoch, 100);
+  void start(uint64_t generation) {
+    order(fenced_start{plan(generation), {}});
+    host->start_all(generation, 100);
     run();
     host->told();
     agent.told();

@@ -24,7 +24,7 @@ struct hangs_fixture : supervisor_setting {
 
   ports::process_exited exited(uint32_t local_rank, int code) {
     auto x = ports::process_exited{};
-    x.epoch = {1};
+    x.generation = {1};
     x.local_rank = local_rank;
     x.exit_code = code;
     x.when = system.clock().now() - 1ns;
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(hangs_fixture,
     x.order(fenced_start{plan(2), {}});
     x.files->recover();
     x.run();
-    // The folders of the first epoch come too late.
+    // The folders of the first generation come too late.
     CHECK(x.host->told() == "release 1; start 2");
   }
 }
@@ -112,9 +112,9 @@ TEST_CASE_METHOD(hangs_fixture,
     agent.told()
     == std::string{failure_of_rank_5}
          + ": its log files did not answer, so its last lines are not known");
-  CHECK(lines.told().starts_with(
-    "warning worker supervisor reports failures of epoch 1 without their last "
-    "lines: the log files do not answer\n"));
+  CHECK(lines.told().starts_with("warning worker supervisor reports failures "
+                                 "of generation 1 without their last "
+                                 "lines: the log files do not answer\n"));
   // The second death was not examined any more.
   CHECK(files->waiting_count() == 1);
   order(core::stop_group{{1}, 0});

@@ -17,17 +17,18 @@ struct live_setting : supervisor_setting {
     run();
   }
 
-  /// Workers 100 and 101 of epoch 1 run; the first can live through a change.
+  /// Workers 100 and 101 of generation 1 run; the first can live through a change.
   void start_live() {
     start(1);
     say(0, 100, said_hello{});
-    REQUIRE(control->told() == "0 epoch 1 RANK=4");
+    REQUIRE(control->told() == "0 generation 1 RANK=4");
   }
 
   /// The first one is parked, the other one has ended.
   void park() {
     start_live();
-    order(stop_group{.epoch = {1}, .may_park = true, .reason = "b has left"});
+    order(
+      stop_group{.generation = {1}, .may_park = true, .reason = "b has left"});
     say(0, 100, said_parked{{1}});
     host->exit(1, 1, 0, SIGTERM);
     run();
@@ -36,7 +37,7 @@ struct live_setting : supervisor_setting {
     control->told();
   }
 
-  static epoch_plan next() {
+  static generation_plan next() {
     auto x = plan(2);
     x.survivors = {{4, 4}};
     return x;
@@ -71,10 +72,11 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: only its workers may speak",
 TEST_CASE_METHOD(fixture, "worker_supervisor: a live worker parks",
                  "[actors]") {
   start_live();
-  order(stop_group{.epoch = {1}, .may_park = true, .reason = "b has left"});
+  order(
+    stop_group{.generation = {1}, .may_park = true, .reason = "b has left"});
   CHECK(host->told() == "signal 1 15 but for 0");
   CHECK(control->told() == "0 regroup: b has left");
-  say(0, 100, said_parked{{9}}); // Of another epoch.
+  say(0, 100, said_parked{{9}}); // Of another generation.
   CHECK(host->told().empty());
   say(0, 100, said_parked{{1}});
   CHECK(host->told() == "park 1/0");
@@ -90,7 +92,8 @@ TEST_CASE_METHOD(fixture,
                  "[actors]") {
   start_live();
   host->spare_none();
-  order(stop_group{.epoch = {1}, .may_park = true, .reason = "b has left"});
+  order(
+    stop_group{.generation = {1}, .may_park = true, .reason = "b has left"});
   say(0, 100, said_parked{{1}});
   host->exit(1, 1, 0, SIGTERM);
   run();
@@ -105,7 +108,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(host->process_count(2) == 2);
 }
 
-TEST_CASE_METHOD(fixture, "worker_supervisor: the next epoch is for both",
+TEST_CASE_METHOD(fixture, "worker_supervisor: the next generation is for both",
                  "[actors]") {
   park();
   order(fenced_start{next(), {5}});
@@ -113,7 +116,7 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: the next epoch is for both",
   CHECK(host->decided() == 5);
   CHECK(host->process_count(2) == 1);
   CHECK(host->process(2, 0).local_rank == 1); // The only one of the batch.
-  CHECK(control->told() == "0 epoch 2 RANK=4 4-4");
+  CHECK(control->told() == "0 generation 2 RANK=4 4-4");
   host->start_all(2, 200);
   run();
   CHECK(agent.told() == "started 2: 100 201");
@@ -130,7 +133,7 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: the next epoch is for both",
     CHECK(agent.told().find("failed 2: rank 4 (local rank 0, pid 100)") == 0);
   }
   SECTION("who get signals") {
-    order(stop_group{.epoch = {2}});
+    order(stop_group{.generation = {2}});
     CHECK(host->told() == "signal 2 15; signal 1/0 15");
     CHECK(control->told() == "0 stop");
   }
@@ -154,7 +157,7 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: one that ends parked is replaced",
 TEST_CASE_METHOD(
   live_setting,
   "worker_supervisor: one that ends while files are made for the "
-  "next epoch is replaced",
+  "next generation is replaced",
   "[actors]") {
   const auto files = std::make_shared<fake_blocking_tasks>();
   auto with = config();
@@ -180,7 +183,7 @@ TEST_CASE_METHOD(fixture,
                  "worker_supervisor: parked workers are stopped for good",
                  "[actors]") {
   park();
-  order(stop_group{.epoch = {1}});
+  order(stop_group{.generation = {1}});
   CHECK(control->told() == "0 stop");
   CHECK(host->told() == "signal 1/0 15");
   host->exit(1, 0, 0, SIGTERM);
@@ -211,7 +214,7 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: live workers come to one step",
   CHECK(agent.told() == "stepping of 1");
   order_steps({kind::hold});
   CHECK(control->told() == "0 hold");
-  say(0, 100, said_held{{9}, 4}); // Of another epoch.
+  say(0, 100, said_held{{9}, 4}); // Of another generation.
   CHECK(agent.told().empty());
   say(0, 100, said_held{{1}, 4});
   CHECK(agent.told() == "held 4 of 1");

@@ -26,7 +26,7 @@ struct logs_setting : supervisor_setting {
     return out;
   }
 
-  /// Both workers of epoch 1 run; their standard output is shown.
+  /// Both workers of generation 1 run; their standard output is shown.
   void start_shown() {
     layout->shows_out = true;
     start(1);
@@ -39,7 +39,7 @@ struct logs_setting : supervisor_setting {
   static ports::process_exited exited(uint32_t local_rank, int code,
                                       core::time_point when = {}) {
     auto x = ports::process_exited{};
-    x.epoch = {1};
+    x.generation = {1};
     x.local_rank = local_rank;
     x.pid = 100 + pid_t(local_rank);
     x.exit_code = code;
@@ -92,10 +92,11 @@ TEST_CASE_METHOD(logs_fixture,
   }
 }
 
-TEST_CASE_METHOD(logs_fixture,
-                 "worker_supervisor: the tailer knows an epoch from its start "
-                 "to its end",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  logs_fixture,
+  "worker_supervisor: the tailer knows a generation from its start "
+  "to its end",
+  "[actors]") {
   order(fenced_start{plan(1), {}});
   CHECK(tailer.told() == "follow 1");
   CHECK(tailer.followed->workers.at(1).out == host->process(1, 1).out);
@@ -145,7 +146,7 @@ TEST_CASE_METHOD(logs_fixture,
   }
   CHECK(
     lines.told()
-    == "warning worker supervisor starts group epoch 2 without log files: no "
+    == "warning worker supervisor starts generation 2 without log files: no "
        "space left; redirected output is lost, teed output has no "
        "labels\n");
   host->exit_all(2, 0);
@@ -162,7 +163,7 @@ TEST_CASE_METHOD(logs_fixture,
   run();
   layout->why_not = "again";
   start(5);
-  CHECK(lines.told().starts_with("warning worker supervisor starts group epoch "
+  CHECK(lines.told().starts_with("warning worker supervisor starts generation "
                                  "5 without log files: again; "));
 }
 
@@ -353,7 +354,7 @@ TEST_CASE_METHOD(
   order(fenced_start{plan(1), {}});
   evidence->calls.told();
   auto event = ports::process_not_started{};
-  event.epoch = {1};
+  event.generation = {1};
   event.error = ENOENT;
   event.subject = "/bin/none";
   report(1, {event});
@@ -369,7 +370,7 @@ TEST_CASE_METHOD(
   "[actors]") {
   order(fenced_start{plan(1), {}});
   auto event = ports::process_not_started{};
-  event.epoch = {1};
+  event.generation = {1};
   event.error = EACCES;
   event.subject = "/opt/interpreter";
   report(1, {event});
@@ -385,15 +386,15 @@ TEST_CASE_METHOD(logs_setting,
                  "[actors]") {
   auto with = config();
   with.ports = nullptr;
-  with.processes_of
-    = [](const core::epoch_plan& made_for, const core::epoch_outputs& outputs) {
-        auto out = std::vector<ports::process_spec>{};
-        for (uint32_t i = 0; i < made_for.own.slot_count; ++i)
-          out.push_back({.local_rank = i,
-                         .arguments = {"mine"},
-                         .environment = {outputs.workers.at(i).error_file}});
-        return out;
-      };
+  with.processes_of = [](const core::generation_plan& made_for,
+                         const core::generation_outputs& outputs) {
+    auto out = std::vector<ports::process_spec>{};
+    for (uint32_t i = 0; i < made_for.own.slot_count; ++i)
+      out.push_back({.local_rank = i,
+                     .arguments = {"mine"},
+                     .environment = {outputs.workers.at(i).error_file}});
+    return out;
+  };
   begin(with);
   order(fenced_start{plan(1), {}});
   REQUIRE(host->process_count(1) == 2);

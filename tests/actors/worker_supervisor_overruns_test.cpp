@@ -18,9 +18,9 @@ struct worker_supervisor_overruns_fixture : supervisor_setting {
     start(1);
   }
 
-  void overrun(uint64_t epoch, uint32_t local_rank, int signal = SIGKILL) {
+  void overrun(uint64_t generation, uint32_t local_rank, int signal = SIGKILL) {
     auto x = worker_overrun{};
-    x.what.who.epoch = {epoch};
+    x.what.who.generation = {generation};
     x.what.who.local_rank = local_rank;
     x.what.pid = 100 + int64_t(local_rank);
     x.what.scope = "train_step";
@@ -50,10 +50,11 @@ TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
            "its timer: scope \"train_step\" overran by 1.2 s");
 }
 
-TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
-                 "worker_supervisor: an overrun of another epoch, or of no "
-                 "worker, is ignored",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  worker_supervisor_overruns_fixture,
+  "worker_supervisor: an overrun of another generation, or of no "
+  "worker, is ignored",
+  "[actors]") {
   begin(config());
   start(2);
   overrun(1, 1);
@@ -77,7 +78,7 @@ TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
 
 TEST_CASE_METHOD(
   worker_supervisor_overruns_fixture,
-  "worker_supervisor: a snapshot of an earlier epoch changes nothing",
+  "worker_supervisor: a snapshot of an earlier generation changes nothing",
   "[actors]") {
   begin_with_probe();
   overrun(1, 1);
@@ -86,10 +87,10 @@ TEST_CASE_METHOD(
   run();
   start(2);
   overrun(2, 1);
-  probe->answer(0, "of epoch 1");
+  probe->answer(0, "of generation 1");
   run();
   CHECK(host->told().empty());
-  probe->answer(1, "of epoch 2");
+  probe->answer(1, "of generation 2");
   run();
   CHECK(host->told() == "signal 2/1 9");
 }

@@ -1,4 +1,4 @@
-// When the store of an epoch is served, and when that ends.
+// When the store of a generation is served, and when that ends.
 #include "tests/actors/worker_supervisor_fixture.hpp"
 
 using namespace actorrun;
@@ -16,8 +16,8 @@ struct worker_supervisor_store_fixture : supervisor_setting {
     begin(std::move(with));
   }
 
-  static epoch_plan first_node(uint64_t epoch) {
-    auto out = plan(epoch);
+  static generation_plan first_node(uint64_t generation) {
+    auto out = plan(generation);
     out.own.node_rank = 0;
     return out;
   }

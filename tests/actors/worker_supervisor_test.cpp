@@ -32,7 +32,7 @@ TEST_CASE_METHOD(supervisor_fixture,
         "GROUP_RANK=1", "GROUP_WORLD_SIZE=2", "ROLE_NAME=trainer",
         "MASTER_ADDR=10.0.0.1", "MASTER_PORT=29500",
         "TORCHELASTIC_RESTART_COUNT=1", "TORCHELASTIC_MAX_RESTARTS=3",
-        "TORCHELASTIC_RUN_ID=job-1", "ACTORRUN_EPOCH=7", "HOME=/home/u"})
+        "TORCHELASTIC_RUN_ID=job-1", "ACTORRUN_GENERATION=7", "HOME=/home/u"})
     CHECK((host->has(7, 1, line) ? line : "missing") == std::string{line});
   CHECK(host->has(7, 0, "RANK=4"));
   CHECK_FALSE(host->has(7, 0, "RANK=77"));
@@ -115,7 +115,7 @@ TEST_CASE_METHOD(supervisor_fixture,
 
 TEST_CASE_METHOD(
   supervisor_fixture,
-  "worker_supervisor: the grace of one epoch does not end in the "
+  "worker_supervisor: the grace of one generation does not end in the "
   "next",
   "[actors]") {
   start(1);
@@ -126,7 +126,7 @@ TEST_CASE_METHOD(
   start(2);
   order(core::stop_group{{2}, 0});
   CHECK(host->told() == "signal 2 15");
-  advance(10s); // Now the grace period of epoch 1 would be over.
+  advance(10s); // Now the grace period of generation 1 would be over.
   CHECK(host->told().empty());
   advance(20s);
   CHECK(host->told() == "signal 2 9");
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(supervisor_fixture,
 }
 
 TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: orders for another epoch are ignored",
+                 "worker_supervisor: orders for another generation are ignored",
                  "[actors]") {
   order(core::stop_group{{1}, 0}); // There is no group at all.
   order(core::kill_group{{1}});
@@ -172,9 +172,9 @@ TEST_CASE_METHOD(supervisor_fixture,
   CHECK(agent.told().empty());
 }
 
-TEST_CASE_METHOD(supervisor_fixture,
-                 "worker_supervisor: reports on an older epoch are ignored",
-                 "[actors]") {
+TEST_CASE_METHOD(
+  supervisor_fixture,
+  "worker_supervisor: reports on an older generation are ignored", "[actors]") {
   start(1);
   order(core::kill_group{{1}});
   host->exit_all(1, 0, SIGKILL);
@@ -213,10 +213,11 @@ TEST_CASE_METHOD(supervisor_setting,
   auto with = config();
   with.lines = lines.writer();
   begin(with);
-  const auto end = [this](uint64_t epoch, uint32_t local_rank) {
-    report(epoch,
-           {ports::process_exited{
-             {epoch}, local_rank, pid_t(100 + local_rank), 0, SIGTERM, false}});
+  const auto end = [this](uint64_t generation, uint32_t local_rank) {
+    report(
+      generation,
+      {ports::process_exited{
+        {generation}, local_rank, pid_t(100 + local_rank), 0, SIGTERM, false}});
   };
   start(1);
   order(core::stop_group{{1}, SIGTERM});
@@ -236,7 +237,7 @@ TEST_CASE_METHOD(supervisor_setting,
   CHECK(lines.told() == "");
   start(3); // It has no time left.
   order(core::stop_group{{3}, SIGTERM});
-  order(core::kill_group{.epoch = {3}});
+  order(core::kill_group{.generation = {3}});
   advance(6s);
   CHECK(lines.told() == "");
 }

@@ -54,7 +54,7 @@ result<agents> agents::meet(setting& s, const shape& x) {
 }
 
 result<stamps> agents::await_next(size_t count) {
-  auto found = tracker_.await(epoch(), count);
+  auto found = tracker_.await(generation(), count);
   if (found) {
     newest_ = *found;
     return found;

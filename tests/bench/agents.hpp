@@ -35,15 +35,17 @@ public:
     return shape_.agent_count * shape_.worker_count;
   }
 
-  /// The expected number of workers in the newest epoch.
+  /// The expected number of workers in the newest generation.
   stamps& newest() { return newest_; }
   const stamps& newest() const { return newest_; }
-  uint64_t epoch() const { return newest_.empty() ? 0 : newest_[0].epoch; }
+  uint64_t generation() const {
+    return newest_.empty() ? 0 : newest_[0].generation;
+  }
 
-  /// Waits for an epoch newer than the newest, with that many workers.
+  /// Waits for a generation newer than the newest, with that many workers.
   result<stamps> await_next(size_t count);
 
-  /// The workers of one agent in the newest epoch.
+  /// The workers of one agent in the newest generation.
   stamps workers_of(size_t index) const;
 
   /// Starts one agent more, and waits until it stands by.

@@ -31,7 +31,7 @@ result<double> kill_and_await(pid_t victim, stamp_tracker& tracker,
   settle();
   const auto begin = stamp_now();
   ::kill(victim, SIGKILL);
-  auto next = tracker.await(newest[0].epoch, count);
+  auto next = tracker.await(newest[0].generation, count);
   if (!next)
     return next.error();
   newest = std::move(*next);

@@ -18,9 +18,9 @@ start_group(setting& s, std::vector<std::string> arguments, size_t count);
 /// The limit: a bare loop with `count` workers.
 result<restarted_group> start_loop(setting& s, size_t count);
 
-/// Kills a process with SIGKILL and waits for the epoch that follows.
-/// @param newest The running workers; afterwards those of the new epoch.
-/// @param count  The number of workers in the next epoch.
+/// Kills a process with SIGKILL and waits for the generation that follows.
+/// @param newest The running workers; afterwards those of the new generation.
+/// @param count  The number of workers in the next generation.
 /// @returns milliseconds from the kill to the last start
 result<double> kill_and_await(pid_t victim, stamp_tracker& tracker,
                               stamps& newest, size_t count);

@@ -13,23 +13,25 @@ namespace actorrun::bench {
 
 namespace {
 
-stamps newer_than(const stamps& all, uint64_t epoch, size_t count) {
+stamps newer_than(const stamps& all, uint64_t generation, size_t count) {
   for (const auto& newest : all) {
-    if (newest.epoch <= epoch)
+    if (newest.generation <= generation)
       continue;
     auto same = stamps{};
-    std::copy_if(all.begin(), all.end(), std::back_inserter(same),
-                 [&](const auto& x) { return x.epoch == newest.epoch; });
+    std::copy_if(
+      all.begin(), all.end(), std::back_inserter(same),
+      [&](const auto& x) { return x.generation == newest.generation; });
     if (same.size() >= count)
       return same;
   }
   return {};
 }
 
-failure too_few(size_t found, size_t wanted, uint64_t epoch) {
+failure too_few(size_t found, size_t wanted, uint64_t generation) {
   return unmeasured("only " + std::to_string(found) + " of "
-                    + std::to_string(wanted) + " workers started after epoch "
-                    + std::to_string(epoch) + " in time");
+                    + std::to_string(wanted)
+                    + " workers started after generation "
+                    + std::to_string(generation) + " in time");
 }
 
 } // namespace
@@ -48,13 +50,14 @@ std::string stamp_tracker::variable() const {
   return std::string{stamp_file_variable} + "=" + path_;
 }
 
-result<stamps> stamp_tracker::await(uint64_t epoch, size_t count) {
+result<stamps> stamp_tracker::await(uint64_t generation, size_t count) {
   const auto due = deadline();
   for (;;) {
-    if (auto found = newer_than(read(), epoch, count); !found.empty())
+    if (auto found = newer_than(read(), generation, count); !found.empty())
       return found;
     if (!await_change(due))
-      return too_few(newer_than(records_, epoch, 1).size(), count, epoch);
+      return too_few(newer_than(records_, generation, 1).size(), count,
+                     generation);
   }
 }
 

@@ -11,7 +11,7 @@
 
 namespace actorrun::bench {
 
-/// The starts of one epoch.
+/// The starts of one generation.
 using stamps = std::vector<stamp_record>;
 
 /// A file of stamps, watched for changes.
@@ -23,14 +23,15 @@ public:
   /// `NAME=value` for the environment of workers.
   std::string variable() const;
 
-  /// Waits until `count` workers of one epoch newer than `epoch` have started.
-  result<stamps> await(uint64_t epoch, size_t count);
+  /// Waits until `count` workers of one generation newer than `generation` have
+  /// started.
+  result<stamps> await(uint64_t generation, size_t count);
 
-  /// Waits until `count` workers have started, whatever their epoch.
+  /// Waits until `count` workers have started, whatever their generation.
   result<stamps> await_any(size_t count);
 
   /// Waits until `count` workers of a world of that size have started, after
-  /// the first `known` starts of all. For launchers that set no epoch.
+  /// the first `known` starts of all. For launchers that set no generation.
   result<stamps> await_world(size_t known, int32_t world_size, size_t count,
                              clock::time_point due);
 

@@ -8,9 +8,9 @@ workers must run again, and when the fault is over, all must be together again.
 The workers stamp their life into files every 5 ms. From these stamps alone it is
 judged
 
-    I1  whether the workers of an epoch are one world (ranks 0..W-1, each once),
-    I2  whether workers of two epochs ever ran at once,
-    I4  whether numbers of epochs grow,
+    I1  whether the workers of a generation are one world (ranks 0..W-1, each once),
+    I2  whether workers of two generations ever ran at once,
+    I4  whether numbers of generations grow,
 
 and when the survivors ran again. A seed determines the faults and their lengths,
 not what the machine makes of them.
@@ -199,7 +199,7 @@ class Worker:
         with open(path) as file:
             fields = dict(x.split("=", 1) for x in file.read().split("\n") if x)
         self.pid = int(fields["pid"])
-        self.epoch = int(fields["ACTORRUN_EPOCH"])
+        self.generation = int(fields["ACTORRUN_GENERATION"])
         self.rank = int(fields["RANK"])
         self.node = int(fields["GROUP_RANK"])
         self.world = int(fields["WORLD_SIZE"])
@@ -246,9 +246,9 @@ class Job:
                 f"--log-dir={x.folder}/logs", "--redirects=3", "--no-python",
                 f"{bin_folder}/stamping_worker", f"--folder={self.stamps}"])
                        for i in range(NODES)]
-        self.ended = []  # Workers that have ended, of the newest epochs.
+        self.ended = []  # Workers that have ended, of the newest generations.
         self.alive = {}
-        self.first = {}  # When the first worker of an epoch began.
+        self.first = {}  # When the first worker of a generation began.
         self.breaches = []
 
     def begin(self):
@@ -264,7 +264,7 @@ class Job:
         for path in names - known:
             x = Worker(path)
             self.alive[x.pid, x.start] = x
-            self.first[x.epoch] = min(x.start, self.first.get(x.epoch, x.start))
+            self.first[x.generation] = min(x.start, self.first.get(x.generation, x.start))
         for key, x in list(self.alive.items()):
             if x.is_alive():
                 continue
@@ -287,30 +287,30 @@ class Job:
         self.look()
         self.refresh()
         workers = self.ended + list(self.alive.values())
-        epochs = sorted({x.epoch for x in workers})
-        for epoch in epochs:
-            mine = [x for x in workers if x.epoch == epoch]
+        generations = sorted({x.generation for x in workers})
+        for generation in generations:
+            mine = [x for x in workers if x.generation == generation]
             ranks = [x.rank for x in mine]
             if len({x.world for x in mine}) != 1 \
                     or len(set(ranks)) != len(ranks) \
                     or max(ranks) >= mine[0].world:
-                self.breach(f"I1 epoch {epoch}: ranks {sorted(ranks)}")
-        for old, new in zip(epochs, epochs[1:]):
-            last = max(x.last for x in workers if x.epoch == old)
-            start = min(x.start for x in workers if x.epoch == new)
+                self.breach(f"I1 generation {generation}: ranks {sorted(ranks)}")
+        for old, new in zip(generations, generations[1:]):
+            last = max(x.last for x in workers if x.generation == old)
+            start = min(x.start for x in workers if x.generation == new)
             if last > start:
-                self.breach(f"I2 epochs {old} and {new} overlap by "
+                self.breach(f"I2 generations {old} and {new} overlap by "
                             f"{1e3 * (last - start):.1f} ms")
             if self.first[old] > self.first[new]:
-                self.breach(f"I4 epoch {new} began before epoch {old}")
-        if epochs:
-            self.ended = [x for x in self.ended if x.epoch == epochs[-1]]
+                self.breach(f"I4 generation {new} began before generation {old}")
+        if generations:
+            self.ended = [x for x in self.ended if x.generation == generations[-1]]
 
     def world(self, hosts, after=0):
-        """The workers of the newest epoch if all of these hosts' run in it."""
+        """The workers of the newest generation if all of these hosts' run in it."""
         workers = self.look()
-        newest = max((x.epoch for x in workers), default=0)
-        mine = [x for x in workers if x.epoch == newest]
+        newest = max((x.generation for x in workers), default=0)
+        mine = [x for x in workers if x.generation == newest]
         if newest <= after or len(mine) < SLOTS * len(hosts):
             return None
         owner = {x.pid(): x for x in hosts}
@@ -486,13 +486,13 @@ KINDS = {
 
 
 def strike(job, roll, kind):
-    """One fault. Returns (seconds until the survivors ran, epochs changed)."""
+    """One fault. Returns (seconds until the survivors ran, generations changed)."""
     what, whom, regroups, lengths = KINDS[kind]
     host = roll.choice(job.agents) if whom == "agent" else job.server
     before = job.await_world(job.agents, 0, BACK_MAX)
     if before is None:
         raise RuntimeError(f"not all are together before: {kind}")
-    epoch = before[0].epoch
+    generation = before[0].generation
     length = roll.uniform(*lengths)
     hit = [] if kind == "worker killed" else [host]
     survivors = [x for x in job.agents if x not in hit]
@@ -501,7 +501,7 @@ def strike(job, roll, kind):
     took = None
     try:
         if regroups:
-            again = job.await_world(survivors, epoch, SURVIVE_MAX)
+            again = job.await_world(survivors, generation, SURVIVE_MAX)
             if again is None:
                 job.breach(f"the survivors of '{kind}' do not run again")
             else:
@@ -517,12 +517,12 @@ def strike(job, roll, kind):
         host.start()  # It ended, because it was away for too long.
     if not regroups and whom != "agent":
         time.sleep(1.5)  # Longer than a lease: what was lost is lost by then.
-    after = job.await_world(job.agents, epoch if regroups else 0, BACK_MAX)
+    after = job.await_world(job.agents, generation if regroups else 0, BACK_MAX)
     if after is None:
         job.breach(f"not all come back after '{kind}'")
         return took, True
     job.judge()
-    return took, after[0].epoch != epoch
+    return took, after[0].generation != generation
 
 
 def percentile(values, part):
@@ -533,7 +533,7 @@ def report(results, backend, seed, seconds):
     lines = [f"{sum(len(x) for x in results.values())} faults in {seconds:.0f} s,"
              f" {backend}, seed {seed}; {NODES} nodes with {SLOTS} workers. Milliseconds"
              " from the fault until the workers of all survivors run again.", "",
-             "| fault | number | new epoch | p50 | p90 | p99 | max |",
+             "| fault | number | new generation | p50 | p90 | p99 | max |",
              "|---|---|---|---|---|---|---|"]
     for kind in KINDS:
         all_of = results.get(kind, [])
@@ -594,7 +594,7 @@ def main():
             count += 1
             print(f"{now() - began:7.1f} s  {count:4}  {kind}: "
                   + ("" if took is None else f"{1e3 * took:.0f} ms, ")
-                  + ("a new epoch" if changed else "all run on"), flush=True)
+                  + ("a new generation" if changed else "all run on"), flush=True)
     except RuntimeError as why:
         job.breach(str(why))
     finally:

@@ -31,7 +31,7 @@ NODES = 3
 SLOTS = 3
 WORLD = NODES * SLOTS
 WAIT_MAX = 30.0  # Seconds; no event takes longer.
-EPOCHS_PER_TERM = 4096  # Texts show the last part of an epoch's number.
+GENERATIONS_PER_TERM = 4096  # Texts show the last part of a generation's number.
 SUBNET = "10.78.0."
 CLONE_NEWUTS = 0x04000000
 MEMORY_LIMIT = 192 << 20  # In bytes, of the node whose memory is short.
@@ -158,7 +158,7 @@ class Scene:
         self.conf = ""
         self.options = []
         self.variables = {}
-        self.seen = {}  # Workers that are known, by epoch and rank.
+        self.seen = {}  # Workers that are known, by generation and rank.
 
     # -- programs ------------------------------------------------------------------
 
@@ -249,22 +249,22 @@ class Scene:
         out = {}
         for name in os.listdir(self.folder):
             if name.startswith("w."):
-                _, epoch, rank = name.split(".")
-                key = int(epoch), int(rank)
+                _, generation, rank = name.split(".")
+                key = int(generation), int(rank)
                 if key not in self.seen:
                     self.seen[key] = json.loads(content(f"{self.folder}/{name}"))
                 out[key] = self.seen[key]
         return out
 
     def world(self, count=WORLD, after=0):
-        """The workers of the newest epoch, by rank, when all are connected."""
+        """The workers of the newest generation, by rank, when all are connected."""
         def look():
             all_known = self.records()
             newest = max((x for x, _ in all_known), default=0)
             mine = {r: x for (e, r), x in all_known.items() if e == newest}
             if newest <= after or len(mine) != count:
                 return None
-            self.epoch = newest
+            self.generation = newest
             return mine
         return await_it(f"a world of {count}", look)
 
@@ -272,7 +272,7 @@ class Scene:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as to:
             try:
                 to.sendto(json.dumps(words).encode(),
-                          f"{self.folder}/o.{self.epoch}.{rank}")
+                          f"{self.folder}/o.{self.generation}.{rank}")
             except OSError:
                 pass  # It has ended.
 
@@ -397,7 +397,7 @@ def expect_worker(s, x, rank, says, evidence=(), ranks_after=None):
     """The cause is this worker, for this reason."""
     cause = x.get("cause") or {}
     workers = s.seen
-    known = workers.get((s.epoch, rank))
+    known = workers.get((s.generation, rank))
     check(x, cause.get("kind") == "worker", "the cause is no worker")
     if cause["rank"] != rank and cause["misses_peer"] \
             and "may have failed first" in x["sentence"]:
@@ -429,19 +429,19 @@ def expect_node(s, x, index, what, says=(), evidence=()):
     expect_texts(x, says, evidence)
 
 
-def of_epoch(s, epoch):
-    """What ended this epoch, whatever came before and after it."""
+def of_generation(s, generation):
+    """What ended this generation, whatever came before and after it."""
     for x in s.ask("why", "--all", "--json")[1]:
-        if x["epoch"] == epoch:
+        if x["generation"] == generation:
             return x
-    raise Wrong(f"epoch {epoch} is not explained")
+    raise Wrong(f"generation {generation} is not explained")
 
 
 # -- deaths of workers -----------------------------------------------------------------
 
 def ended_by(s, rank, says, evidence=(), code=1):
-    """A job that has failed, or that goes on with its next epoch."""
-    before = s.epoch
+    """A job that has failed, or that goes on with its next generation."""
+    before = s.generation
     if s.restarts == 0:
         for i in s.agents:
             s.await_end(i, code)
@@ -450,7 +450,7 @@ def ended_by(s, rank, says, evidence=(), code=1):
         check(x, "no restart was left" in x["sentence"], "no restart is left")
     else:
         s.world(after=before)
-        s.epoch = before
+        s.generation = before
         s.await_why(lambda x: x["state"] == "running", 0)
         x = s.why(0)
         check(x, "this cost restart 1 of 1" in x["sentence"], "what it cost")
@@ -736,7 +736,7 @@ def budget_used_up(s):
     s.start_all()
     s.pause()
     s.order(s.victim(), "exit", "3")
-    s.world(after=s.epoch)
+    s.world(after=s.generation)
     s.pause()
     rank = s.victim()
     s.order(rank, "raise")
@@ -745,7 +745,7 @@ def budget_used_up(s):
     x = s.why()
     expect_worker(s, x, rank, ["exited with code 1", "no restart was left"],
                   ["ValueError: shard 7"])
-    check(x, x["epoch"] % EPOCHS_PER_TERM == 2, "the second epoch")
+    check(x, x["generation"] % GENERATIONS_PER_TERM == 2, "the second generation")
 
 
 # -- starts that fail ------------------------------------------------------------------
@@ -812,7 +812,7 @@ def start_fails_on_one_node(s):
 
 @kind()
 def dies_at_start(s):
-    """An epoch that fails before its workers have met."""
+    """A generation that fails before its workers have met."""
     rank = s.victim()
     s.plan["dies_at_start"] = rank
     write(s.folder + "/plan.json", json.dumps(s.plan))
@@ -844,9 +844,9 @@ def next_start_fails(s):
     for i in s.agents:
         s.await_end(i, 127)
     x = s.why()
-    check(x, x["epoch"] % EPOCHS_PER_TERM == 2, "the second epoch")
+    check(x, x["generation"] % GENERATIONS_PER_TERM == 2, "the second generation")
     expect_texts(x, ["could not be started", "train", "No such file"])
-    expect_worker(s, of_epoch(s, s.epoch), rank, "exited with code 3")
+    expect_worker(s, of_generation(s, s.generation), rank, "exited with code 3")
 
 
 def small_disk(s, size):
@@ -912,7 +912,7 @@ def busy_master_port(s):
 def after_loss(s, index, what, says):
     """The others wait for one more node, or go on without it."""
     elastic = s.nodes != str(NODES)
-    before = s.epoch
+    before = s.generation
     if elastic:
         s.world(count=WORLD - SLOTS, after=before)
         s.await_why(lambda x: x["state"] == "running")
@@ -921,7 +921,7 @@ def after_loss(s, index, what, says):
         x = s.await_why(lambda x: x["state"] == "gathering", 1)
         expect_texts(x, ["Waiting for 1 more node", "gives up in"],
                      [s.host(index)])
-    x = of_epoch(s, before)
+    x = of_generation(s, before)
     expect_node(s, x, index, what, says + ["this cost no restart"])
 
 

@@ -3,8 +3,8 @@ libraries are, fails when one of them is gone, and otherwise does what it is tol
 
 usage: worker.py FOLDER
 
-FOLDER/plan.json has what all workers do; w.EPOCH.RANK appears when a worker is
-connected; o.EPOCH.RANK is the socket that takes orders.
+FOLDER/plan.json has what all workers do; w.GENERATION.RANK appears when a worker is
+connected; o.GENERATION.RANK is the socket that takes orders.
 """
 import json
 import mmap
@@ -20,17 +20,17 @@ import time
 folder = sys.argv[1]
 rank = int(os.environ["RANK"])
 world = int(os.environ["WORLD_SIZE"])
-epoch = os.environ["ACTORRUN_EPOCH"]
+generation = os.environ["ACTORRUN_GENERATION"]
 with open(folder + "/plan.json") as plan_file:
     plan = json.load(plan_file)
 LIFE_MAX = 120.0  # Seconds; no process of a test stays for ever.
-roll = random.Random(f"{plan['seed']} {epoch} {rank}")
+roll = random.Random(f"{plan['seed']} {generation} {rank}")
 hog = []
 MADV_HUGEPAGE = 14
 
 
 def path_of(kind, which):
-    return f"{folder}/{kind}.{epoch}.{which}"
+    return f"{folder}/{kind}.{generation}.{which}"
 
 
 def meet():

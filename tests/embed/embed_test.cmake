@@ -46,9 +46,9 @@ message("${output}")
 if(NOT codes STREQUAL "0;0")
   message(FATAL_ERROR "the host program and its client gave ${codes}")
 endif()
-foreach(expected "left: epoch 1: world size 2" "left: epoch 1 is over"
-                 "left: job ended: all workers of epoch 2"
-                 "right: job ended: all workers of epoch 2"
+foreach(expected "left: generation 1: world size 2" "left: generation 1 is over"
+                 "left: job ended: all workers of generation 2"
+                 "right: job ended: all workers of generation 2"
                  " lookups; median ")
   if(NOT output MATCHES "${expected}")
     message(FATAL_ERROR "the host program did not learn of '${expected}'")

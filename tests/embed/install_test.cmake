@@ -49,7 +49,7 @@ set(expected
     ${LIBDIR}/cmake/actorrun/actorrunWorkerTargets.cmake
     lib/systemd/system/actorrun@.service
     share/actorrun/python/pyproject.toml)
-foreach(name __init__ _control _epochs _wire torch)
+foreach(name __init__ _control _generations _wire torch)
   list(APPEND expected share/actorrun/python/actorrun/${name}.py)
 endforeach()
 # Named after the build type.

@@ -461,8 +461,8 @@ class Group:
         def there():
             found = {}
             for x in self.said("step"):
-                if x["world"] == size and x["step"] == step and x["epoch"] > after:
-                    found.setdefault(x["epoch"], {})[x["rank"]] = x
+                if x["world"] == size and x["step"] == step and x["generation"] > after:
+                    found.setdefault(x["generation"], {})[x["rank"]] = x
             whole = [x for x in found.values() if len(x) == size]
             return list(whole[-1].values()) if whole else None
         return self.await_that(there, seconds, f"{size} workers that take steps")
@@ -484,7 +484,7 @@ class Group:
         lost = self.nodes.pop()
         at = time.monotonic_ns()
         lost.kill()
-        after = self.await_world(len(self.nodes), before[0]["epoch"])
+        after = self.await_world(len(self.nodes), before[0]["generation"])
         old = {x["pid"] for x in before}
         return ((max(x["ns"] for x in after) - at) / 1e6,
                 all(x["pid"] in old for x in after))
@@ -624,13 +624,13 @@ def allreduce():
           or "\n".join(output.splitlines()[-5:]))
     job = Job(ACTORRUN, "--standalone", "--nproc-per-node=gpu", "--max-restarts=1",
               "--no-python", program, "100000000")
-    job.says("epoch 1, step 100")
+    job.says("generation 1, step 100")
     worker = _children(job.process.pid, "cuda_allreduce")
     at = time.monotonic()
     os.kill(worker[0], signal.SIGKILL)
-    job.says("epoch 2, step 100")
+    job.says("generation 2, step 100")
     show()
-    show(f"Killed with SIGKILL, the sums go on in the next epoch: 100 steps of it are "
+    show(f"Killed with SIGKILL, the sums go on in the next generation: 100 steps of it are "
          f"done after {1000 * (time.monotonic() - at):.0f} ms.")
     job.end()
 

@@ -137,7 +137,7 @@ class State:
         self.done = 0  # Steps since this process began.
 
 
-def take_steps(state, epoch_number, rank, world, raise_if_over):
+def take_steps(state, generation_number, rank, world, raise_if_over):
     """Until the group changes; writes when the first three are done."""
     import torch
     import torch.distributed as dist
@@ -152,7 +152,7 @@ def take_steps(state, epoch_number, rank, world, raise_if_over):
         step += 1
         state.done += 1
         if step <= 3:
-            say(what="step", epoch=epoch_number, step=step, rank=rank, world=world,
+            say(what="step", generation=generation_number, step=step, rank=rank, world=world,
                 done=state.done)
         time.sleep(0.002)
 
@@ -162,7 +162,7 @@ def plain(backend):
     if backend == "nccl":
         own_host_for_nccl()
     dist.init_process_group(backend)
-    take_steps(State(), int(os.environ["ACTORRUN_EPOCH"]), dist.get_rank(),
+    take_steps(State(), int(os.environ["ACTORRUN_GENERATION"]), dist.get_rank(),
                dist.get_world_size(), lambda step: None)
 
 
@@ -173,16 +173,16 @@ def live(backend, is_late=False):
     if backend == "nccl":
         own_host_for_nccl()
     state = State()
-    for epoch in actorrun.epochs():
-        with epoch:
+    for generation in actorrun.generations():
+        with generation:
             dist.init_process_group(backend)
             if is_late:
-                say(what="late", epoch=epoch.number)
+                say(what="late", generation=generation.number)
                 while True:
                     signal.pause()
-            say(what="begins", epoch=epoch.number, rank=epoch.rank)
-            take_steps(state, epoch.number, epoch.rank, epoch.world_size,
-                       epoch.safe_point)
+            say(what="begins", generation=generation.number, rank=generation.rank)
+            take_steps(state, generation.number, generation.rank, generation.world_size,
+                       generation.safe_point)
 
 
 def late(backend):
@@ -194,7 +194,7 @@ def abort():
     import torch
     import torch.distributed as dist
     backend = "nccl" if DEVICE == "cuda" else "gloo"
-    # Each group has a store of its own here, as each epoch has.
+    # Each group has a store of its own here, as each generation has.
     os.environ.pop("TORCHELASTIC_USE_AGENT_STORE", None)
     for number in range(3):
         with socket.socket() as x:

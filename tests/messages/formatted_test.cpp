@@ -43,6 +43,7 @@ TEST_CASE("formatted: a text keeps its zeros", "[messages]") {
 }
 
 TEST_CASE("formatted: ids are passed as text or number", "[messages]") {
-  CHECK(formatted("epoch {}", to_string(epoch_id{4})) == "epoch 4");
+  CHECK(formatted("generation {}", to_string(generation_id{4}))
+        == "generation 4");
   CHECK(formatted("agent {}", agent_id{"n1"}.value) == "agent n1");
 }

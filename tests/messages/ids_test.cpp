@@ -8,35 +8,36 @@
 using namespace actorrun;
 
 TEST_CASE("ids: a default id is none", "[messages]") {
-  CHECK(epoch_id{}.value == 0);
+  CHECK(generation_id{}.value == 0);
   CHECK(timer_id{}.value == 0);
   CHECK(job_id{}.value.empty());
   CHECK(agent_id{}.value.empty());
 }
 
 TEST_CASE("ids: they compare by value", "[messages]") {
-  CHECK(epoch_id{2} == epoch_id{2});
-  CHECK(epoch_id{2} != epoch_id{3});
-  CHECK(epoch_id{9} < epoch_id{10});
-  CHECK(epoch_id{UINT64_MAX} > epoch_id{0});
+  CHECK(generation_id{2} == generation_id{2});
+  CHECK(generation_id{2} != generation_id{3});
+  CHECK(generation_id{9} < generation_id{10});
+  CHECK(generation_id{UINT64_MAX} > generation_id{0});
   CHECK(agent_id{"a"} == agent_id{"a"});
   CHECK(agent_id{"a10"} < agent_id{"a9"}); // As text, not as people count.
 }
 
 TEST_CASE("ids: one kind cannot replace another", "[messages]") {
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<epoch_id, timer_id>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<generation_id, timer_id>);
   STATIC_REQUIRE_FALSE(std::is_convertible_v<agent_id, job_id>);
-  STATIC_REQUIRE_FALSE(std::equality_comparable_with<epoch_id, timer_id>);
+  STATIC_REQUIRE_FALSE(std::equality_comparable_with<generation_id, timer_id>);
   STATIC_REQUIRE_FALSE(std::equality_comparable_with<agent_id, job_id>);
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<uint64_t, epoch_id>);
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<epoch_id, uint64_t>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<uint64_t, generation_id>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<generation_id, uint64_t>);
 }
 
 TEST_CASE("ids: they read as their value", "[messages]") {
-  CHECK(to_string(epoch_id{}) == "0");
-  CHECK(to_string(epoch_id{7}) == "7");
-  CHECK(to_string(epoch_id{5 * epochs_per_term + 7}) == "7"); // Of its term.
-  CHECK(to_string(epoch_id{6 * epochs_per_term}) == "4096");
+  CHECK(to_string(generation_id{}) == "0");
+  CHECK(to_string(generation_id{7}) == "7");
+  CHECK(to_string(generation_id{5 * generations_per_term + 7})
+        == "7"); // Of its term.
+  CHECK(to_string(generation_id{6 * generations_per_term}) == "4096");
   CHECK(to_string(timer_id{UINT64_MAX}) == "18446744073709551615");
   CHECK(to_string(agent_id{"node-a-12-0a1b2c3d"}) == "node-a-12-0a1b2c3d");
   CHECK(to_string(job_id{}).empty());
@@ -49,5 +50,5 @@ TEST_CASE("ids: equal ids have equal hashes", "[messages]") {
   CHECK_FALSE(agents.contains(agent_id{"c"}));
   auto timers = std::unordered_set<timer_id>{{1}, {2}, {1}};
   CHECK(timers.size() == 2);
-  CHECK(std::hash<epoch_id>{}({5}) == std::hash<uint64_t>{}(5));
+  CHECK(std::hash<generation_id>{}({5}) == std::hash<uint64_t>{}(5));
 }

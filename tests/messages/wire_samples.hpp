@@ -39,8 +39,8 @@ inline void fill(v1::Collateral& x) {
   x.set_unlisted_count(7);
 }
 
-inline void fill(v1::EpochPlan& x) {
-  x.set_epoch(UINT64_MAX);
+inline void fill(v1::GenerationPlan& x) {
+  x.set_generation(UINT64_MAX);
   x.set_agent_id("a");
   x.set_node_rank(1);
   x.set_slot_count(2);
@@ -91,7 +91,7 @@ inline void fill(v1::Charter& x) {
   host.set_reason("bad disk");
   host.set_by("alice");
   x.set_lease_ms(1'200);
-  x.set_newest_epoch(7);
+  x.set_newest_generation(7);
 }
 
 inline void fill(v1::CharterChanged& x) {
@@ -134,14 +134,14 @@ inline void fill(v1::LeaseGranted& x) {
   x.set_sent_ns(INT64_MIN);
 }
 
-inline void fill(v1::EpochFormed& x) {
+inline void fill(v1::GenerationFormed& x) {
   fill(*x.mutable_plan());
   x.set_reason("agent b left");
   fill(*x.mutable_charter());
 }
 
-inline void fill(v1::EpochRevoked& x) {
-  x.set_epoch(7);
+inline void fill(v1::GenerationRevoked& x) {
+  x.set_generation(7);
   x.set_reason("agent b left");
   fill(*x.mutable_failure());
 }
@@ -154,25 +154,25 @@ inline void fill(v1::LeaveNotice& x) {
 
 inline void fill(v1::WorkersStarted& x) {
   x.set_agent_id("a");
-  x.set_epoch(7);
+  x.set_generation(7);
   x.add_pids(100);
   x.add_pids(101);
 }
 
 inline void fill(v1::WorkerFailed& x) {
   x.set_agent_id("a");
-  x.set_epoch(7);
+  x.set_generation(7);
   fill(*x.mutable_failure());
 }
 
 inline void fill(v1::WorkersSucceeded& x) {
   x.set_agent_id("a");
-  x.set_epoch(7);
+  x.set_generation(7);
 }
 
 inline void fill(v1::WorkersStopped& x) {
   x.set_agent_id("a");
-  x.set_epoch(7);
+  x.set_generation(7);
   x.set_master_port(29'501);
   fill(*x.mutable_others());
 }
@@ -242,7 +242,7 @@ inline void fill(v1::DrainNotice& x) {
 }
 
 inline void fill(v1::SafePointOrder& x) {
-  x.set_epoch(7);
+  x.set_generation(7);
   x.set_action(v1::SAFE_POINT_STOP_AT);
   x.set_step(UINT64_MAX);
   x.set_reason("1 more joined");
@@ -251,7 +251,7 @@ inline void fill(v1::SafePointOrder& x) {
 
 inline void fill(v1::SafePointReport& x) {
   x.set_agent_id("a");
-  x.set_epoch(7);
+  x.set_generation(7);
   x.set_state(v1::SAFE_POINT_HELD);
   x.set_step(UINT64_MAX);
   x.set_round(3);
@@ -286,7 +286,7 @@ inline void fill(v1::LogCredit& x) {
 
 inline void fill(v1::LogLine& x) {
   x.set_rank(9);
-  x.set_epoch(7);
+  x.set_generation(7);
   x.set_is_err(true);
   x.set_text("what a worker wrote \xff"); // No UTF-8.
   x.set_truncated(true);
@@ -333,8 +333,8 @@ inline void fill(v1::DepartedNode& x) {
   x.set_node_rank(1);
 }
 
-inline void fill(v1::EpochStatus& x) {
-  x.set_epoch(7);
+inline void fill(v1::GenerationStatus& x) {
+  x.set_generation(7);
   x.set_node_count(2);
   x.set_world_size(4);
   x.set_reason("node-b was lost");
@@ -360,7 +360,7 @@ inline void fill(v1::AgentStatus& x) {
   x.set_slot_count(2);
   x.set_connected(true);
   x.set_leaving(true);
-  x.set_epoch(7);
+  x.set_generation(7);
   x.set_node_rank(1);
   x.set_first_global_rank(2);
   x.set_share(v1::SHARE_RUNNING);
@@ -379,7 +379,7 @@ inline void fill(v1::AgentStatus& x) {
 inline void fill(v1::JobStatus& x) {
   x.set_job_id("job-1");
   x.set_phase("running");
-  x.set_epoch(7);
+  x.set_generation(7);
   fill(*x.mutable_settings());
   x.set_restart_count(1);
   x.set_waiting_for("nothing");
@@ -400,7 +400,7 @@ inline void fill(v1::JobStatus& x) {
   x.set_phase_age_ms(2);
   x.set_waiting_age_ms(3);
   x.set_waiting_left_ms(4);
-  fill(*x.add_epochs());
+  fill(*x.add_generations());
   fill(*x.add_departed_nodes());
   fill(*x.add_excluded_hosts());
   x.set_is_healthy(true);

@@ -41,7 +41,7 @@ TEXTS = {'to_string', 'describe', 'waiting_for', 'counted', 'text', 'asked', 'no
 # Variables that hold a text for people, or what is only read for one. An assignment
 # to one of them decides nothing.
 TEXT_VARIABLES = {
-    'reason', 'reason_',  # Of an epoch or an outcome.
+    'reason', 'reason_',  # Of a generation or an outcome.
     'news',
     'now_',  # Of the rendezvous: for what it says that it waits for.
 }

@@ -101,7 +101,7 @@ fi
   || wrong "the link torchrun does not run"
 if command -v python3 >/dev/null; then
   PYTHONPATH=$work/actorrun-worker/usr/lib/python3/dist-packages python3 -B -c \
-    'import actorrun; assert [x.world_size for x in actorrun.epochs()] == [1]' \
+    'import actorrun; assert [x.world_size for x in actorrun.generations()] == [1]' \
     || wrong "the Python package does not run"
 fi
 gzip -dc "$work/actorrun/usr/share/doc/actorrun/changelog.Debian.gz" \

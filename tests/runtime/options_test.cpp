@@ -1,4 +1,4 @@
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "runtime/options.hpp"
 #include "tests/support/catch.hpp"
 

@@ -66,8 +66,8 @@ agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
     host_(host), settings_(settings),
     brain_(std::move(offering), all.plan().limits),
     machine_(all.shared(), *process_,
-             [this](epoch_id epoch, core::worker_group_event event,
-                    int64_t pid) { take(epoch, std::move(event), pid); }) {
+             [this](generation_id generation, core::worker_group_event event,
+                    int64_t pid) { take(generation, std::move(event), pid); }) {
   port_ = brain_.offering().master_port;
   process_->on_death([this] {
     if (link_)
@@ -89,7 +89,8 @@ void agent::handle(const core::membership_event& event) {
     return;
   const auto share = brain_.share();
   const auto taken_for = brain_.current_link();
-  const auto epoch = brain_.plan() ? brain_.plan()->epoch : epoch_id{};
+  const auto generation
+    = brain_.plan() ? brain_.plan()->generation : generation_id{};
   const auto effects = brain_.step(event, now());
   if (all_.trace().on())
     all_.trace().add(all_.now(), id().value, to_string(event), effects);
@@ -107,7 +108,7 @@ void agent::handle(const core::membership_event& event) {
   for (const auto& effect : effects)
     run(effect);
   check_link();
-  check_share(event, share, epoch);
+  check_share(event, share, generation);
   check_telling();
   using state = core::membership::link;
   if (finished() && !said_left_
@@ -135,7 +136,8 @@ void agent::check_orders(const core::membership_event& event,
   if (is_alive)
     answered_ = std::exchange(asked_, std::nullopt);
   if (std::holds_alternative<core::leave_requested>(event) && leaving_ && group_
-      && machine_.is_any_alive() && newest_ == group_->plan().epoch && !kills)
+      && machine_.is_any_alive() && newest_ == group_->plan().generation
+      && !kills)
     all_.checks().report(id().value + " was asked twice to end, and waits");
 }
 
@@ -172,8 +174,8 @@ void agent::check_lease(const core::membership_event& event,
                          + " hurries although the answer was quick");
 }
 
-// An announced epoch begins as soon as the workers of the last are gone and the
-// lease is known to last.
+// An announced generation begins as soon as the workers of the last are gone and
+// the lease is known to last.
 void agent::check_beginning(
   const core::membership_event& event,
   const std::vector<core::membership_effect>& effects) {
@@ -182,13 +184,14 @@ void agent::check_beginning(
     = std::any_of(effects.begin(), effects.end(), [](const auto& x) {
         return std::holds_alternative<core::start_group>(x);
       });
-  if (const auto* x = std::get_if<core::epoch_revoked>(&event))
-    revoked_ = std::max(revoked_, x->epoch);
-  if (const auto* x = std::get_if<core::epoch_formed>(&event); x && link_)
+  if (const auto* x = std::get_if<core::generation_revoked>(&event))
+    revoked_ = std::max(revoked_, x->generation);
+  if (const auto* x = std::get_if<core::generation_formed>(&event); x && link_)
     awaited_ = x->plan;
   if (begins || !link_ || leaving_ || is_job_over_ || unkillable_count_ > 0
       || (awaited_
-          && (awaited_->epoch <= revoked_ || awaited_->epoch <= newest_)))
+          && (awaited_->generation <= revoked_
+              || awaited_->generation <= newest_)))
     awaited_.reset();
   const auto* granted = std::get_if<core::lease_granted>(&event);
   const auto share = brain_.share();
@@ -196,8 +199,8 @@ void agent::check_beginning(
       && (share == share_state::idle || share == share_state::succeeded)
       && brain_.current_link() == core::membership::link::joined
       && now() < granted->sent + all_.plan().limits.fence())
-    all_.checks().report("I8: " + id().value + " does not begin epoch "
-                         + to_string(awaited_->epoch));
+    all_.checks().report("I8: " + id().value + " does not begin generation "
+                         + to_string(awaited_->generation));
 }
 
 // The coordinator knows how the workers stand, and that the agent leaves.
@@ -212,7 +215,8 @@ void agent::check_telling() {
   if (!brain_.plan())
     return;
   const auto is = [&](share_state x) {
-    return told_ && told_->first == brain_.plan()->epoch && told_->second == x;
+    return told_ && told_->first == brain_.plan()->generation
+           && told_->second == x;
   };
   auto fits = true;
   switch (brain_.share()) {
@@ -250,8 +254,8 @@ void agent::ignores(const core::membership_event& event) {
                          + " obeys what is over: " + to_string(event));
 }
 
-// What mailboxes and networks bring late: of timers, of older epochs, of workers
-// that have ended, and of links that are down.
+// What mailboxes and networks bring late: of timers, of older generations, of
+// workers that have ended, and of links that are down.
 void agent::hear_late() {
   using core::share_state;
   using state = core::membership::link;
@@ -261,7 +265,7 @@ void agent::hear_late() {
   death.agent = id();
   death.code = 1;
   const auto& plan = brain_.plan();
-  const auto old = epoch_id{plan ? plan->epoch.value - 1 : 1};
+  const auto old = generation_id{plan ? plan->generation.value - 1 : 1};
   ignores(core::group_started{old});
   ignores(core::group_failed{old, death});
   ignores(core::group_succeeded{old});
@@ -269,11 +273,11 @@ void agent::hear_late() {
   ignores(core::fence_fired{old, now()});
   const auto share = brain_.share();
   if (plan && share != share_state::starting)
-    ignores(core::group_started{plan->epoch});
+    ignores(core::group_started{plan->generation});
   if (plan && (share == share_state::succeeded || share == share_state::failed))
-    ignores(core::group_failed{plan->epoch, death});
+    ignores(core::group_failed{plan->generation, death});
   if (plan && (share == share_state::succeeded || share == share_state::failed))
-    ignores(core::group_succeeded{plan->epoch});
+    ignores(core::group_succeeded{plan->generation});
   const auto at = brain_.current_link();
   if (at != state::joining) {
     ignores(core::join_accepted{100ms, 400ms});
@@ -295,26 +299,29 @@ void agent::hear_late() {
   if (at == state::finished) {
     ignores(core::coordinator_disconnected{});
     ignores(core::leave_requested{SIGTERM});
-    ignores(core::epoch_revoked{old});
+    ignores(core::generation_revoked{old});
   }
 }
 
 // The share is what the workers are, and were ordered to be.
 void agent::check_share(const core::membership_event& event,
-                        core::share_state before, epoch_id epoch_before) {
+                        core::share_state before,
+                        generation_id generation_before) {
   using core::share_state;
   const auto now = brain_.share();
-  const auto epoch = brain_.plan() ? brain_.plan()->epoch : epoch_id{};
+  const auto generation
+    = brain_.plan() ? brain_.plan()->generation : generation_id{};
   const auto is_active
     = now == share_state::starting || now == share_state::running;
   const auto is_ending
     = now == share_state::stopping || now == share_state::failed;
   const auto was_active
     = before == share_state::starting || before == share_state::running;
-  auto fits
-    = !(is_active && stopped_ == epoch) && !(is_ending && stopped_ != epoch);
-  const auto told
-    = [&](const auto* x) { return x != nullptr && x->epoch == epoch_before; };
+  auto fits = !(is_active && stopped_ == generation)
+              && !(is_ending && stopped_ != generation);
+  const auto told = [&](const auto* x) {
+    return x != nullptr && x->generation == generation_before;
+  };
   if (told(std::get_if<core::group_started>(&event)))
     fits &= now != share_state::starting;
   if (told(std::get_if<core::group_failed>(&event)) && was_active)
@@ -323,15 +330,15 @@ void agent::check_share(const core::membership_event& event,
     fits &= now == share_state::succeeded
             || (is_draining_ && now == share_state::idle);
   if (const auto* x = std::get_if<core::group_stopped>(&event); told(x))
-    fits &= epoch != epoch_before || now == share_state::idle
+    fits &= generation != generation_before || now == share_state::idle
             || now == share_state::failed
             || (now == share_state::stopping // It leaves, and stops them.
                 && !x->parked.local_ranks.empty());
-  if (told(std::get_if<core::epoch_revoked>(&event)))
-    fits &= !is_active || epoch != epoch_before;
+  if (told(std::get_if<core::generation_revoked>(&event)))
+    fits &= !is_active || generation != generation_before;
   if (!fits)
-    all_.checks().report("share: that of " + id().value + " in epoch "
-                         + to_string(epoch) + " went from "
+    all_.checks().report("share: that of " + id().value + " in generation "
+                         + to_string(generation) + " went from "
                          + std::string{to_string(before)} + " to "
                          + std::string{to_string(now)});
 }
@@ -489,7 +496,7 @@ void agent::perform(const core::send_join& x) {
     reported_pids_.insert(x.held->failure->pid);
   join_sent_ = all_.now();
   if (x.held)
-    told_ = {x.held->plan.epoch, x.held->state};
+    told_ = {x.held->plan.generation, x.held->state};
   auto held = x.held;
   if (std::exchange(lies_, false) && !held)
     held = invented();
@@ -503,7 +510,7 @@ void agent::perform(const core::send_join& x) {
 core::claim agent::invented() const {
   const auto& own = brain_.offering();
   auto out = core::claim{};
-  out.plan.epoch = {all_.checks().newest().value + 1};
+  out.plan.generation = {all_.checks().newest().value + 1};
   out.plan.own = {.agent = own.agent,
                   .slot_count = own.slot_count,
                   .role_world_size = own.slot_count};
@@ -540,8 +547,8 @@ void agent::perform(const core::send_keep_alive& x) {
 }
 
 void agent::perform(const core::send_started& x) {
-  told_ = {x.epoch, core::share_state::running};
-  send(core::workers_started{id(), x.epoch});
+  told_ = {x.generation, core::share_state::running};
+  send(core::workers_started{id(), x.generation});
 }
 
 void agent::perform(const core::send_failed& x) {
@@ -549,13 +556,13 @@ void agent::perform(const core::send_failed& x) {
   check_kind(x.failure);
   check_hold(x.failure);
   reported_pids_.insert(x.failure.pid);
-  told_ = {x.epoch, core::share_state::failed};
-  send(core::worker_failed{id(), x.epoch, x.failure});
+  told_ = {x.generation, core::share_state::failed};
+  send(core::worker_failed{id(), x.generation, x.failure});
 }
 
 void agent::perform(const core::send_succeeded& x) {
-  told_ = {x.epoch, core::share_state::succeeded};
-  send(core::workers_succeeded{id(), x.epoch});
+  told_ = {x.generation, core::share_state::succeeded};
+  send(core::workers_succeeded{id(), x.generation});
 }
 
 void agent::perform(const core::send_stopped& x) {
@@ -565,9 +572,9 @@ void agent::perform(const core::send_stopped& x) {
     reported_pids_.insert(other.pid);
   }
   check_told(x);
-  if (brain_.plan() && brain_.plan()->epoch == x.epoch)
-    told_ = {x.epoch, core::share_state::idle};
-  send(core::workers_stopped{id(), x.epoch, x.master_port, x.others,
+  if (brain_.plan() && brain_.plan()->generation == x.generation)
+    told_ = {x.generation, core::share_state::idle};
+  send(core::workers_stopped{id(), x.generation, x.master_port, x.others,
                              x.unkillable_count, x.parked});
 }
 
@@ -580,7 +587,7 @@ void agent::check_kind(const core::worker_failure& x) {
                          + id().value + " says " + to_string(x));
 }
 
-// A failure that misses a peer ends no epoch before the peer's own end may be
+// A failure that misses a peer ends no generation before the peer's own end may be
 // known: here, or on other nodes.
 void agent::check_hold(const core::worker_failure& x) {
   const auto is_last
@@ -593,13 +600,14 @@ void agent::check_hold(const core::worker_failure& x) {
 // A report of stopped workers must come after all reports on them.
 void agent::check_told(const core::send_stopped& x) {
   // Within one tick an order may come before a death or after it.
-  if (group_ && group_->plan().epoch == x.epoch && x.others.unlisted_count == 0
-      && !is_draining_ && all_.plan().tick.count() == 0
+  if (group_ && group_->plan().generation == x.generation
+      && x.others.unlisted_count == 0 && !is_draining_
+      && all_.plan().tick.count() == 0
       && !std::includes(reported_pids_.begin(), reported_pids_.end(),
                         failed_.begin(), failed_.end()))
     all_.checks().report("root cause: " + id().value
                          + " keeps a failure to itself");
-  if (group_ && group_->plan().epoch == x.epoch
+  if (group_ && group_->plan().generation == x.generation
       && x.unkillable_count != unkillable_count_)
     all_.checks().report("unkillable: " + id().value
                          + " does not say how many workers hang");
@@ -634,7 +642,7 @@ void agent::perform(const core::start_group& x) {
     all_.checks().report("I1: MASTER_PORT is not what " + id().value
                          + " holds");
   record_ = all_.checks().begun(x.plan);
-  newest_ = x.plan.epoch;
+  newest_ = x.plan.generation;
   if (record_ == nullptr)
     return;
   if (auto& roll = all_.roll(); roll.percent(all_.plan().stalled_start_percent))
@@ -644,7 +652,7 @@ void agent::perform(const core::start_group& x) {
   post_supervisor([this, plan = x.plan, decided = fence_count_] {
     decided_ = decided;
     if (group_)
-      tell_deaths(group_->plan().epoch);
+      tell_deaths(group_->plan().generation);
     const auto parked = group_ ? group_->parked() : core::parked_workers{};
     group_.emplace(plan, all_.name_of(host_), all_.plan().kill_timeout,
                    std::chrono::ceil<std::chrono::milliseconds>(
@@ -654,7 +662,7 @@ void agent::perform(const core::start_group& x) {
     timed_.clear();
     failed_.clear();
     reported_pids_.clear();
-    handle_group(plan.epoch, core::start_ordered{});
+    handle_group(plan.generation, core::start_ordered{});
   });
 }
 
@@ -665,23 +673,23 @@ void agent::post_supervisor(action what) {
 }
 
 void agent::perform(const core::stop_group& x) {
-  stopped_ = x.epoch;
+  stopped_ = x.generation;
   const auto signal = x.signal == 0 ? SIGTERM : x.signal;
-  post_order(x.epoch,
+  post_order(x.generation,
              core::stop_ordered{signal, all_.plan().grace, x.may_park});
 }
 
 void agent::perform(const core::send_safe_point& x) {
-  send(core::safe_point_reported{id(), x.epoch, x.report});
+  send(core::safe_point_reported{id(), x.generation, x.report});
 }
 
 void agent::perform(const core::order_safe_point& x) {
-  post_order(x.epoch, x.order);
+  post_order(x.generation, x.order);
 }
 
 void agent::perform(const core::kill_group& x) {
-  stopped_ = x.epoch;
-  post_order(x.epoch, core::kill_ordered{x.with_parked});
+  stopped_ = x.generation;
+  post_order(x.generation, core::kill_ordered{x.with_parked});
 }
 
 void agent::perform(const core::notify_workers& x) {
@@ -689,7 +697,8 @@ void agent::perform(const core::notify_workers& x) {
     all_.checks().report("steering: the workers of " + id().value
                          + " are given notice without an order");
   if (is_draining_)
-    post_supervisor([this, epoch = x.epoch] { machine_.notify(epoch); });
+    post_supervisor(
+      [this, generation = x.generation] { machine_.notify(generation); });
 }
 
 void agent::hear_of_limit(core::duration left) {
@@ -768,15 +777,16 @@ void agent::check_end(const core::ending& how) {
 
 // -- what the worker group decides --------------------------------------------
 
-void agent::post_order(epoch_id epoch, core::worker_group_event event) {
-  post_supervisor([this, epoch, event = std::move(event)] {
-    if (group_ && group_->plan().epoch == epoch) {
+void agent::post_order(generation_id generation,
+                       core::worker_group_event event) {
+  post_supervisor([this, generation, event = std::move(event)] {
+    if (group_ && group_->plan().generation == generation) {
       events_.release_if([](const auto& x) {
         return std::holds_alternative<core::lines_shown>(x);
       });
-      advance(epoch);
+      advance(generation);
     }
-    handle_group(epoch, event);
+    handle_group(generation, event);
   });
 }
 
@@ -787,14 +797,15 @@ void agent::post_brain(core::membership_event event) {
 
 // As in the real system: a death waits for the worker's last lines, then until
 // files have been asked about it, and later events wait behind it.
-void agent::take(epoch_id epoch, core::worker_group_event event, int64_t pid) {
+void agent::take(generation_id generation, core::worker_group_event event,
+                 int64_t pid) {
   const auto rank = rank_of(event);
-  // An answer is for the epoch that has asked.
+  // An answer is for the generation that has asked.
   const auto is_answer = std::holds_alternative<core::worker_spared>(event);
   if (group_ && pid != 0 && !is_answer && rank < group_->workers().size()
       && group_->workers()[rank].pid == pid)
-    epoch = group_->plan().epoch; // Whichever it was born in.
-  if (!group_ || group_->plan().epoch != epoch)
+    generation = group_->plan().generation; // Whichever it was born in.
+  if (!group_ || group_->plan().generation != generation)
     return;
   if (auto* x = std::get_if<core::worker_exited>(&event))
     x->when += clock_;
@@ -816,30 +827,30 @@ void agent::take(epoch_id epoch, core::worker_group_event event, int64_t pid) {
   }
   if (death == nullptr || stopping || roll.percent(no_drain_percent)) {
     events_.push(event);
-    return advance(epoch);
+    return advance(generation);
   }
   events_.push(event, core::lines_shown{death->local_rank});
   const auto slow = roll.percent(slow_drain_percent);
   process_->after(
     roll.between(core::duration{10us}, slow ? slow_drain_max : drain_max),
-    [this, epoch, rank = death->local_rank] {
-      if (!group_ || group_->plan().epoch != epoch)
+    [this, generation, rank = death->local_rank] {
+      if (!group_ || group_->plan().generation != generation)
         return;
       events_.release(core::lines_shown{rank});
-      advance(epoch);
+      advance(generation);
     });
 }
 
-void agent::tell_deaths(epoch_id epoch) {
+void agent::tell_deaths(generation_id generation) {
   events_.release_if([](const auto&) { return true; });
   while (events_.front() != nullptr)
-    handle_group(epoch, unexamined(events_.pop()));
+    handle_group(generation, unexamined(events_.pop()));
 }
 
-void agent::advance(epoch_id epoch) {
+void agent::advance(generation_id generation) {
   while (const auto* event = events_.front()) {
     if (!examine(*event)) {
-      handle_group(epoch, events_.pop());
+      handle_group(generation, events_.pop());
       continue;
     }
     const auto key = core::examination{++examination_count_};
@@ -848,11 +859,11 @@ void agent::advance(epoch_id epoch) {
     const auto is_slow = roll.percent(slow_files_percent);
     process_->after(
       roll.between(core::duration{10us}, is_slow ? examination_max : drain_max),
-      [this, epoch, key] {
+      [this, generation, key] {
         if (events_.release(key) == 0)
           return;
-        handle_group(epoch, events_.pop());
-        advance(epoch);
+        handle_group(generation, events_.pop());
+        advance(generation);
       });
   }
 }
@@ -865,39 +876,40 @@ bool agent::examine(const core::worker_group_event& event) {
          && all_.roll().percent(examined_percent);
 }
 
-void agent::handle_group(epoch_id epoch,
+void agent::handle_group(generation_id generation,
                          const core::worker_group_event& event) {
-  if (!group_ || group_->plan().epoch != epoch)
+  if (!group_ || group_->plan().generation != generation)
     return;
   const auto effects = group_->step(event, now());
   if (all_.trace().on() && !effects.empty())
     all_.trace().add(all_.now(), id().value + " group",
-                     "epoch " + to_string(epoch), effects);
+                     "generation " + to_string(generation), effects);
   for (const auto& effect : effects)
-    std::visit([&](const auto& x) { perform(epoch, x); }, effect);
+    std::visit([&](const auto& x) { perform(generation, x); }, effect);
 }
 
-void agent::perform(epoch_id epoch, const core::arm_timer& x) {
-  wake_at(x.due, [this, epoch, timer = x.timer] {
-    if (group_ && group_->plan().epoch == epoch && group_->counts_ends(timer))
-      tell_deaths(epoch);
-    handle_group(epoch, core::timer_fired{timer});
+void agent::perform(generation_id generation, const core::arm_timer& x) {
+  wake_at(x.due, [this, generation, timer = x.timer] {
+    if (group_ && group_->plan().generation == generation
+        && group_->counts_ends(timer))
+      tell_deaths(generation);
+    handle_group(generation, core::timer_fired{timer});
   });
 }
 
 // Files may take long, and hold up nothing else.
-void agent::perform(epoch_id epoch, const core::prepare_workers&) {
+void agent::perform(generation_id generation, const core::prepare_workers&) {
   auto& roll = all_.roll();
   const auto stall
     = roll.percent(all_.plan().stalled_start_percent)
         ? roll.between(core::duration{0}, all_.plan().start_stall_max)
         : core::duration{0};
-  process_->after(stall + mailbox_delay, [this, epoch] {
-    handle_group(epoch, core::workers_prepared{});
+  process_->after(stall + mailbox_delay, [this, generation] {
+    handle_group(generation, core::workers_prepared{});
   });
 }
 
-void agent::perform(epoch_id, const core::start_workers&) {
+void agent::perform(generation_id, const core::start_workers&) {
   auto waiting = std::vector<uint32_t>{};
   for (uint32_t i = 0; i < group_->workers().size(); ++i)
     if (group_->workers()[i].now == core::worker_record::state::waiting)
@@ -913,65 +925,67 @@ agent::pids_of(const std::vector<uint32_t>& local_ranks) const {
   return out;
 }
 
-void agent::perform(epoch_id, const core::resume_workers& x) {
+void agent::perform(generation_id, const core::resume_workers& x) {
   machine_.resume(group_->plan(), pids_of(x.local_ranks), decided_, *record_);
 }
 
-void agent::perform(epoch_id, const core::ask_to_park& x) {
+void agent::perform(generation_id, const core::ask_to_park& x) {
   machine_.ask_to_park(pids_of(x.local_ranks));
 }
 
-void agent::perform(epoch_id, const core::order_steps& x) {
+void agent::perform(generation_id, const core::order_steps& x) {
   machine_.order_steps(pids_of(x.local_ranks), x.order);
 }
 
-void agent::perform(epoch_id epoch, const core::report_safe_point& x) {
-  post_brain(core::group_safe_point{epoch, x.report});
+void agent::perform(generation_id generation,
+                    const core::report_safe_point& x) {
+  post_brain(core::group_safe_point{generation, x.report});
 }
 
-void agent::perform(epoch_id, const core::park_worker& x) {
+void agent::perform(generation_id, const core::park_worker& x) {
   machine_.park(group_->workers()[x.local_rank].pid);
 }
 
-void agent::perform(epoch_id epoch, const core::report_parked& x) {
-  post_brain(core::group_parked{epoch, x.parked});
+void agent::perform(generation_id generation, const core::report_parked& x) {
+  post_brain(core::group_parked{generation, x.parked});
 }
 
-void agent::perform(epoch_id epoch, const core::signal_workers& x) {
+void agent::perform(generation_id generation, const core::signal_workers& x) {
   auto pids = std::vector<int64_t>{};
   for (uint32_t i = 0; i < group_->workers().size(); ++i)
     if (const auto pid = group_->workers()[i].pid;
         pid != 0 && !std::ranges::binary_search(x.spared, i))
       pids.push_back(pid);
-  machine_.signal(epoch, x.signal, x.spared, pids);
+  machine_.signal(generation, x.signal, x.spared, pids);
 }
 
-void agent::perform(epoch_id epoch, const core::release_workers&) {
-  machine_.release(epoch);
+void agent::perform(generation_id generation, const core::release_workers&) {
+  machine_.release(generation);
 }
 
-void agent::perform(epoch_id epoch, const core::report_started&) {
-  post_brain(core::group_started{epoch});
+void agent::perform(generation_id generation, const core::report_started&) {
+  post_brain(core::group_started{generation});
 }
 
-void agent::perform(epoch_id epoch, const core::report_failed& x) {
-  post_brain(core::group_failed{epoch, x.failure, now()});
+void agent::perform(generation_id generation, const core::report_failed& x) {
+  post_brain(core::group_failed{generation, x.failure, now()});
 }
 
-void agent::perform(epoch_id epoch, const core::report_succeeded&) {
-  post_brain(core::group_succeeded{epoch});
+void agent::perform(generation_id generation, const core::report_succeeded&) {
+  post_brain(core::group_succeeded{generation});
 }
 
-void agent::perform(epoch_id epoch, const core::probe_workers& x) {
+void agent::perform(generation_id generation, const core::probe_workers& x) {
   if (all_.roll().percent(no_look_percent))
     return;
-  process_->after(all_.roll().between(core::duration{10us}, inspection_max),
-                  [this, epoch, overdue = x.overdue] {
-                    handle_group(epoch, core::worker_probed{overdue, "there"});
-                  });
+  process_->after(
+    all_.roll().between(core::duration{10us}, inspection_max),
+    [this, generation, overdue = x.overdue] {
+      handle_group(generation, core::worker_probed{overdue, "there"});
+    });
 }
 
-void agent::perform(epoch_id, const core::signal_worker& x) {
+void agent::perform(generation_id, const core::signal_worker& x) {
   const auto& worker = group_->workers()[x.local_rank];
   const auto is_parked = worker.now == core::worker_record::state::parked;
   const auto is_order
@@ -984,19 +998,20 @@ void agent::perform(epoch_id, const core::signal_worker& x) {
 
 void agent::overrun(const machine::victim& who, int signal) {
   const auto timeout = all_.roll().percent(50) ? inspection_timeout : 0ms;
-  handle_group(who.epoch, core::worker_overran{.local_rank = who.local_rank,
-                                               .scope = "step",
-                                               .signal = signal,
-                                               .grace = all_.plan().grace,
-                                               .timeout = timeout});
+  handle_group(who.generation,
+               core::worker_overran{.local_rank = who.local_rank,
+                                    .scope = "step",
+                                    .signal = signal,
+                                    .grace = all_.plan().grace,
+                                    .timeout = timeout});
 }
 
-void agent::perform(epoch_id epoch, const core::report_stopped& x) {
+void agent::perform(generation_id generation, const core::report_stopped& x) {
   const auto port = all_.roll().percent(fresh_port_percent)
                       ? uint16_t(all_.roll().between(20'000, 60'000))
                       : uint16_t{0};
   unkillable_count_ = std::max(unkillable_count_, x.unkillable_count);
-  post_brain(core::group_stopped{epoch, port, x.others, now(),
+  post_brain(core::group_stopped{generation, port, x.others, now(),
                                  x.unkillable_count, x.parked});
 }
 

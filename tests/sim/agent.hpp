@@ -25,7 +25,7 @@ public:
   void start() { handle(core::agent_started{}); }
   void handle(const core::membership_event& event);
 
-  /// To the first coordinator it claims an epoch that there never was.
+  /// To the first coordinator it claims a generation that there never was.
   void lie() { lies_ = true; }
 
   /// A time limit will end the job. Workers that get notice of it go on.
@@ -77,8 +77,8 @@ public:
   /// Messages arrive that are over: they must change nothing.
   void hear_late();
 
-  /// The newest epoch it has begun.
-  epoch_id newest() const { return newest_; }
+  /// The newest generation it has begun.
+  generation_id newest() const { return newest_; }
 
 private:
   void run(const core::membership_effect& effect);
@@ -109,34 +109,36 @@ private:
   core::time_point now() const;
   void wake_at(core::time_point due, action what);
 
-  void take(epoch_id epoch, core::worker_group_event event, int64_t pid);
-  void tell_deaths(epoch_id epoch);
-  void advance(epoch_id epoch);
+  void take(generation_id generation, core::worker_group_event event,
+            int64_t pid);
+  void tell_deaths(generation_id generation);
+  void advance(generation_id generation);
   bool examine(const core::worker_group_event& event);
-  void handle_group(epoch_id epoch, const core::worker_group_event& event);
-  void perform(epoch_id epoch, const core::arm_timer& x);
-  void perform(epoch_id epoch, const core::prepare_workers& x);
-  void perform(epoch_id epoch, const core::start_workers& x);
-  void perform(epoch_id, const core::report_shortage&) {}
-  void perform(epoch_id epoch, const core::resume_workers& x);
-  void perform(epoch_id epoch, const core::ask_to_park& x);
-  void perform(epoch_id epoch, const core::order_steps& x);
-  void perform(epoch_id epoch, const core::report_safe_point& x);
-  void perform(epoch_id epoch, const core::park_worker& x);
-  void perform(epoch_id epoch, const core::report_parked& x);
+  void handle_group(generation_id generation,
+                    const core::worker_group_event& event);
+  void perform(generation_id generation, const core::arm_timer& x);
+  void perform(generation_id generation, const core::prepare_workers& x);
+  void perform(generation_id generation, const core::start_workers& x);
+  void perform(generation_id, const core::report_shortage&) {}
+  void perform(generation_id generation, const core::resume_workers& x);
+  void perform(generation_id generation, const core::ask_to_park& x);
+  void perform(generation_id generation, const core::order_steps& x);
+  void perform(generation_id generation, const core::report_safe_point& x);
+  void perform(generation_id generation, const core::park_worker& x);
+  void perform(generation_id generation, const core::report_parked& x);
   std::vector<int64_t> pids_of(const std::vector<uint32_t>& local_ranks) const;
-  void perform(epoch_id epoch, const core::signal_workers& x);
-  void perform(epoch_id epoch, const core::release_workers& x);
-  void perform(epoch_id epoch, const core::report_started& x);
-  void perform(epoch_id epoch, const core::report_failed& x);
-  void perform(epoch_id epoch, const core::report_succeeded& x);
-  void perform(epoch_id epoch, const core::report_stopped& x);
-  void perform(epoch_id epoch, const core::probe_workers& x);
-  void perform(epoch_id epoch, const core::signal_worker& x);
+  void perform(generation_id generation, const core::signal_workers& x);
+  void perform(generation_id generation, const core::release_workers& x);
+  void perform(generation_id generation, const core::report_started& x);
+  void perform(generation_id generation, const core::report_failed& x);
+  void perform(generation_id generation, const core::report_succeeded& x);
+  void perform(generation_id generation, const core::report_stopped& x);
+  void perform(generation_id generation, const core::probe_workers& x);
+  void perform(generation_id generation, const core::signal_worker& x);
 
   void check_link();
   void check_share(const core::membership_event& event,
-                   core::share_state before, epoch_id epoch_before);
+                   core::share_state before, generation_id generation_before);
   void check_orders(const core::membership_event& event,
                     const std::vector<core::membership_effect>& effects);
   void check_lease(const core::membership_event& event,
@@ -152,7 +154,7 @@ private:
   void check_kind(const core::worker_failure& x);
   void check_hold(const core::worker_failure& x);
   void post_supervisor(action what);
-  void post_order(epoch_id epoch, core::worker_group_event event);
+  void post_order(generation_id generation, core::worker_group_event event);
   void post_brain(core::membership_event event);
   void send(core::rendezvous_event event);
   core::claim invented() const;
@@ -167,7 +169,7 @@ private:
   std::optional<core::worker_group> group_;
   core::worker_queue<core::worker_group_event> events_;
   uint64_t examination_count_ = 0;
-  /// Pids of the epoch's workers that ended by themselves with a code other
+  /// Pids of the generation's workers that ended by themselves with a code other
   /// than 0 …
   std::set<int64_t> failed_;
   std::set<int64_t> reported_pids_; ///< … and of those that were reported.
@@ -197,24 +199,24 @@ private:
   bool said_leaving_ = false; ///< … and so over this link …
   bool said_left_ = false;    ///< … and that it has left.
   /// What the coordinator was told last, over this link, of the workers here.
-  std::optional<std::pair<epoch_id, core::share_state>> told_;
+  std::optional<std::pair<generation_id, core::share_state>> told_;
   std::optional<core::time_point> join_sent_;  ///< And not answered yet.
   std::optional<core::time_point> unanswered_; ///< Keep-alive, sent …
   uint32_t unanswered_pause_ = 0;              ///< … after so many pauses.
-  uint16_t port_;                              ///< Held for the next epoch.
-  epoch_id stopped_; ///< The last whose workers were ordered to stop.
+  uint16_t port_;         ///< Held for the next generation.
+  generation_id stopped_; ///< The last whose workers were ordered to stop.
   std::optional<core::time_point> asked_;    ///< The supervisor, at last.
   core::time_point asked_at_{};              ///< When that was.
   std::optional<core::time_point> answered_; ///< What it was asked before.
   uint32_t keep_alive_count_ = 0;            ///< Over this link.
   /// Announced over this link, and neither begun nor revoked.
-  std::optional<core::epoch_plan> awaited_;
-  epoch_id revoked_;         ///< The newest, over this link.
+  std::optional<core::generation_plan> awaited_;
+  generation_id revoked_;    ///< The newest, over this link.
   bool warden_dies_ = false; ///< In one instant with the process.
   int served_by_ = 0;
   bool is_remote_ = false; ///< That one is in another process.
-  epoch_id newest_;
-  invariants::epoch_record* record_ = nullptr;
+  generation_id newest_;
+  invariants::generation_record* record_ = nullptr;
 };
 
 } // namespace actorrun::sim

@@ -223,14 +223,14 @@ core::coordinator_started cluster::beginning() {
   return out;
 }
 
-epoch_id cluster::before_term_of_now() {
+generation_id cluster::before_term_of_now() {
   using std::chrono::microseconds;
   const auto most = plan_.clocks_differ;
   const auto behind = most.count() > 0 ? roll_.between(core::duration{0}, most)
                                        : core::duration{0};
   const auto clock = now().time_since_epoch() + most - behind;
   const auto term = std::chrono::duration_cast<microseconds>(clock).count() + 1;
-  return {uint64_t(term) * epochs_per_term};
+  return {uint64_t(term) * generations_per_term};
 }
 
 core::timeouts cluster::limits_of_next() {
@@ -334,14 +334,15 @@ bool cluster::run_until(core::time_point limit) {
   return checks_.breach().has_value();
 }
 
-void cluster::keep_epoch() {
+void cluster::keep_generation() {
   if (job_runs())
-    epoch_count_max_ = checks_.epoch_count();
+    generation_count_max_ = checks_.generation_count();
 }
 
 void cluster::watch() {
-  if (epoch_count_max_ && checks_.epoch_count() > *epoch_count_max_)
-    checks_.report("detection: an epoch was given up without need");
+  if (generation_count_max_
+      && checks_.generation_count() > *generation_count_max_)
+    checks_.report("detection: a generation was given up without need");
   if (healed_ && !ran_since_ && (closed_ || job_runs()))
     ran_since_ = true;
   check_load(); // Time may stand still.
@@ -400,7 +401,7 @@ void cluster::later(core::duration delay, action what) {
   });
 }
 
-/// Agents that can take part in an epoch together.
+/// Agents that can take part in a generation together.
 uint32_t cluster::able_count() const {
   auto count = uint32_t{0};
   auto ranks = std::set<uint32_t>{};
@@ -426,7 +427,7 @@ void cluster::check_liveness() {
   const auto& job = serving() ? current()->brain().settings() : plan_.job;
   if (!ran_since_ && able >= job.agent_count_min)
     checks_.report("I8: " + std::to_string(able)
-                   + " agents are there, and no epoch runs");
+                   + " agents are there, and no generation runs");
 }
 
 } // namespace actorrun::sim

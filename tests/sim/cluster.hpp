@@ -48,7 +48,7 @@ public:
   void probe(coordinator& who, const agent_id& whom);
   agent* find(const agent_id& id);
   size_t birth_order(const agent_id& id) const;
-  epoch_id newest_epoch_of(const agent_id& id);
+  generation_id newest_generation_of(const agent_id& id);
   void on_finished(agent& who);
   void on_closed(coordinator& who, const core::outcome& result);
   void resign(os_process& process);
@@ -102,7 +102,7 @@ public:
   void kill_agent(agent& who);
   /// What the next coordinator knows of those before it.
   core::coordinator_started beginning();
-  epoch_id before_term_of_now();
+  generation_id before_term_of_now();
   core::timeouts limits_of_next();
   void kill_coordinator();
   /// @param misled With other settings than the job's.
@@ -128,8 +128,8 @@ public:
   /// Runs `what` after the delay, unless the faults have ended by then.
   void later(core::duration delay, action what);
 
-  /// From now on there must be no epoch other than the present one.
-  void keep_epoch();
+  /// From now on there must be no generation other than the present one.
+  void keep_generation();
 
   void note(const std::string& what) { trace_.add(now(), "fault", what); }
 
@@ -181,9 +181,9 @@ private:
   bool closed_ = false; ///< The job is over.
   bool healed_ = false;
   core::time_point healed_at_{};
-  bool ran_since_ = false; ///< An epoch has run since the faults ended.
-  /// With harmless faults: the maximum number of epochs.
-  std::optional<uint64_t> epoch_count_max_;
+  bool ran_since_ = false; ///< A generation has run since the faults ended.
+  /// With harmless faults: the maximum number of generations.
+  std::optional<uint64_t> generation_count_max_;
   core::time_point load_since_{};
   uint64_t load_steps_ = 0;
 };

@@ -211,7 +211,7 @@ size_t cluster::birth_order(const agent_id& id) const {
   return births_.at(id);
 }
 
-epoch_id cluster::newest_epoch_of(const agent_id& id) {
+generation_id cluster::newest_generation_of(const agent_id& id) {
   return find(id)->newest();
 }
 

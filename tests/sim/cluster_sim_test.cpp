@@ -38,6 +38,6 @@ TEST_CASE("cluster: the invariants hold under all faults", "[sim]") {
   check_seeds(roll_scenario, number_from("ACTORRUN_SIM_SEEDS", seed_count));
 }
 
-TEST_CASE("cluster: short faults do not cost an epoch", "[sim]") {
+TEST_CASE("cluster: short faults do not cost a generation", "[sim]") {
   check_seeds(roll_harmless, number_from("ACTORRUN_SIM_SEEDS", seed_count) / 4);
 }

@@ -54,7 +54,7 @@ void coordinator::handle(const core::rendezvous_event& event) {
   if (!may_act())
     return;
   const auto spent = brain_.budget().restart_count();
-  const auto epoch = brain_.epoch();
+  const auto generation = brain_.generation();
   const auto ranks = ranks_of_members();
   const auto* join = std::get_if<core::agent_joined>(&event);
   const auto is_new
@@ -68,15 +68,16 @@ void coordinator::handle(const core::rendezvous_event& event) {
   if (all_.trace().on())
     all_.trace().add(all_.now(), "coordinator " + std::to_string(number_),
                      to_string(event), effects);
-  all_.checks().stepped(number_, event, spent, epoch, brain_);
-  all_.checks().answered(number_, event, effects, phase, epoch, asked, brain_);
+  all_.checks().stepped(number_, event, spent, generation, brain_);
+  all_.checks().answered(number_, event, effects, phase, generation, asked,
+                         brain_);
   if (is_new)
     arrived_[join->offering.agent] = ++arrival_count_;
   if (is_new && brain_.agents().contains(join->offering.agent))
     all_.checks().host_came(number_, join->offering.host);
   all_.checks().check_quarantine(number_, brain_);
-  // An epoch with a claim may be that of another coordinator.
-  if (brain_.epoch() != epoch && (join == nullptr || !join->held)) {
+  // A generation with a claim may be that of another coordinator.
+  if (brain_.generation() != generation && (join == nullptr || !join->held)) {
     all_.checks().kept_ranks(ranks, ranks_of_members(),
                              !brain_.common_plan().survivors.empty());
     check_places(ranks);
@@ -85,9 +86,9 @@ void coordinator::handle(const core::rendezvous_event& event) {
   check_answer(event, effects);
   check_safe_point(event, effects);
   check_journal(event, effects);
-  if (was_stopping && brain_.epoch() == epoch && !brain_.result()
+  if (was_stopping && brain_.generation() == generation && !brain_.result()
       && brain_.current_phase() != core::rendezvous::phase::stopping)
-    all_.checks().settled(number_, epoch, explains(effects));
+    all_.checks().settled(number_, generation, explains(effects));
   if (++step_count_ % 16 == 0
       || std::holds_alternative<core::timer_fired>(event))
     check_silence();
@@ -160,7 +161,7 @@ void coordinator::check_places(
   auto newcomers = std::map<uint32_t, order>{};
   for (const auto& [agent, x] : brain_.agents()) {
     const auto* who = all_.find(agent);
-    const auto is_member = x.member_of == brain_.epoch();
+    const auto is_member = x.member_of == brain_.generation();
     const auto rank = all_.checks().offer_of(agent).node_rank;
     if (brain_.settings().ranked && is_member && x.place.node_rank != rank)
       all_.checks().report("ranks: " + agent.value
@@ -209,15 +210,15 @@ void coordinator::check_note(const core::rendezvous_event& event,
     fits = y == nullptr || y->leaving;
   } else if (const auto* start = std::get_if<core::workers_started>(&event)) {
     const auto* y = find(start->agent);
-    fits = y == nullptr || y->member_of != start->epoch
-           || y->member_of != brain_.epoch()
+    fits = y == nullptr || y->member_of != start->generation
+           || y->member_of != brain_.generation()
            || y->share != core::share_state::starting;
   } else if (const auto* stop = std::get_if<core::workers_stopped>(&event)) {
     const auto* y = find(stop->agent);
-    fits = y == nullptr || y->holds != stop->epoch;
+    fits = y == nullptr || y->holds != stop->generation;
   } else if (const auto* done = std::get_if<core::workers_succeeded>(&event)) {
     const auto* y = find(done->agent);
-    fits = y == nullptr || y->holds != done->epoch;
+    fits = y == nullptr || y->holds != done->generation;
   }
   if (!fits)
     all_.checks().report("telling: the coordinator does not take note of "
@@ -258,7 +259,7 @@ void coordinator::check_journal(
     for (const auto& [agent, record] : brain_.agents()) {
       const auto i = x.nodes.find(agent);
       if (i == x.nodes.end() || i->second.now->share != record.share
-          || i->second.now->epoch != record.member_of
+          || i->second.now->generation != record.member_of
           || i->second.now->connected != record.connected
           || i->second.now->leaving != record.leaving
           || i->second.now->excluded != record.excluded
@@ -269,10 +270,10 @@ void coordinator::check_journal(
           || i->second.now->first_rank != record.place.first_global_rank)
         return "node " + agent.value;
     }
-    const auto* newest = x.newest_epoch();
-    if ((newest == nullptr ? epoch_id{} : newest->formed.epoch)
-        != brain_.epoch())
-      return "epoch";
+    const auto* newest = x.newest_generation();
+    if ((newest == nullptr ? generation_id{} : newest->formed.generation)
+        != brain_.generation())
+      return "generation";
     if (x.result != brain_.result())
       return "outcome";
     if (x.coordinator.settings != brain_.settings())
@@ -290,10 +291,11 @@ void coordinator::check_journal(
 
 void coordinator::ignores(const core::rendezvous_event& event) {
   const auto stage = brain_.current_phase();
-  const auto epoch = brain_.epoch();
+  const auto generation = brain_.generation();
   const auto result = brain_.result();
   const auto sum = [this] {
-    auto out = std::map<agent_id, std::tuple<epoch_id, epoch_id, int, bool>>{};
+    auto out = std::map<agent_id,
+                        std::tuple<generation_id, generation_id, int, bool>>{};
     for (const auto& [agent, x] : brain_.agents())
       out.emplace(agent,
                   std::tuple{x.member_of, x.holds, int(x.share), x.leaving});
@@ -301,14 +303,14 @@ void coordinator::ignores(const core::rendezvous_event& event) {
   };
   const auto before = sum();
   if (!brain_.step(event, all_.now() + clock_).empty() || sum() != before
-      || brain_.current_phase() != stage || brain_.epoch() != epoch
+      || brain_.current_phase() != stage || brain_.generation() != generation
       || brain_.result() != result)
     all_.checks().report("fencing: the coordinator obeys what is over: "
                          + to_string(event));
 }
 
 // What mailboxes and networks bring late: of timers, of agents that were given
-// up, of older epochs.
+// up, of older generations.
 void coordinator::hear_late(bool is_closed) {
   if (!may_act())
     return;
@@ -317,25 +319,25 @@ void coordinator::hear_late(bool is_closed) {
   auto death = core::worker_failure{};
   death.code = 1;
   const auto unknown = agent_id{"unknown"};
-  const auto epoch = brain_.epoch();
+  const auto generation = brain_.generation();
   ignores(core::leases_renewed{{{unknown, all_.now() + clock_}}});
   ignores(core::agent_disconnected{unknown});
   ignores(core::agent_lost{unknown, "late"});
   ignores(core::agent_leaving{unknown});
   ignores(core::agent_left{unknown});
-  auto holds = std::map<agent_id, epoch_id>{{unknown, {}}};
+  auto holds = std::map<agent_id, generation_id>{{unknown, {}}};
   for (const auto& [agent, x] : brain_.agents()) {
     holds.emplace(agent, x.holds);
     if (x.connected)
       ignores(core::agent_lost{agent, "late"});
-    if (x.member_of == epoch && x.share != core::share_state::starting)
-      ignores(core::workers_started{agent, epoch});
+    if (x.member_of == generation && x.share != core::share_state::starting)
+      ignores(core::workers_started{agent, generation});
   }
   for (const auto& [agent, held] : holds)
-    for (const auto old : {epoch_id{epoch.value - 1}, epoch}) {
-      if (old == held || old == epoch_id{})
+    for (const auto old : {generation_id{generation.value - 1}, generation}) {
+      if (old == held || old == generation_id{})
         continue;
-      if (old != epoch)
+      if (old != generation)
         ignores(core::workers_started{agent, old});
       death.agent = agent;
       ignores(core::worker_failed{agent, old, death});
@@ -391,7 +393,7 @@ void coordinator::check_refusal(const agent_id& agent, errc code) const {
 // Rank 0 holds the port that the plans name.
 void coordinator::check_master() const {
   for (const auto& [agent, x] : brain_.agents())
-    if (x.member_of == brain_.epoch() && x.place.node_rank == 0
+    if (x.member_of == brain_.generation() && x.place.node_rank == 0
         && brain_.common_plan().master_port
              != all_.find(agent)->brain().offering().master_port)
       all_.checks().report("I1: MASTER_PORT is not what " + agent.value
@@ -409,8 +411,8 @@ void coordinator::check_links() {
                            + " that the job has ended");
 }
 
-// Workers that have no part in the running epoch are ordered to stop, and again
-// when their agent is back: the job would wait for them.
+// Workers that have no part in the running generation are ordered to stop, and
+// again when their agent is back: the job would wait for them.
 void coordinator::check_stops() const {
   using phase = core::rendezvous::phase;
   const auto stage = brain_.current_phase();
@@ -419,20 +421,20 @@ void coordinator::check_stops() const {
   const auto is_active = stage == phase::starting || stage == phase::running;
   for (const auto& [agent, x] : brain_.agents()) {
     if (!x.connected || x.holds.value == 0
-        || (is_active && x.holds == brain_.epoch()))
+        || (is_active && x.holds == brain_.generation()))
       continue;
     const auto i = stopped_.find(agent);
     if ((i == stopped_.end() || i->second < x.holds)
         && !brain_.waiting_for().starts_with("listening"))
       all_.checks().report("I8: no coordinator orders " + agent.value
-                           + " to stop epoch " + to_string(x.holds));
+                           + " to stop generation " + to_string(x.holds));
   }
 }
 
 std::map<agent_id, uint32_t> coordinator::ranks_of_members() const {
   auto out = std::map<agent_id, uint32_t>{};
   for (const auto& [agent, x] : brain_.agents())
-    if (x.member_of == brain_.epoch() && x.member_of.value != 0)
+    if (x.member_of == brain_.generation() && x.member_of.value != 0)
       out.emplace(agent, x.place.node_rank);
   return out;
 }
@@ -454,7 +456,7 @@ void coordinator::receive(const std::shared_ptr<link>& from,
     known = from;
     joined_[from.get()] = {agent, *speakers_.join(agent, agent)};
     stopped_.erase(agent);
-    all_.checks().joined(number_, all_.newest_epoch_of(agent));
+    all_.checks().joined(number_, all_.newest_generation_of(agent));
   }
   if (known != from) // The message is of an older link.
     return;
@@ -516,8 +518,8 @@ void coordinator::check_safe_point(
   if (x == nullptr || x->report.what != core::safe_point_report::kind::reached)
     return;
   for (const auto& effect : effects)
-    if (const auto* revoked = std::get_if<core::revoke_epoch>(&effect))
-      all_.checks().came_to_step(revoked->epoch, x->report.step);
+    if (const auto* revoked = std::get_if<core::revoke_generation>(&effect))
+      all_.checks().came_to_step(revoked->generation, x->report.step);
 }
 
 void coordinator::send(const agent_id& agent, core::membership_event event) {
@@ -560,7 +562,7 @@ void coordinator::perform(const core::probe_agent& x) {
 
 void coordinator::perform(const core::send_safe_point_order& x) {
   for (const auto& agent : x.agents)
-    send(agent, core::safe_point_ordered{x.epoch, x.order});
+    send(agent, core::safe_point_ordered{x.generation, x.order});
 }
 
 void coordinator::perform(const core::notify_drain& x) {
@@ -574,10 +576,10 @@ void coordinator::perform(const core::forget_agent& x) {
     known->close(side::coordinator);
 }
 
-void coordinator::perform(const core::announce_epoch& x) {
+void coordinator::perform(const core::announce_generation& x) {
   all_.checks().announced(number_, x, brain_.settings());
   for (const auto& plan : x.plans)
-    send(plan.own.agent, core::epoch_formed{plan, brain_.job()});
+    send(plan.own.agent, core::generation_formed{plan, brain_.job()});
 }
 
 void coordinator::perform(const core::tell_charter& x) {
@@ -600,13 +602,13 @@ void coordinator::note_job() {
     x->change_job(job_);
 }
 
-void coordinator::perform(const core::revoke_epoch& x) {
+void coordinator::perform(const core::revoke_generation& x) {
   if (x.failure)
     all_.checks().attributed(*x.failure);
   for (const auto& agent : x.agents) {
     auto& newest = stopped_[agent];
-    newest = std::max(newest, x.epoch);
-    send(agent, core::epoch_revoked{x.epoch, x.is_over});
+    newest = std::max(newest, x.generation);
+    send(agent, core::generation_revoked{x.generation, x.is_over});
   }
 }
 
@@ -614,7 +616,7 @@ void coordinator::perform(const core::explain_failures& x) {
   all_.checks().attributed(x.first);
   for (const auto& other : x.others.listed)
     all_.checks().attributed(other);
-  all_.checks().explained(number_, x.epoch, x.first, x.others.listed,
+  all_.checks().explained(number_, x.generation, x.first, x.others.listed,
                           x.others.unlisted_count, all_.now());
 }
 

@@ -70,15 +70,15 @@ public:
 
 private:
   void note_heard(const agent_id& agent);
-  /// The node ranks of the current epoch's members that it knows.
+  /// The node ranks of the current generation's members that it knows.
   std::map<agent_id, uint32_t> ranks_of_members() const;
   void perform(const core::arm_timer& x);
   void perform(const core::accept_agent& x);
   void perform(const core::reject_agent& x);
   void perform(const core::probe_agent& x);
   void perform(const core::forget_agent& x);
-  void perform(const core::announce_epoch& x);
-  void perform(const core::revoke_epoch& x);
+  void perform(const core::announce_generation& x);
+  void perform(const core::revoke_generation& x);
   void perform(const core::explain_failures& x);
   void perform(const core::tell_charter& x);
   void perform(const core::write_outcome& x);
@@ -142,8 +142,8 @@ private:
   bool is_writing_ = false; ///< That, where the next coordinator looks.
   std::set<agent_id> accepted_before_; ///< By whichever coordinator.
   core::charter job_;                  ///< As the next one would be told.
-  /// Whose workers were ordered to stop over the present link, by epoch.
-  std::map<agent_id, epoch_id> stopped_;
+  /// Whose workers were ordered to stop over the present link, by generation.
+  std::map<agent_id, generation_id> stopped_;
   std::optional<timer_id> fired_; ///< A timer that is over.
   bool started_ = false;
   bool closed_ = false;

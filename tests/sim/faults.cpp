@@ -135,10 +135,10 @@ void agent_dies_and_is_missed(cluster& all) {
       || x->workers().running_count() == 0)
     return;
   all.note("kill " + x->id().value + ", and peers miss it");
-  const auto epoch = x->newest();
+  const auto generation = x->newest();
   all.kill_agent(*x);
   for (auto* y : all.living()) {
-    if (y->newest() != epoch || all.roll().percent(30))
+    if (y->newest() != generation || all.roll().percent(30))
       continue;
     const auto says_so = all.roll().percent(70);
     const auto pid = y->workers().break_worker(0, 1, 0, says_so);
@@ -289,8 +289,8 @@ void coordinator_returns_amid_changes(cluster& all) {
       });
 }
 
-// A member tells the successor of an epoch of its own, which cannot be one of this
-// job.
+// A member tells the successor of a generation of its own, which cannot be one of
+// this job.
 void coordinator_returns_to_a_liar(cluster& all) {
   const auto* x = all.serving();
   if (x == nullptr || all.plan().embedded || all.plan().elected
@@ -371,8 +371,8 @@ void one_way_partition(cluster& all) {
   silence_falls(all, up, !up, trouble(all));
 }
 
-// A bad cable: cut, and reachable again, over and over. TCP repeats what was lost ever
-// later.
+// A bad cable: cut, and reachable again, over and over. TCP repeats what was lost
+// ever later.
 void host_flaps(cluster& all, uint32_t host, uint64_t times) {
   const auto& limits = all.plan().limits;
   const auto cut = all.roll().between(core::duration{limits.fence()} / 4,
@@ -460,7 +460,7 @@ void timers_come_late(cluster& all) {
   });
 }
 
-// -- faults that must not cost an epoch ---------------------------------------
+// -- faults that must not cost a generation ---------------------------------------
 
 void short_silence(cluster& all) {
   // The last answered keep-alive is up to an interval old, and the next one
@@ -528,9 +528,9 @@ void operator_drains(cluster& all) {
   }
   if (all.roll().percent(40))
     return;
-  all.later(time / 2, [&all, epoch = x->newest()] {
+  all.later(time / 2, [&all, generation = x->newest()] {
     auto* peer = any_agent(all);
-    if (peer != nullptr && peer->newest() == epoch)
+    if (peer != nullptr && peer->newest() == generation)
       peer->workers().break_worker(0, 1, 0);
   });
 }
@@ -702,7 +702,7 @@ void plan_faults(cluster& all) {
   // One after another: at the same time they might exceed the lease.
   constexpr auto settled = core::duration{1'500ms};
   constexpr auto apart = core::duration{600ms};
-  all.later(settled, [&all] { all.keep_epoch(); });
+  all.later(settled, [&all] { all.keep_generation(); });
   for (uint32_t i = 0; i < plan.fault_count; ++i)
     all.later(settled + i * apart,
               [&all, &kind = pick(harmless, roll)] { kind.strike(all); });

@@ -37,8 +37,8 @@ namespace {
 using core::to_string;
 using std::string;
 
-string in(epoch_id epoch) {
-  return " " + to_string(epoch);
+string in(generation_id generation) {
+  return " " + to_string(generation);
 }
 
 string text_of(const core::collateral& others) {
@@ -46,7 +46,7 @@ string text_of(const core::collateral& others) {
 }
 
 string text_of(const std::optional<core::claim>& held) {
-  return held ? ", has " + to_string(held->plan.epoch) + " "
+  return held ? ", has " + to_string(held->plan.generation) + " "
                   + to_string(held->state)
               : string{};
 }
@@ -85,40 +85,40 @@ struct event_writer {
     return "lease_granted";
   }
   string operator()(const core::fence_fired& x) const {
-    return "fence_fired" + in(x.epoch);
+    return "fence_fired" + in(x.generation);
   }
-  string operator()(const core::epoch_formed& x) const {
-    return "epoch_formed" + in(x.plan.epoch);
+  string operator()(const core::generation_formed& x) const {
+    return "generation_formed" + in(x.plan.generation);
   }
   string operator()(const core::charter_changed& x) const {
     return "charter_changed " + std::to_string(x.job.revision);
   }
-  string operator()(const core::epoch_revoked& x) const {
-    return "epoch_revoked" + in(x.epoch);
+  string operator()(const core::generation_revoked& x) const {
+    return "generation_revoked" + in(x.generation);
   }
   string operator()(const core::job_ended& x) const {
     return "job_ended " + to_string(x.result.kind);
   }
   string operator()(const core::group_started& x) const {
-    return "group_started" + in(x.epoch);
+    return "group_started" + in(x.generation);
   }
   string operator()(const core::group_failed& x) const {
-    return "group_failed" + in(x.epoch) + " " + to_string(x.failure);
+    return "group_failed" + in(x.generation) + " " + to_string(x.failure);
   }
   string operator()(const core::group_succeeded& x) const {
-    return "group_succeeded" + in(x.epoch);
+    return "group_succeeded" + in(x.generation);
   }
   string operator()(const core::group_stopped& x) const {
-    return "group_stopped" + in(x.epoch) + text_of(x.others);
+    return "group_stopped" + in(x.generation) + text_of(x.others);
   }
   string operator()(const core::group_safe_point& x) const {
-    return "group_safe_point " + to_string(x.report) + in(x.epoch);
+    return "group_safe_point " + to_string(x.report) + in(x.generation);
   }
   string operator()(const core::safe_point_ordered& x) const {
-    return "safe_point_ordered " + to_string(x.order) + in(x.epoch);
+    return "safe_point_ordered " + to_string(x.order) + in(x.generation);
   }
   string operator()(const core::group_parked& x) const {
-    return "group_parked" + in(x.epoch);
+    return "group_parked" + in(x.generation);
   }
   string operator()(const core::leave_requested& x) const {
     return "leave_requested " + std::to_string(x.signal);
@@ -157,21 +157,22 @@ struct event_writer {
     return "agent_left " + x.agent.value;
   }
   string operator()(const core::workers_started& x) const {
-    return "workers_started " + x.agent.value + in(x.epoch);
+    return "workers_started " + x.agent.value + in(x.generation);
   }
   string operator()(const core::worker_failed& x) const {
-    return "worker_failed " + x.agent.value + in(x.epoch) + " "
+    return "worker_failed " + x.agent.value + in(x.generation) + " "
            + to_string(x.failure);
   }
   string operator()(const core::workers_succeeded& x) const {
-    return "workers_succeeded " + x.agent.value + in(x.epoch);
+    return "workers_succeeded " + x.agent.value + in(x.generation);
   }
   string operator()(const core::safe_point_reported& x) const {
     return "safe_point_reported " + x.agent.value + " " + to_string(x.report)
-           + in(x.epoch);
+           + in(x.generation);
   }
   string operator()(const core::workers_stopped& x) const {
-    return "workers_stopped " + x.agent.value + in(x.epoch) + text_of(x.others);
+    return "workers_stopped " + x.agent.value + in(x.generation)
+           + text_of(x.others);
   }
   string operator()(const core::drain_withdrawal_requested& x) const {
     return "drain_withdrawal_requested " + x.node;

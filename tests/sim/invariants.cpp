@@ -19,51 +19,52 @@ void invariants::coordinator_began(int coordinator) {
   floors_[coordinator] = {};
 }
 
-void invariants::joined(int coordinator, epoch_id newest) {
+void invariants::joined(int coordinator, generation_id newest) {
   floors_[coordinator] = std::max(floors_[coordinator], newest);
 }
 
-void invariants::announced(int coordinator, const core::announce_epoch& x,
+void invariants::announced(int coordinator, const core::announce_generation& x,
                            const core::job_settings& job) {
   for (const auto& plan : x.plans)
     if (unkillable_.contains({coordinator, plan.own.agent}))
-      report("unkillable: epoch " + to_string(plan.epoch) + " forms with "
-             + plan.own.agent.value + ", whose workers hang");
+      report("unkillable: generation " + to_string(plan.generation)
+             + " forms with " + plan.own.agent.value + ", whose workers hang");
   if (x.plans.empty())
-    return report("an epoch without agents was announced");
-  if (x.plans.front().epoch <= floors_[coordinator]
+    return report("a generation without agents was announced");
+  if (x.plans.front().generation <= floors_[coordinator]
       && find(x.plans.front()) != nullptr) {
     const auto* known = find(x.plans.front());
     for (const auto& plan : x.plans)
       if (find(plan) != known)
-        report("I1: epoch " + to_string(plan.epoch)
+        report("I1: generation " + to_string(plan.generation)
                + " was announced anew in another shape");
     return;
   }
   for (const auto& plan : x.plans)
     if (excluded_[coordinator].contains(offers_.at(plan.own.agent).host))
-      report("steering: epoch " + to_string(plan.epoch) + " forms with "
-             + plan.own.agent.value + ", whose host is excluded");
+      report("steering: generation " + to_string(plan.generation)
+             + " forms with " + plan.own.agent.value
+             + ", whose host is excluded");
   for (const auto& plan : x.plans)
     if (drained_.contains({coordinator, plan.own.agent}))
-      report("steering: epoch " + to_string(plan.epoch) + " counts on "
-             + plan.own.agent.value + ", which is drained");
+      report("steering: generation " + to_string(plan.generation)
+             + " counts on " + plan.own.agent.value + ", which is drained");
   for (const auto& plan : x.plans)
     if (leaving_.contains({coordinator, plan.own.agent}))
-      report("I8: epoch " + to_string(plan.epoch) + " counts on "
+      report("I8: generation " + to_string(plan.generation) + " counts on "
              + plan.own.agent.value + ", which leaves");
-  auto record = std::make_unique<epoch_record>();
+  auto record = std::make_unique<generation_record>();
   record->coordinator = coordinator;
-  record->number = x.plans.front().epoch;
+  record->number = x.plans.front().generation;
   for (const auto& plan : x.plans)
     record->plans.emplace(plan.own.agent, plan);
   if (record->number <= floors_[coordinator])
-    report("I4: epoch " + to_string(record->number) + " follows epoch "
-           + to_string(floors_[coordinator]));
+    report("I4: generation " + to_string(record->number)
+           + " follows generation " + to_string(floors_[coordinator]));
   floors_[coordinator] = record->number;
   if (record->number <= newest_ && clocks_agree_)
-    report("I4: epoch " + std::to_string(record->number.value)
-           + " was formed after epoch " + std::to_string(newest_.value));
+    report("I4: generation " + std::to_string(record->number.value)
+           + " was formed after generation " + std::to_string(newest_.value));
   newest_ = std::max(newest_, record->number);
   has_formed_.insert(coordinator);
   for (const auto& plan : x.plans)
@@ -72,28 +73,30 @@ void invariants::announced(int coordinator, const core::announce_epoch& x,
              + " is to run it again");
   if (x.plans.size() < job.agent_count_min
       || x.plans.size() > job.agent_count_max)
-    report("I3: epoch " + to_string(record->number) + " has "
+    report("I3: generation " + to_string(record->number) + " has "
            + std::to_string(x.plans.size()) + " agents");
   check_ranks(*record);
   const auto& survivors = x.plans.front().survivors;
   if (!survivors.empty() && !job.ranked && !core::contains(survivors, 0))
-    report("survivors: rank 0 of epoch " + to_string(record->number)
+    report("survivors: rank 0 of generation " + to_string(record->number)
            + " is none of them");
-  epochs_.push_back(std::move(record));
+  generations_.push_back(std::move(record));
 }
 
-void invariants::check_ranks(const epoch_record& epoch) {
-  const auto& common = epoch.plans.begin()->second;
+void invariants::check_ranks(const generation_record& generation) {
+  const auto& common = generation.plans.begin()->second;
   auto ranks = std::set<uint32_t>{};
   auto nodes = std::set<uint32_t>{};
   auto slots = uint32_t{0};
-  for (const auto& [agent, plan] : epoch.plans) {
-    if (plan.epoch != common.epoch || plan.world_size != common.world_size
+  for (const auto& [agent, plan] : generation.plans) {
+    if (plan.generation != common.generation
+        || plan.world_size != common.world_size
         || plan.node_count != common.node_count
         || plan.master_address != common.master_address
         || plan.master_port != common.master_port
         || plan.restart_count != common.restart_count)
-      report("I1: the plans of epoch " + to_string(epoch.number) + " differ");
+      report("I1: the plans of generation " + to_string(generation.number)
+             + " differ");
     if (plan.own.node_rank == 0 && plan.master_address != agent.value)
       report("I1: MASTER_ADDR is not where node rank 0 is");
     nodes.insert(plan.own.node_rank);
@@ -101,23 +104,23 @@ void invariants::check_ranks(const epoch_record& epoch) {
     for (uint32_t i = 0; i < plan.own.slot_count; ++i)
       ranks.insert(plan.own.first_global_rank + i);
   }
-  check_roles(epoch);
+  check_roles(generation);
   const auto dense = [](const std::set<uint32_t>& xs, uint32_t n) {
     return xs.size() == n && !xs.empty() && *xs.rbegin() == n - 1;
   };
   if (!dense(ranks, common.world_size) || slots != common.world_size
       || !dense(nodes, common.node_count)
-      || epoch.plans.size() != common.node_count)
-    report("I1: the ranks of epoch " + to_string(epoch.number)
+      || generation.plans.size() != common.node_count)
+    report("I1: the ranks of generation " + to_string(generation.number)
            + " are not 0..W-1");
 }
 
 // Every node has as many workers as it has offered, and ranks follow each other
 // from node to node: in the job, and in each role.
-void invariants::check_roles(const epoch_record& epoch) {
+void invariants::check_roles(const generation_record& generation) {
   auto by_rank = std::map<uint32_t, const core::placement*>{};
   auto sizes = std::map<std::string, uint32_t>{};
-  for (const auto& [agent, plan] : epoch.plans) {
+  for (const auto& [agent, plan] : generation.plans) {
     by_rank.emplace(plan.own.node_rank, &plan.own);
     sizes[offers_.at(agent).role] += offers_.at(agent).slot_count;
   }
@@ -204,7 +207,7 @@ invariants::debt_of_recovery(uint32_t spent,
                              const core::rendezvous& after) const {
   auto out = debt{spent, {}, false, {}, {}};
   for (const auto& [agent, x] : after.agents()) {
-    if (x.member_of != after.epoch())
+    if (x.member_of != after.generation())
       continue;
     if (x.leaving)
       return std::nullopt;
@@ -219,22 +222,23 @@ invariants::debt_of_recovery(uint32_t spent,
   return out;
 }
 
-// In an epoch that a failure has ended, and from which no agent went, the
+// In a generation that a failure has ended, and from which no agent went, the
 // failure costs a restart, or the job.
 void invariants::check_cost(int coordinator,
                             const core::rendezvous_event& event,
-                            uint32_t spent_before, epoch_id epoch_before,
+                            uint32_t spent_before,
+                            generation_id generation_before,
                             const core::rendezvous& after) {
   using phase = core::rendezvous::phase;
   auto& owed = owed_[coordinator];
   const auto is_stopping = after.current_phase() == phase::stopping;
   if (!owed) {
     const auto* x = std::get_if<core::worker_failed>(&event);
-    if (x != nullptr && is_stopping && x->epoch == epoch_before
+    if (x != nullptr && is_stopping && x->generation == generation_before
         && !was_stopping_[coordinator]) {
       owed = debt{spent_before, {}, false, {}, {}};
       for (const auto& [agent, record] : after.agents()) {
-        if (record.member_of != epoch_before)
+        if (record.member_of != generation_before)
           continue;
         owed->members.insert(agent);
         // Its peers miss it before it has gone.
@@ -260,7 +264,7 @@ void invariants::check_cost(int coordinator,
   const auto was_stopping
     = std::exchange(was_stopping_[coordinator], is_stopping);
   if (was_stopping && !is_stopping && !after.result()
-      && hung_in_[coordinator] == epoch_before
+      && hung_in_[coordinator] == generation_before
       && candidate_count(after) < after.settings().agent_count_min)
     report("unkillable: too few nodes are left, and the job waits for others");
   if (!owed || is_stopping)
@@ -280,13 +284,13 @@ void invariants::check_cost(int coordinator,
   const auto has_cost = after.budget().restart_count() > owed->spent
                         || after.current_phase() == phase::ended;
   if (!owed->is_exempt && !has_cost)
-    report("I5: the failure of epoch " + to_string(epoch_before)
+    report("I5: the failure of generation " + to_string(generation_before)
            + " cost nothing");
   owed.reset();
 }
 
 // The phase fits what the agents do. Whoever takes no part any more, or was
-// stopped, has ended the epoch.
+// stopped, has ended the generation.
 void invariants::check_phase(const core::rendezvous& after) {
   using core::share_state;
   using phase = core::rendezvous::phase;
@@ -301,7 +305,7 @@ void invariants::check_phase(const core::rendezvous& after) {
   for (const auto& [agent, x] : after.agents()) {
     candidates += may_be_placed(x);
     holding += x.holds.value != 0;
-    if (x.member_of != after.epoch() || after.epoch().value == 0)
+    if (x.member_of != after.generation() || after.generation().value == 0)
       continue;
     starting += x.share == share_state::starting;
     unfinished += x.share != share_state::succeeded;
@@ -309,7 +313,7 @@ void invariants::check_phase(const core::rendezvous& after) {
                  || x.share == share_state::stopping
                  || (x.leaving && x.share != share_state::succeeded);
     is_excluded |= x.excluded && x.share != share_state::succeeded;
-    is_stepping |= x.steps_in == after.epoch();
+    is_stepping |= x.steps_in == after.generation();
     ++members;
   }
   const auto fits = [&] {
@@ -319,7 +323,7 @@ void invariants::check_phase(const core::rendezvous& after) {
         return holding > 0 || candidates < asked.agent_count_min
                || after.waiting_for().starts_with("listening");
       case phase::last_call:
-        // Workers of an older epoch may have turned up since.
+        // Workers of an older generation may have turned up since.
         return holding > 0
                || (candidates >= asked.agent_count_min
                    && candidates < asked.agent_count_max);
@@ -343,10 +347,10 @@ void invariants::check_phase(const core::rendezvous& after) {
 }
 
 void invariants::stepped(int coordinator, const core::rendezvous_event& event,
-                         uint32_t spent_before, epoch_id epoch_before,
+                         uint32_t spent_before, generation_id generation_before,
                          const core::rendezvous& after) {
   check_phase(after);
-  check_cost(coordinator, event, spent_before, epoch_before, after);
+  check_cost(coordinator, event, spent_before, generation_before, after);
   const auto spent = after.budget().restart_count();
   if (const auto* x = std::get_if<core::coordinator_started>(&event))
     known_spent_[coordinator] = x->known.restart_count;
@@ -368,17 +372,18 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
     return;
   if (!after.last_failure())
     return report("I5: a restart was spent without a failure");
-  if (ended_by_operator_.contains({coordinator, epoch_before}))
-    report("steering: epoch " + to_string(epoch_before)
+  if (ended_by_operator_.contains({coordinator, generation_before}))
+    report("steering: generation " + to_string(generation_before)
            + " was ended by an operator, and cost a restart");
   attributed(*after.last_failure());
   if (is_permanent(*after.last_failure()))
     report("I5: a restart was spent on what cannot be started");
   if (missed_a_peer_.contains(after.last_failure()->pid))
     report("I5: the death of an agent cost a restart");
-  if (!paid_.emplace(coordinator, epoch_before).second)
-    report("I5: epoch " + to_string(epoch_before) + " cost two restarts");
-  check_first(coordinator, epoch_before, *after.last_failure());
+  if (!paid_.emplace(coordinator, generation_before).second)
+    report("I5: generation " + to_string(generation_before)
+           + " cost two restarts");
+  check_first(coordinator, generation_before, *after.last_failure());
 }
 
 // -- the root cause ----------------------------------------------------------
@@ -389,25 +394,27 @@ bool is_same(const core::worker_failure& a, const core::worker_failure& b) {
   return a.agent == b.agent && a.local_rank == b.local_rank;
 }
 
-/// The failures that an event reports in the epoch that `brain` is about to
+/// The failures that an event reports in the generation that `brain` is about to
 /// settle.
 std::vector<core::worker_failure>
 failures_in(const core::rendezvous& brain,
             const core::rendezvous_event& event) {
-  const auto counts = [&brain](const agent_id& agent, epoch_id epoch) {
-    const auto i = brain.agents().find(agent);
-    return i != brain.agents().end() && epoch == brain.epoch()
-           && i->second.holds == epoch && i->second.member_of == epoch;
-  };
+  const auto counts
+    = [&brain](const agent_id& agent, generation_id generation) {
+        const auto i = brain.agents().find(agent);
+        return i != brain.agents().end() && generation == brain.generation()
+               && i->second.holds == generation
+               && i->second.member_of == generation;
+      };
   if (const auto* x = std::get_if<core::worker_failed>(&event);
-      x && counts(x->agent, x->epoch))
+      x && counts(x->agent, x->generation))
     return {x->failure};
   if (const auto* x = std::get_if<core::workers_stopped>(&event);
-      x && counts(x->agent, x->epoch))
+      x && counts(x->agent, x->generation))
     return x->others.listed;
   if (const auto* x = std::get_if<core::agent_joined>(&event);
       x && x->held && x->held->failure
-      && counts(x->offering.agent, x->held->plan.epoch))
+      && counts(x->offering.agent, x->held->plan.generation))
     return {*x->held->failure};
   return {};
 }
@@ -436,10 +443,10 @@ void invariants::told(int coordinator, const core::rendezvous& before,
   if (const auto* x = std::get_if<core::workers_stopped>(&event);
       x && x->unkillable_count > 0) {
     const auto i = before.agents().find(x->agent);
-    if (i != before.agents().end() && i->second.holds == x->epoch) {
+    if (i != before.agents().end() && i->second.holds == x->generation) {
       unkillable_.emplace(coordinator, x->agent);
-      if (i->second.member_of == x->epoch)
-        hung_in_[coordinator] = x->epoch;
+      if (i->second.member_of == x->generation)
+        hung_in_[coordinator] = x->generation;
       auto& list = quarantined_[coordinator];
       const auto is_it = [&](const auto& y) { return y.first == x->agent; };
       if (std::none_of(list.begin(), list.end(), is_it))
@@ -448,36 +455,38 @@ void invariants::told(int coordinator, const core::rendezvous& before,
   }
   if (const auto* x = std::get_if<core::agent_leaving>(&event))
     leaving_.emplace(coordinator, x->agent);
-  const auto note = [&](const agent_id& agent, epoch_id epoch,
+  const auto note = [&](const agent_id& agent, generation_id generation,
                         const core::worker_failure& x) {
-    reported_[{coordinator, epoch}].emplace(agent, x.local_rank);
+    reported_[{coordinator, generation}].emplace(agent, x.local_rank);
   };
   if (const auto* x = std::get_if<core::workers_succeeded>(&event))
-    succeeded_[{coordinator, x->epoch}].insert(x->agent);
+    succeeded_[{coordinator, x->generation}].insert(x->agent);
   if (const auto* x = std::get_if<core::agent_joined>(&event);
       x && x->held && x->held->state == core::share_state::succeeded)
-    succeeded_[{coordinator, x->held->plan.epoch}].insert(x->offering.agent);
+    succeeded_[{coordinator, x->held->plan.generation}].insert(
+      x->offering.agent);
   if (const auto* x = std::get_if<core::agent_joined>(&event);
       x && x->held && x->held->state == core::share_state::succeeded
-      && final_epochs_[x->held->plan.epoch].contains(x->offering.agent)
+      && final_generations_[x->held->plan.generation].contains(
+        x->offering.agent)
       && !has_formed_.contains(coordinator))
     came_done_[coordinator].insert(x->offering.agent);
   if (const auto* x = std::get_if<core::worker_failed>(&event))
-    note(x->agent, x->epoch, x->failure);
+    note(x->agent, x->generation, x->failure);
   if (const auto* x = std::get_if<core::workers_stopped>(&event))
     for (const auto& other : x->others.listed)
-      note(x->agent, x->epoch, other);
+      note(x->agent, x->generation, other);
   if (const auto* x = std::get_if<core::agent_joined>(&event);
       x && x->held && x->held->failure)
-    note(x->offering.agent, x->held->plan.epoch, *x->held->failure);
+    note(x->offering.agent, x->held->plan.generation, *x->held->failure);
   for (const auto& x : failures_in(before, event))
-    hear(known_failures_[{coordinator, before.epoch()}], x, sent, now);
+    hear(known_failures_[{coordinator, before.generation()}], x, sent, now);
 }
 
 namespace {
 
-/// Who misses a peer may have died of its death, which is seen a little later. Who was
-/// killed may have begun to end before that was seen.
+/// Who misses a peer may have died of its death, which is seen a little later. Who
+/// was killed may have begun to end before that was seen.
 core::duration lag_of(const core::worker_failure& x) {
   return misses_peer(x) ? core::duration{core::hearsay_lag} : -x.teardown;
 }
@@ -487,14 +496,14 @@ core::duration lag_of(const core::worker_failure& x) {
 // The coordinator must name the first of all failures reported to it. Only the
 // delay of messages may mislead it, and never about what one agent reports in
 // the order in which it happens.
-void invariants::check_first(int coordinator, epoch_id epoch,
+void invariants::check_first(int coordinator, generation_id generation,
                              const core::worker_failure& first) {
   if (first.kind == core::failure_kind::unkillable)
     return; // It did not die, but ends the job even if another did.
   const auto i = seen_.find(first.pid);
   if (i == seen_.end())
     return; // It never ran, so its time of death is unknown.
-  for (const auto& x : known_failures_[{coordinator, epoch}]) {
+  for (const auto& x : known_failures_[{coordinator, generation}]) {
     const auto j = seen_.find(x.failure.pid);
     if (j == seen_.end())
       continue;
@@ -517,7 +526,7 @@ void invariants::check_first(int coordinator, epoch_id epoch,
 
 namespace {
 
-/// Agents that could take part in an epoch together.
+/// Agents that could take part in a generation together.
 size_t able_count(const core::rendezvous& brain) {
   auto count = size_t{0};
   auto ranks = std::set<uint32_t>{};
@@ -560,7 +569,7 @@ bool is_of_operator(const core::rendezvous_event& event) {
 void invariants::answered(int coordinator, const core::rendezvous_event& event,
                           const std::vector<core::rendezvous_effect>& effects,
                           core::rendezvous::phase phase_before,
-                          epoch_id epoch_before,
+                          generation_id generation_before,
                           const core::job_settings& before,
                           const core::rendezvous& after) {
   using phase = core::rendezvous::phase;
@@ -596,10 +605,10 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
   if (answer == nullptr)
     return;
   if (was_active && !is_active && !after.result())
-    ended_by_operator_.emplace(coordinator, epoch_before);
+    ended_by_operator_.emplace(coordinator, generation_before);
   if (!is_done) {
     if (was_active && !is_active)
-      report("steering: what was refused has ended an epoch");
+      report("steering: what was refused has ended a generation");
     return;
   }
   if (const auto* x = std::get_if<core::exclusion_requested>(&event))
@@ -607,9 +616,9 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
   if (const auto* x = std::get_if<core::inclusion_requested>(&event))
     excluded_[coordinator].erase(x->host);
   const auto restarts = std::holds_alternative<core::restart_requested>(event);
-  if (restarts && after.epoch() == epoch_before
+  if (restarts && after.generation() == generation_before
       && after.current_phase() != phase::stopping)
-    report("steering: the epoch goes on that was to be ended");
+    report("steering: the generation goes on that was to be ended");
   if (std::holds_alternative<core::stop_requested>(event) && !after.result())
     report("steering: the job goes on that was to be stopped");
   // Whoever steers must not take the job below its minimum.
@@ -617,7 +626,7 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
       && (std::holds_alternative<core::drain_requested>(event)
           || std::holds_alternative<core::exclusion_requested>(event)
           || size != nullptr)
-      && find_in<core::revoke_epoch>(effects) != nullptr
+      && find_in<core::revoke_generation>(effects) != nullptr
       && candidate_count(after) < after.settings().agent_count_min)
     report("steering: too few nodes are left");
   const auto* drained = find_in<core::notify_drain>(effects);
@@ -650,16 +659,16 @@ void invariants::check_quarantine(int coordinator,
     report("quarantine: the list of nodes with hanging workers is wrong");
 }
 
-// All failures of an epoch, each once, in the order of the deaths. The time of a
-// death is never before it, and later by the way of a message at most.
-void invariants::explained(int coordinator, epoch_id epoch,
+// All failures of a generation, each once, in the order of the deaths. The time of
+// a death is never before it, and later by the way of a message at most.
+void invariants::explained(int coordinator, generation_id generation,
                            const core::worker_failure& first,
                            const std::vector<core::worker_failure>& others,
                            uint32_t unlisted_count, core::time_point now) {
   auto all = std::vector{first};
   all.insert(all.end(), others.begin(), others.end());
-  const auto& heard = known_failures_[{coordinator, epoch}];
-  const auto& reported = reported_[{coordinator, epoch}];
+  const auto& heard = known_failures_[{coordinator, generation}];
+  const auto& reported = reported_[{coordinator, generation}];
   auto seen = std::set<std::pair<agent_id, uint32_t>>{};
   for (const auto& x : all) {
     if (!reported.contains({x.agent, x.local_rank}))
@@ -692,21 +701,23 @@ void invariants::explained(int coordinator, epoch_id epoch,
 }
 
 // Who has several failures learns of them all.
-void invariants::settled(int coordinator, epoch_id epoch, bool is_explained) {
-  const auto i = known_failures_.find({coordinator, epoch});
+void invariants::settled(int coordinator, generation_id generation,
+                         bool is_explained) {
+  const auto i = known_failures_.find({coordinator, generation});
   if (i != known_failures_.end() && i->second.size() > 1 && !is_explained)
-    report("root cause: the failures of epoch " + to_string(epoch)
+    report("root cause: the failures of generation " + to_string(generation)
            + " are not put in order");
 }
 
-// All workers of an epoch have succeeded, on every node that has a place there.
-void invariants::check_success(int coordinator, epoch_id epoch) {
-  const auto is_it = [&](const auto& x) { return x->number == epoch; };
-  const auto i = std::find_if(epochs_.rbegin(), epochs_.rend(), is_it);
-  if (i == epochs_.rend())
-    return report("I6: a job without an epoch has succeeded");
+// All workers of a generation have succeeded, on every node that has a place there.
+void invariants::check_success(int coordinator, generation_id generation) {
+  const auto is_it = [&](const auto& x) { return x->number == generation; };
+  const auto i
+    = std::find_if(generations_.rbegin(), generations_.rend(), is_it);
+  if (i == generations_.rend())
+    return report("I6: a job without a generation has succeeded");
   for (const auto& [agent, plan] : (*i)->plans)
-    if (!succeeded_[{coordinator, epoch}].contains(agent))
+    if (!succeeded_[{coordinator, generation}].contains(agent))
       report("I6: the job has succeeded, and " + agent.value + " has not");
 }
 
@@ -719,7 +730,7 @@ void invariants::check_give_up(int coordinator, const core::rendezvous& after,
   const auto is_spent
     = after.budget().restart_count() >= after.settings().restart_count_max;
   const auto is_short
-    = hung_in_[coordinator] == after.epoch()
+    = hung_in_[coordinator] == after.generation()
       && candidate_count(after) < after.settings().agent_count_min;
   if (!is_spent && !is_short && !is_permanent(*result.first_failure))
     report("I5: the job was given up with restarts left");
@@ -727,28 +738,28 @@ void invariants::check_give_up(int coordinator, const core::rendezvous& after,
 
 void invariants::ended(int coordinator, const core::rendezvous& after,
                        const core::outcome& result, core::time_point now) {
-  const auto epoch = after.epoch();
+  const auto generation = after.generation();
   if (result.kind == core::outcome::verdict::unmet
       && result.reason.find("nothing shows") == std::string::npos
       && able_count(after) >= after.settings().agent_count_min)
     report("I8: a job with enough nodes ended for want of nodes");
   if (result.kind == core::outcome::verdict::succeeded) {
-    check_success(coordinator, epoch);
+    check_success(coordinator, generation);
     for (const auto& [agent, x] : succeeded_)
-      if (agent.second == epoch)
-        final_epochs_[epoch].insert(x.begin(), x.end());
+      if (agent.second == generation)
+        final_generations_[generation].insert(x.begin(), x.end());
   }
   const auto [i, first] = outcomes_.emplace(coordinator, result);
   if (first && result.first_failure) {
     check_give_up(coordinator, after, result);
-    explained(coordinator, epoch, *result.first_failure, result.other_failures,
-              result.unlisted_failure_count, now);
+    explained(coordinator, generation, *result.first_failure,
+              result.other_failures, result.unlisted_failure_count, now);
   }
   if (!first && i->second != result)
     report("I6: the job ended twice");
   if (result.first_failure) {
     attributed(*result.first_failure);
-    check_first(coordinator, epoch, *result.first_failure);
+    check_first(coordinator, generation, *result.first_failure);
   }
   for (const auto& x : result.other_failures)
     attributed(x);
@@ -763,8 +774,9 @@ void invariants::ended(int coordinator, const core::rendezvous& after,
 
 // -- the agents ---------------------------------------------------------------
 
-invariants::epoch_record* invariants::find(const core::epoch_plan& plan) {
-  for (auto i = epochs_.rbegin(); i != epochs_.rend(); ++i) {
+invariants::generation_record*
+invariants::find(const core::generation_plan& plan) {
+  for (auto i = generations_.rbegin(); i != generations_.rend(); ++i) {
     const auto own = (*i)->plans.find(plan.own.agent);
     if (own != (*i)->plans.end() && own->second == plan)
       return i->get();
@@ -772,28 +784,30 @@ invariants::epoch_record* invariants::find(const core::epoch_plan& plan) {
   return nullptr;
 }
 
-void invariants::came_to_step(epoch_id epoch, uint64_t step) {
-  for (const auto& x : epochs_)
-    if (x->number == epoch)
+void invariants::came_to_step(generation_id generation, uint64_t step) {
+  for (const auto& x : generations_)
+    if (x->number == generation)
       for (const auto& [rank, next] : x->steps)
         if (next != step)
-          report("safe point: rank " + std::to_string(rank) + " of epoch "
-                 + to_string(epoch) + " is at step " + std::to_string(next)
+          report("safe point: rank " + std::to_string(rank) + " of generation "
+                 + to_string(generation) + " is at step " + std::to_string(next)
                  + ", the others wait at step " + std::to_string(step));
 }
 
-invariants::epoch_record* invariants::begun(const core::epoch_plan& plan) {
+invariants::generation_record*
+invariants::begun(const core::generation_plan& plan) {
   auto* record = find(plan);
   if (record == nullptr) {
-    report("I1: " + plan.own.agent.value + " begins epoch "
-           + to_string(plan.epoch) + ", which no coordinator has formed");
+    report("I1: " + plan.own.agent.value + " begins generation "
+           + to_string(plan.generation) + ", which no coordinator has formed");
     return nullptr;
   }
   auto& newest = begun_[plan.own.agent];
-  if (plan.epoch <= newest)
-    report("I4: " + plan.own.agent.value + " begins epoch "
-           + to_string(plan.epoch) + " after epoch " + to_string(newest));
-  newest = plan.epoch;
+  if (plan.generation <= newest)
+    report("I4: " + plan.own.agent.value + " begins generation "
+           + to_string(plan.generation) + " after generation "
+           + to_string(newest));
+  newest = plan.generation;
   return record;
 }
 
@@ -814,25 +828,26 @@ void invariants::attributed(const core::worker_failure& failure) {
 
 // -- the workers --------------------------------------------------------------
 
-void invariants::born(epoch_record& epoch) {
-  ++epoch.running_count;
-  went_on(epoch);
+void invariants::born(generation_record& generation) {
+  ++generation.running_count;
+  went_on(generation);
 }
 
-void invariants::went_on(epoch_record& epoch) {
-  if (epoch.running_count == 0)
+void invariants::went_on(generation_record& generation) {
+  if (generation.running_count == 0)
     return;
-  running_.insert(&epoch);
+  running_.insert(&generation);
   if (running_.size() > 1)
-    report("I2: workers of epoch " + to_string((*running_.begin())->number)
-           + " and of epoch " + to_string((*running_.rbegin())->number)
+    report("I2: workers of generation " + to_string((*running_.begin())->number)
+           + " and of generation " + to_string((*running_.rbegin())->number)
            + " run at the same time");
 }
 
-void invariants::died(epoch_record& epoch, int64_t pid, bool ordered) {
+void invariants::died(generation_record& generation, int64_t pid,
+                      bool ordered) {
   if (ordered)
     ordered_deaths_.insert(pid);
-  stood_still(epoch);
+  stood_still(generation);
 }
 
 void invariants::died_parked(int64_t pid, bool ordered) {
@@ -840,24 +855,25 @@ void invariants::died_parked(int64_t pid, bool ordered) {
     ordered_deaths_.insert(pid);
 }
 
-void invariants::took_part(const core::epoch_plan& plan, uint32_t slot,
-                           epoch_id last) {
+void invariants::took_part(const core::generation_plan& plan, uint32_t slot,
+                           generation_id last) {
   const auto rank = plan.own.global_rank(slot);
   if (last.value == 0 && core::contains(plan.survivors, rank))
-    report("survivors: rank " + std::to_string(rank) + " of epoch "
-           + to_string(plan.epoch) + " was started for it");
+    report("survivors: rank " + std::to_string(rank) + " of generation "
+           + to_string(plan.generation) + " was started for it");
   if (last.value != 0 && core::contains(plan.survivors, rank)
-      && last_of_survivors_.emplace(plan.epoch, last).first->second != last)
-    report("survivors: those of epoch " + to_string(plan.epoch)
-           + " come from two epochs");
-  if (last >= plan.epoch)
-    report("I4: a worker of epoch " + to_string(last) + " begins epoch "
-           + to_string(plan.epoch));
+      && last_of_survivors_.emplace(plan.generation, last).first->second
+           != last)
+    report("survivors: those of generation " + to_string(plan.generation)
+           + " come from two generations");
+  if (last >= plan.generation)
+    report("I4: a worker of generation " + to_string(last)
+           + " begins generation " + to_string(plan.generation));
 }
 
-void invariants::stood_still(epoch_record& epoch) {
-  if (--epoch.running_count == 0)
-    running_.erase(&epoch);
+void invariants::stood_still(generation_record& generation) {
+  if (--generation.running_count == 0)
+    running_.erase(&generation);
 }
 
 } // namespace actorrun::sim

@@ -13,19 +13,19 @@
 
 namespace actorrun::sim {
 
-/// Whether an agent may have a place in the next epoch.
+/// Whether an agent may have a place in the next generation.
 bool may_be_placed(const core::agent_record& x);
 
 /// Sees everything from outside, and remembers the first broken invariant. One
-/// number may stand for two epochs if a coordinator died and left no trace, so
-/// an epoch is identified here by its record.
+/// number may stand for two generations if a coordinator died and left no trace, so
+/// a generation is identified here by its record.
 class invariants {
 public:
-  /// An epoch that some coordinator has formed.
-  struct epoch_record {
+  /// A generation that some coordinator has formed.
+  struct generation_record {
     int coordinator = 0; ///< Its number: 1, 2, 3…
-    epoch_id number;
-    std::map<agent_id, core::epoch_plan> plans;
+    generation_id number;
+    std::map<agent_id, core::generation_plan> plans;
     uint32_t running_count = 0; ///< Workers able to run user code.
     /// Of its workers that have safe points, by rank: the next of these.
     std::map<uint32_t, uint64_t> steps{};
@@ -50,26 +50,27 @@ public:
 
   void coordinator_began(int coordinator);
 
-  /// An agent has joined that has received epochs up to `newest`.
-  void joined(int coordinator, epoch_id newest);
+  /// An agent has joined that has received generations up to `newest`.
+  void joined(int coordinator, generation_id newest);
 
   /// @param job As the coordinator's operators have it by now.
-  void announced(int coordinator, const core::announce_epoch& x,
+  void announced(int coordinator, const core::announce_generation& x,
                  const core::job_settings& job);
 
   /// What an operator was answered.
   void answered(int coordinator, const core::rendezvous_event& event,
                 const std::vector<core::rendezvous_effect>& effects,
-                core::rendezvous::phase phase_before, epoch_id epoch_before,
+                core::rendezvous::phase phase_before,
+                generation_id generation_before,
                 const core::job_settings& before,
                 const core::rendezvous& after);
 
   /// Called around each step of a coordinator.
   void stepped(int coordinator, const core::rendezvous_event& event,
-               uint32_t spent_before, epoch_id epoch_before,
+               uint32_t spent_before, generation_id generation_before,
                const core::rendezvous& after);
 
-  /// A coordinator has formed an epoch with some members of the last.
+  /// A coordinator has formed a generation with some members of the last.
   /// @param has_survivors One of them has the first rank, whoever had it.
   void kept_ranks(const std::map<agent_id, uint32_t>& before,
                   const std::map<agent_id, uint32_t>& after,
@@ -78,15 +79,15 @@ public:
   void ended(int coordinator, const core::rendezvous& after,
              const core::outcome& result, core::time_point now);
 
-  /// The failures of an epoch have been put in order, with their ages.
-  void explained(int coordinator, epoch_id epoch,
+  /// The failures of a generation have been put in order, with their ages.
+  void explained(int coordinator, generation_id generation,
                  const core::worker_failure& first,
                  const std::vector<core::worker_failure>& others,
                  uint32_t unlisted_count, core::time_point now);
 
-  /// All workers of an epoch have stopped.
+  /// All workers of a generation have stopped.
   /// @param is_explained All its failures were put in order.
-  void settled(int coordinator, epoch_id epoch, bool is_explained);
+  void settled(int coordinator, generation_id generation, bool is_explained);
 
   /// A new agent of this host was accepted.
   void host_came(int coordinator, const std::string& host);
@@ -100,8 +101,8 @@ public:
 
   // -- the agents -------------------------------------------------------------
 
-  /// The record of the epoch that an agent begins.
-  epoch_record* begun(const core::epoch_plan& plan);
+  /// The record of the generation that an agent begins.
+  generation_record* begun(const core::generation_plan& plan);
 
   void finished(const agent_id& agent, const core::ending& how);
 
@@ -110,26 +111,28 @@ public:
 
   // -- the workers ------------------------------------------------------------
 
-  void born(epoch_record& epoch);
-  void died(epoch_record& epoch, int64_t pid, bool ordered);
+  void born(generation_record& generation);
+  void died(generation_record& generation, int64_t pid, bool ordered);
 
-  /// A worker belongs to no epoch any more; then it may end as one.
-  void parked(epoch_record& epoch) { stood_still(epoch); }
+  /// A worker belongs to no generation any more; then it may end as one.
+  void parked(generation_record& generation) { stood_still(generation); }
   void died_parked(int64_t pid, bool ordered);
 
   /// Another has killed it while it was being stopped: that has caused nothing.
   void killed_in_stop(int64_t pid) { killed_in_stop_.insert(pid); }
 
-  /// A coordinator ends an epoch because all its workers wait at this step.
-  void came_to_step(epoch_id epoch, uint64_t step);
+  /// A coordinator ends a generation because all its workers wait at this step.
+  void came_to_step(generation_id generation, uint64_t step);
 
-  /// A worker begins an epoch in this slot.
-  /// @param last The epoch that it took part in; 0: it was started for this one.
-  void took_part(const core::epoch_plan& plan, uint32_t slot, epoch_id last);
+  /// A worker begins a generation in this slot.
+  /// @param last The generation that it took part in; 0: it was started for this
+  /// one.
+  void took_part(const core::generation_plan& plan, uint32_t slot,
+                 generation_id last);
 
   /// A worker's machine is suspended; workers of resumed machines run again.
-  void stood_still(epoch_record& epoch);
-  void went_on(epoch_record& epoch);
+  void stood_still(generation_record& generation);
+  void went_on(generation_record& generation);
 
   /// An agent has learned of a death.
   void seen(int64_t pid, core::time_point when) { seen_.emplace(pid, when); }
@@ -140,10 +143,10 @@ public:
   /// No process of any worker is able to run user code.
   bool quiet() const { return running_.empty(); }
 
-  uint64_t epoch_count() const { return epochs_.size(); }
+  uint64_t generation_count() const { return generations_.size(); }
 
   /// The highest number that was ever given.
-  epoch_id newest() const { return newest_; }
+  generation_id newest() const { return newest_; }
 
 private:
   /// What a coordinator knows of a death, or may know.
@@ -154,7 +157,7 @@ private:
 
   using known_failures = std::vector<known_failure>;
 
-  /// A failure that has ended an epoch.
+  /// A failure that has ended a generation.
   struct debt {
     uint32_t spent = 0; ///< Restarts before.
     std::set<agent_id> members;
@@ -172,61 +175,66 @@ private:
   void check_give_up(int coordinator, const core::rendezvous& after,
                      const core::outcome& result);
   void check_phase(const core::rendezvous& after);
-  void check_success(int coordinator, epoch_id epoch);
+  void check_success(int coordinator, generation_id generation);
   void check_cost(int coordinator, const core::rendezvous_event& event,
-                  uint32_t spent_before, epoch_id epoch_before,
+                  uint32_t spent_before, generation_id generation_before,
                   const core::rendezvous& after);
 
   void hear(known_failures& into, const core::worker_failure& failure,
             core::time_point sent, core::time_point now);
-  void check_first(int coordinator, epoch_id epoch,
+  void check_first(int coordinator, generation_id generation,
                    const core::worker_failure& first);
-  epoch_record* find(const core::epoch_plan& plan);
-  void check_ranks(const epoch_record& epoch);
-  void check_roles(const epoch_record& epoch);
+  generation_record* find(const core::generation_plan& plan);
+  void check_ranks(const generation_record& generation);
+  void check_roles(const generation_record& generation);
 
   core::job_settings job_;
   bool clocks_agree_;
   std::map<int, uint32_t> known_spent_; ///< By coordinator: at its beginning …
   std::map<int, uint32_t> told_spent_;  ///< … and as agents have told it.
-  /// Agents of epochs that have ended the job with success, as any coordinator has
-  /// decided it, and by coordinator who has claimed one before its first epoch.
-  std::map<epoch_id, std::set<agent_id>> final_epochs_;
+  /// Agents of generations that have ended the job with success, as any coordinator
+  /// has decided it, and by coordinator who has claimed one before its first
+  /// generation.
+  std::map<generation_id, std::set<agent_id>> final_generations_;
   std::map<int, std::set<agent_id>> came_done_;
   std::set<int> has_formed_; ///< Coordinators.
   std::optional<std::string> breach_;
   std::map<agent_id, core::offer> offers_;
-  std::vector<std::unique_ptr<epoch_record>> epochs_;
-  std::set<epoch_record*> running_;
-  std::map<epoch_id, epoch_id> last_of_survivors_; ///< That they took part in.
-  std::map<int, epoch_id> floors_; ///< By coordinator: its epochs are newer.
-  epoch_id newest_;                ///< Of all coordinators.
+  std::vector<std::unique_ptr<generation_record>> generations_;
+  std::set<generation_record*> running_;
+  std::map<generation_id, generation_id>
+    last_of_survivors_; ///< That they took part in.
+  std::map<int, generation_id>
+    floors_;             ///< By coordinator: its generations are newer.
+  generation_id newest_; ///< Of all coordinators.
   std::map<int, core::outcome> outcomes_;
-  std::set<std::pair<int, epoch_id>> paid_; ///< Epochs that cost a restart.
+  std::set<std::pair<int, generation_id>>
+    paid_; ///< Generations that cost a restart.
   std::map<int, std::optional<debt>> owed_; ///< By coordinator.
   std::map<int, bool> was_stopping_;        ///< Likewise.
   std::map<int, bool> was_gathering_;       ///< Likewise.
-  std::map<std::pair<int, epoch_id>, known_failures> known_failures_;
+  std::map<std::pair<int, generation_id>, known_failures> known_failures_;
   std::map<int64_t, core::time_point> seen_; ///< By pid.
   std::set<int64_t> ordered_deaths_;         ///< By pid.
   std::set<int64_t> killed_in_stop_;
   std::set<int64_t> missed_a_peer_; ///< By pid.
   /// Agents that have reported workers that hang.
   std::set<std::pair<int, agent_id>> unkillable_;
-  std::map<agent_id, epoch_id> begun_;
+  std::map<agent_id, generation_id> begun_;
   std::set<std::pair<int, agent_id>> leaving_; ///< They have said so.
   std::set<std::pair<int, agent_id>> drained_; ///< They were ordered to leave.
   std::map<int, std::set<std::string>> excluded_; ///< Hosts, by coordinator.
-  /// Epochs that operators have ended: they cost nothing.
-  std::set<std::pair<int, epoch_id>> ended_by_operator_;
+  /// Generations that operators have ended: they cost nothing.
+  std::set<std::pair<int, generation_id>> ended_by_operator_;
   /// By coordinator: agents in quarantine, with their hosts.
   std::map<int, std::vector<std::pair<agent_id, std::string>>> quarantined_;
-  std::map<int, epoch_id> hung_in_; ///< Workers of this epoch hang.
-  /// All that were ever reported, by coordinator and epoch.
-  std::map<std::pair<int, epoch_id>, std::set<std::pair<agent_id, uint32_t>>>
+  std::map<int, generation_id> hung_in_; ///< Workers of this generation hang.
+  /// All that were ever reported, by coordinator and generation.
+  std::map<std::pair<int, generation_id>,
+           std::set<std::pair<agent_id, uint32_t>>>
     reported_;
   /// Agents that have reported their success.
-  std::map<std::pair<int, epoch_id>, std::set<agent_id>> succeeded_;
+  std::map<std::pair<int, generation_id>, std::set<agent_id>> succeeded_;
 };
 
 } // namespace actorrun::sim

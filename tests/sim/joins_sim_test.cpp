@@ -51,14 +51,14 @@ TEST_CASE("rendezvous: ten thousand agents join one by one", "[sim]") {
   CHECK(uut.current_phase() == core::rendezvous::phase::gathering);
 
   const auto effects = uut.step(join(0, settings), now += 10us);
-  REQUIRE(count<core::announce_epoch>(effects) == 1);
+  REQUIRE(count<core::announce_generation>(effects) == 1);
   for (const auto& x : effects)
-    if (const auto* epoch = std::get_if<core::announce_epoch>(&x)) {
-      REQUIRE(epoch->plans.size() == agent_count);
-      CHECK(epoch->plans.front().own.agent.value == "node0");
-      CHECK(epoch->plans[9'999].own.agent.value == "node9999");
-      CHECK(epoch->plans[9'999].own.first_global_rank == 8 * 9'999);
-      CHECK(epoch->plans.back().world_size == 8 * agent_count);
+    if (const auto* generation = std::get_if<core::announce_generation>(&x)) {
+      REQUIRE(generation->plans.size() == agent_count);
+      CHECK(generation->plans.front().own.agent.value == "node0");
+      CHECK(generation->plans[9'999].own.agent.value == "node9999");
+      CHECK(generation->plans[9'999].own.first_global_rank == 8 * 9'999);
+      CHECK(generation->plans.back().world_size == 8 * agent_count);
     }
 }
 

@@ -183,7 +183,7 @@ time_point leadership_invariants::end_of(
   return registry_.end_of(lease.first).value_or(lease.second);
 }
 
-/// @param due The epoch of the clock: it may decide no more.
+/// @param due The generation of the clock: it may decide no more.
 void leadership_invariants::check_term(time_point due, time_point now) {
   if (due != time_point{}) {
     const auto end = held_.empty() ? time_point{} : end_of(*held_.begin());

@@ -40,14 +40,15 @@ machine::machine(world& all, os_process& agent, listener on_event)
   agent.on_death([this] { kill_all(world_.plan.orphan_delay_max, true); });
 }
 
-void machine::start(const core::epoch_plan& plan,
+void machine::start(const core::generation_plan& plan,
                     const std::vector<uint32_t>& local_ranks, uint64_t decided,
-                    invariants::epoch_record& record) {
-  // What something was lacking for is tried again in its epoch.
-  const auto is_again = unreleased_ == plan.epoch;
+                    invariants::generation_record& record) {
+  // What something was lacking for is tried again in its generation.
+  const auto is_again = unreleased_ == plan.generation;
   if (unreleased_.value != 0 && !is_again)
-    world_.checks.report("precondition: epoch " + to_string(plan.epoch)
-                         + " starts before epoch " + to_string(unreleased_)
+    world_.checks.report("precondition: generation "
+                         + to_string(plan.generation)
+                         + " starts before generation " + to_string(unreleased_)
                          + " was released");
   if (!is_again) {
     batches_.push_back(
@@ -56,7 +57,7 @@ void machine::start(const core::epoch_plan& plan,
   }
   auto* group = batches_.back().get();
   group->decided = decided;
-  current_ = unreleased_ = plan.epoch;
+  current_ = unreleased_ = plan.generation;
   for (const auto i : local_ranks) {
     busy_until_
       = std::max(busy_until_, world_.queue.now())
@@ -66,9 +67,9 @@ void machine::start(const core::epoch_plan& plan,
 }
 
 void machine::start_one(batch& group, uint32_t local_rank) {
-  const auto epoch = group.plan.epoch;
+  const auto generation = group.plan.generation;
   if (world_.start_error != 0)
-    return tell(epoch,
+    return tell(generation,
                 core::worker_not_started{local_rank, world_.start_error});
   const auto pid = ++world_.last_pid;
   const auto fenced
@@ -76,7 +77,7 @@ void machine::start_one(batch& group, uint32_t local_rank) {
   group.workers.push_back({.pid = pid,
                            .local_rank = local_rank,
                            .ordered = fenced,
-                           .epoch = epoch,
+                           .generation = generation,
                            .record = group.record,
                            .guarded = group.decided});
   const auto i = group.workers.size() - 1;
@@ -85,11 +86,11 @@ void machine::start_one(batch& group, uint32_t local_rank) {
     ++group.record->running_count;
     group.workers[i].sent = bit_of(SIGKILL);
     die(group, i, 0, SIGKILL);
-    return tell(epoch, core::worker_started{local_rank, pid});
+    return tell(generation, core::worker_started{local_rank, pid});
   }
   world_.checks.born(*group.record);
   world_.checks.took_part(group.plan, local_rank, {});
-  tell(epoch, core::worker_started{local_rank, pid});
+  tell(generation, core::worker_started{local_rank, pid});
   auto& x = group.workers[i];
   x.rank = group.plan.own.global_rank(local_rank);
   x.is_live = world_.plan.live_percent > 0
@@ -160,11 +161,12 @@ void machine::go_past(batch& group, size_t i) {
   if (x.order && x.order->what == core::safe_point_order::kind::hold)
     return;
   if (x.order && x.step >= x.order->step)
-    return tell(x.epoch, core::worker_reached{x.local_rank, x.step}, x.pid);
+    return tell(x.generation, core::worker_reached{x.local_rank, x.step},
+                x.pid);
   x.is_there = false;
   ++x.step;
   x.record->steps[x.rank] = x.step;
-  tell(x.epoch, core::worker_stepped{x.local_rank}, x.pid);
+  tell(x.generation, core::worker_stepped{x.local_rank}, x.pid);
   if (x.is_done)
     return die(group, i, 0, 0);
   work_on(group, i);
@@ -205,7 +207,7 @@ void machine::take_order(batch& group, size_t i,
                          + " is to stop at step " + std::to_string(order.step)
                          + ", and has gone past it");
   if (order.what == core::safe_point_order::kind::hold)
-    tell(x.epoch, core::worker_held{x.local_rank, x.step}, x.pid);
+    tell(x.generation, core::worker_held{x.local_rank, x.step}, x.pid);
   x.order = order;
   if (is_release)
     x.order.reset();
@@ -220,11 +222,12 @@ void machine::greet(const worker& x) {
   world_.queue.after(
     world_.roll.between(core::duration{10us},
                         is_slow ? world_.plan.work : core::duration{2ms}),
-    [this, epoch = x.epoch, pid = x.pid, rank = x.local_rank] {
+    [this, generation = x.generation, pid = x.pid, rank = x.local_rank] {
       const auto at = find(pid);
-      if (at.group == nullptr || at.group->workers[at.i].epoch != epoch)
+      if (at.group == nullptr
+          || at.group->workers[at.i].generation != generation)
         return;
-      tell(epoch, core::worker_greeted{rank}, pid);
+      tell(generation, core::worker_greeted{rank}, pid);
       at.group->workers[at.i].has_greeted = true;
       if (world_.plan.step_max.count() > 0)
         work_on(*at.group, at.i);
@@ -267,7 +270,7 @@ void machine::say_parked(batch& group, size_t i, uint32_t term) {
   x.ordered = false;
   x.record->steps.erase(x.rank);
   world_.checks.parked(*x.record);
-  tell(x.epoch, core::worker_parked{x.local_rank}, x.pid);
+  tell(x.generation, core::worker_parked{x.local_rank}, x.pid);
   auto& roll = world_.roll;
   if (!roll.percent(leaves_parked_percent))
     return;
@@ -283,7 +286,7 @@ void machine::leave_parked(batch& group, size_t i, uint32_t term) {
   if (!x.running || x.doomed || x.term != term || !agent_.alive())
     return;
   if (world_.roll.percent(50))
-    return tell(x.epoch, core::worker_hung_up{x.local_rank}, x.pid);
+    return tell(x.generation, core::worker_hung_up{x.local_rank}, x.pid);
   x.ordered = false;
   die(group, i, 3, 0);
 }
@@ -299,14 +302,14 @@ void machine::park(int64_t pid) {
     if (!x.is_spared && x.guarded != fence_count_)
       return; // The fence has killed it.
     x.is_spared = true;
-    tell(x.epoch, core::worker_spared{x.local_rank}, pid);
+    tell(x.generation, core::worker_spared{x.local_rank}, pid);
   });
 }
 
-void machine::resume(const core::epoch_plan& plan,
+void machine::resume(const core::generation_plan& plan,
                      const std::vector<int64_t>& pids, uint64_t decided,
-                     invariants::epoch_record& record) {
-  current_ = plan.epoch;
+                     invariants::generation_record& record) {
+  current_ = plan.generation;
   agent_.at(busy_until_, [this, plan, pids, decided, &record] {
     for (const auto pid : pids) {
       const auto [group, i] = find(pid);
@@ -322,9 +325,9 @@ void machine::resume(const core::epoch_plan& plan,
         die(*group, i, 0, SIGKILL);
         continue;
       }
-      world_.checks.took_part(plan, x.local_rank, x.epoch);
+      world_.checks.took_part(plan, x.local_rank, x.generation);
       x.is_parked = false;
-      x.epoch = plan.epoch;
+      x.generation = plan.generation;
       x.record = &record;
       x.rank = plan.own.global_rank(x.local_rank);
       ++x.term;
@@ -341,7 +344,7 @@ std::vector<machine::place> machine::alive() {
     for (size_t i = 0; i < x->workers.size(); ++i)
       if (x->workers[i].running)
         out.push_back({x, i});
-    return out.size() == before && x->plan.epoch != current_;
+    return out.size() == before && x->plan.generation != current_;
   });
   return out;
 }
@@ -355,27 +358,28 @@ machine::place machine::find(int64_t pid) {
 
 // -- signals ------------------------------------------------------------------
 
-void machine::signal(epoch_id epoch, int signal,
+void machine::signal(generation_id generation, int signal,
                      const std::vector<uint32_t>& spared,
                      const std::vector<int64_t>& pids) {
-  agent_.at(busy_until_, [this, epoch, signal, spared, pids] {
+  agent_.at(busy_until_, [this, generation, signal, spared, pids] {
     const auto has = [](const auto& all, auto x) {
       return std::find(all.begin(), all.end(), x) != all.end();
     };
     look();
     for (const auto& [group, i] : alive()) {
       const auto& x = group->workers[i];
-      if (has(pids, x.pid) || (x.epoch == epoch && !has(spared, x.local_rank)))
+      if (has(pids, x.pid)
+          || (x.generation == generation && !has(spared, x.local_rank)))
         deliver(*group, i, signal);
     }
   });
 }
 
-void machine::notify(epoch_id epoch) {
-  agent_.at(busy_until_, [this, epoch] {
+void machine::notify(generation_id generation) {
+  agent_.at(busy_until_, [this, generation] {
     for (const auto& [group, i] : alive()) {
       auto& x = group->workers[i];
-      if (x.epoch != epoch || x.is_parked)
+      if (x.generation != generation || x.is_parked)
         continue;
       x.noticed = true;
       x.sent |= bit_of(SIGUSR1);
@@ -489,13 +493,13 @@ void machine::die(batch& group, size_t i, int exit_code, int signal) {
   }
   if (x.is_bereft)
     event.details.message = "connection reset by peer";
-  world_.queue.after(noticed,
-                     [this, epoch = x.epoch, pid = x.pid,
-                      event = std::move(event)] { tell(epoch, event, pid); });
+  world_.queue.after(
+    noticed, [this, generation = x.generation, pid = x.pid,
+              event = std::move(event)] { tell(generation, event, pid); });
 }
 
-void machine::release(epoch_id epoch) {
-  if (unreleased_ == epoch)
+void machine::release(generation_id generation) {
+  if (unreleased_ == generation)
     unreleased_ = {};
 }
 
@@ -532,7 +536,7 @@ void machine::freeze() {
 void machine::thaw() {
   if (!std::exchange(frozen_, false))
     return;
-  auto records = std::set<invariants::epoch_record*>{};
+  auto records = std::set<invariants::generation_record*>{};
   for (const auto& [group, i] : alive())
     if (const auto& x = group->workers[i]; x.is_at_work()) {
       ++x.record->running_count;
@@ -572,7 +576,7 @@ uint32_t machine::running_count() const {
   auto n = uint32_t{0};
   for (const auto* group : living_)
     for (const auto& x : group->workers)
-      n += x.is_at_work() && x.epoch == current_ ? 1 : 0;
+      n += x.is_at_work() && x.generation == current_ ? 1 : 0;
   return n;
 }
 
@@ -619,18 +623,18 @@ std::optional<machine::victim> machine::hold_worker(uint32_t which,
         x.is_at_work() && !x.doomed && !x.hangs && which-- == 0) {
       x.held = true;
       x.hangs = hangs;
-      return victim{x.epoch, x.local_rank};
+      return victim{x.generation, x.local_rank};
     }
   return std::nullopt;
 }
 
 // Facts reach the agent in the order in which they happened, with the time at
 // which it read them: later, if it was asleep.
-void machine::tell(epoch_id epoch, core::worker_group_event event,
+void machine::tell(generation_id generation, core::worker_group_event event,
                    int64_t pid) {
   reported_until_ = std::max(reported_until_, world_.queue.now())
                     + world_.roll.between(core::duration{1us}, 50us);
-  agent_.at(reported_until_, [this, epoch, pid, event = std::move(event)] {
+  agent_.at(reported_until_, [this, generation, pid, event = std::move(event)] {
     auto seen = event;
     const auto now = world_.queue.now();
     if (auto* x = std::get_if<core::worker_exited>(&seen)) {
@@ -644,7 +648,7 @@ void machine::tell(epoch_id epoch, core::worker_group_event event,
     }
     if (auto* x = std::get_if<core::worker_not_started>(&seen))
       x->when = now;
-    on_event_(epoch, seen, pid);
+    on_event_(generation, seen, pid);
   });
 }
 

@@ -31,19 +31,20 @@ class machine {
 public:
   /// @param pid Of the worker that it is about; 0: of none that has run.
   using listener
-    = std::function<void(epoch_id, core::worker_group_event, int64_t pid)>;
+    = std::function<void(generation_id, core::worker_group_event, int64_t pid)>;
 
   /// @param agent The owner of these workers: they die with it.
   machine(world& all, os_process& agent, listener on_event);
 
   /// @param decided What `set_fence` returned before the start was decided.
-  void start(const core::epoch_plan& plan,
+  void start(const core::generation_plan& plan,
              const std::vector<uint32_t>& local_ranks, uint64_t decided,
-             invariants::epoch_record& record);
-  /// Workers that are parked go on with this epoch.
-  void resume(const core::epoch_plan& plan, const std::vector<int64_t>& pids,
-              uint64_t decided, invariants::epoch_record& record);
-  /// Tells them that their epoch is over.
+             invariants::generation_record& record);
+  /// Workers that are parked go on with this generation.
+  void resume(const core::generation_plan& plan,
+              const std::vector<int64_t>& pids, uint64_t decided,
+              invariants::generation_record& record);
+  /// Tells them that their generation is over.
   void ask_to_park(const std::vector<int64_t>& pids);
   /// Tells them how far they may go.
   void order_steps(const std::vector<int64_t>& pids,
@@ -51,15 +52,16 @@ public:
   /// The fence spares this one from now on, unless it has fired; who is spared is
   /// told.
   void park(int64_t pid);
-  /// Those of the epoch, except the spared local ranks; and those with these
+  /// Those of the generation, except the spared local ranks; and those with these
   /// pids, which are of earlier ones.
-  void signal(epoch_id epoch, int signal, const std::vector<uint32_t>& spared,
+  void signal(generation_id generation, int signal,
+              const std::vector<uint32_t>& spared,
               const std::vector<int64_t>& pids);
   /// @param is_order It is to end, not for its timer.
   void signal_one(int64_t pid, int signal, bool is_order);
   /// Gives the workers notice: some end, in any way, and some go on.
-  void notify(epoch_id epoch);
-  void release(epoch_id epoch);
+  void notify(generation_id generation);
+  void release(generation_id generation);
   /// @returns how often the fence had fired before
   uint64_t set_fence(core::time_point due);
 
@@ -70,13 +72,13 @@ public:
   void thaw();
   bool frozen() const { return frozen_; }
 
-  /// Workers of the current epoch that run user code.
+  /// Workers of the current generation that run user code.
   uint32_t running_count() const;
 
-  /// Whether a worker of any epoch runs, or is parked.
+  /// Whether a worker of any generation runs, or is parked.
   bool is_any_alive() const;
 
-  /// Whether a worker of any epoch runs.
+  /// Whether a worker of any generation runs.
   bool is_any_at_work() const;
 
   bool is_any_parked() const;
@@ -88,7 +90,7 @@ public:
                        bool is_bereft = false);
 
   struct victim {
-    epoch_id epoch;
+    generation_id generation;
     uint32_t local_rank = 0;
   };
 
@@ -109,15 +111,15 @@ private:
     bool noticed = false; ///< It knows that its node will leave.
     bool held = false;    ///< It does not continue by itself …
     bool hangs = false;   ///< … nor by a signal; SIGKILL ends its user code.
-    bool is_bereft = false; ///< It says that a peer has gone.
-    epoch_id epoch{};       ///< The last that it took part in.
-    invariants::epoch_record* record = nullptr;
+    bool is_bereft = false;     ///< It says that a peer has gone.
+    generation_id generation{}; ///< The last that it took part in.
+    invariants::generation_record* record = nullptr;
     bool is_live = false;   ///< It can live through a change.
-    bool is_parked = false; ///< It belongs to no epoch …
+    bool is_parked = false; ///< It belongs to no generation …
     bool is_spared = false; ///< … and the fence leaves it alone.
     uint64_t guarded = 0;   ///< How often it had fired before that was untrue.
-    uint32_t term = 0;      ///< Epochs that it took part in before.
-    uint32_t rank = 0;      ///< Global, in its epoch.
+    uint32_t term = 0;      ///< Generations that it took part in before.
+    uint32_t rank = 0;      ///< Global, in its generation.
     bool has_greeted = false;
     uint64_t step = 0; ///< Of the next safe point; it has gone past all before.
     bool is_there = false;                         ///< At that safe point.
@@ -128,10 +130,10 @@ private:
     bool is_at_work() const { return running && !is_parked; }
   };
 
-  /// The workers of one epoch.
+  /// The workers of one generation.
   struct batch {
-    core::epoch_plan plan;
-    invariants::epoch_record* record;
+    core::generation_plan plan;
+    invariants::generation_record* record;
     uint64_t decided; ///< How often the fence had fired.
     std::vector<worker> workers;
   };
@@ -163,23 +165,24 @@ private:
                  int signal);
   void fire_fence();
   void kill_all(core::duration delay_max, bool with_parked);
-  void tell(epoch_id epoch, core::worker_group_event event, int64_t pid = 0);
+  void tell(generation_id generation, core::worker_group_event event,
+            int64_t pid = 0);
 
   world& world_;
   os_process& agent_;
   listener on_event_;
   std::vector<std::unique_ptr<batch>> batches_;
   std::vector<batch*> living_;    ///< With workers that have not ended.
-  epoch_id current_;              ///< That was begun last.
-  epoch_id unreleased_;           ///< 0: none.
+  generation_id current_;         ///< That was begun last.
+  generation_id unreleased_;      ///< 0: none.
   core::time_point busy_until_{}; ///< Orders are carried out one by one.
   core::time_point reported_until_{};
   core::time_point fence_ = core::time_point::max();
   uint64_t fence_version_ = 0;
   uint64_t fence_count_ = 0;
   bool frozen_ = false;
-  /// Workers that nothing of ours has ended, whose end is not known yet; when one was
-  /// found ending.
+  /// Workers that nothing of ours has ended, whose end is not known yet; when one
+  /// was found ending.
   std::map<int64_t, std::optional<core::time_point>> dying_;
   std::vector<action> missed_; ///< What should have happened meanwhile.
 };

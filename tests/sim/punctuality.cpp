@@ -24,7 +24,7 @@ const Effect* find(const std::vector<core::rendezvous_effect>& effects) {
 punctuality::view punctuality::look(const core::rendezvous& brain) {
   auto x = view{};
   x.stage = brain.current_phase();
-  x.epoch = brain.epoch();
+  x.generation = brain.generation();
   x.planned = brain.common_plan().node_count;
   x.is_listening = x.stage == phase::gathering
                    && brain.waiting_for().starts_with("listening");
@@ -32,7 +32,7 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
   for (const auto& [agent, record] : brain.agents()) {
     const auto is_candidate = may_be_placed(record);
     const auto is_member
-      = record.member_of == x.epoch && record.member_of.value != 0;
+      = record.member_of == x.generation && record.member_of.value != 0;
     const auto is_working
       = is_member && record.share != core::share_state::succeeded;
     x.agents.push_back(agent);
@@ -47,7 +47,7 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
                     || record.share == core::share_state::running);
     x.newcomers += is_candidate && !is_member;
     x.is_draining |= is_working && record.is_draining();
-    x.is_stepping |= is_member && record.steps_in == x.epoch;
+    x.is_stepping |= is_member && record.steps_in == x.generation;
     if (is_working)
       x.working.push_back(agent);
   }
@@ -79,18 +79,18 @@ void punctuality::after(const core::rendezvous& brain,
   check_listening(brain, now_is);
   check_last_call(now_is);
   see_ends(effects);
-  const auto* revoked = find<core::revoke_epoch>(effects);
+  const auto* revoked = find<core::revoke_generation>(effects);
   check_regroup(now_is, revoked != nullptr && was_.is_active()
                           && revoked->reason.text.ends_with("more joined"));
   if (revoked != nullptr && was_.is_active())
     is_for_newcomers_ = admits(revoked->reason.text);
   check_stand_by(brain, now_is, event);
-  see_epochs(now_is, now);
+  see_generations(now_is, now);
   check_close(now_is, find<core::close_job>(effects) != nullptr);
   check_hurry(brain, now_is);
 }
 
-// Whether a reason to end an epoch is that nodes are let in.
+// Whether a reason to end a generation is that nodes are let in.
 bool punctuality::admits(const std::string& reason) const {
   const auto has
     = [&](const char* text) { return reason.find(text) != std::string::npos; };
@@ -109,16 +109,17 @@ void punctuality::early(core::time_point due, const char* what) {
     checks_.report(std::string{what} + " too soon");
 }
 
-// -- before an epoch ----------------------------------------------------------
+// -- before a generation ----------------------------------------------------------
 
 // Nodes that have yet to come have time, and no more than they were given.
 void punctuality::check_minimum(const view& now_is, bool is_unmet) {
   if (is_unmet)
     early(enough_at_ + limits_.join, "times: the job ends for want of nodes");
-  const auto is_short = now_is.stage == phase::gathering && now_is.holding == 0
-                        && now_is.candidates < job_.agent_count_min
-                        && !(now_is.agents.empty() && now_is.epoch.value == 0)
-                        && !now_is.is_listening;
+  const auto is_short
+    = now_is.stage == phase::gathering && now_is.holding == 0
+      && now_is.candidates < job_.agent_count_min
+      && !(now_is.agents.empty() && now_is.generation.value == 0)
+      && !now_is.is_listening;
   if (!is_short)
     return short_since_.reset();
   if (!short_since_)
@@ -135,17 +136,18 @@ void punctuality::check_listening(const core::rendezvous& brain,
   if (!listening_since_)
     listening_since_ = now_;
   late(*listening_since_ + lease_max_, "times: a successor listens");
-  if (now_is.epoch.value != 0
+  if (now_is.generation.value != 0
       && now_is.active == brain.common_plan().node_count)
     checks_.report("times: a successor listens although all are back");
 }
 
-// With the minimum, an epoch waits for more until arrivals are quiet, but not
+// With the minimum, a generation waits for more until arrivals are quiet, but not
 // for ever.
 void punctuality::check_last_call(const view& now_is) {
   const auto quiet
-    = was_.epoch.value == 0 ? limits_.quiet : limits_.join_settle;
-  if (last_call_since_ && now_is.is_active() && now_is.epoch != was_.epoch
+    = was_.generation.value == 0 ? limits_.quiet : limits_.join_settle;
+  if (last_call_since_ && now_is.is_active()
+      && now_is.generation != was_.generation
       && now_is.members < job_.agent_count_max)
     early(std::min(*last_call_since_ + limits_.last_call,
                    std::max(*last_call_since_, last_arrival_) + quiet),
@@ -186,15 +188,15 @@ void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
   if (is_for_newcomers) {
     const auto first = newcomers_since_.value_or(now_);
     if (!waits)
-      checks_.report("times: an epoch ends for newcomers without a place");
-    early(backoff_ends(), "times: an epoch ends for newcomers");
+      checks_.report("times: a generation ends for newcomers without a place");
+    early(backoff_ends(), "times: a generation ends for newcomers");
     // Those that come while workers go on to a safe point are not waited for.
     if (!is_full && !now_is.is_stepping)
       early(std::min(last_arrival_ + limits_.join_settle,
                      first + limits_.last_call),
-            "times: more nodes are not waited for: an epoch ends");
+            "times: more nodes are not waited for: a generation ends");
   }
-  if (!now_is.is_active() || now_is.epoch != was_.epoch || !waits) {
+  if (!now_is.is_active() || now_is.generation != was_.generation || !waits) {
     newcomers_since_.reset();
     full_since_.reset();
   }
@@ -219,13 +221,14 @@ void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
        "times: newcomers wait");
 }
 
-// What is said when an epoch ends is not the last word: when all have stopped it may
-// turn out that a node had gone first.
+// What is said when a generation ends is not the last word: when all have stopped
+// it may turn out that a node had gone first.
 void punctuality::see_ends(
   const std::vector<core::rendezvous_effect>& effects) {
   for (const auto& effect : effects) {
-    if (const auto* x = std::get_if<core::revoke_epoch>(&effect);
-        x && was_.is_active() && x->epoch == was_.epoch && !x->is_over) {
+    if (const auto* x = std::get_if<core::revoke_generation>(&effect);
+        x && was_.is_active() && x->generation == was_.generation
+        && !x->is_over) {
       origin_ = x->reason.origin;
       revoked_at_ = now_;
     }
@@ -234,13 +237,14 @@ void punctuality::see_ends(
   }
 }
 
-// From the third short epoch in a row on, that a departure has ended, the next
+// From the third short generation in a row on, that a departure has ended, the next
 // one lasts for some time: twice as long with each.
-void punctuality::see_epochs(const view& now_is, core::time_point now) {
+void punctuality::see_generations(const view& now_is, core::time_point now) {
   using kind = core::end_origin::kind;
   constexpr uint32_t free_count = 2;
   const auto begins
-    = now_is.is_active() && (!was_.is_active() || now_is.epoch != was_.epoch);
+    = now_is.is_active()
+      && (!was_.is_active() || now_is.generation != was_.generation);
   if (!begins)
     return;
   const auto is_in_vain = std::exchange(is_for_newcomers_, false)
@@ -248,13 +252,13 @@ void punctuality::see_epochs(const view& now_is, core::time_point now) {
   members_ = now_is.working;
   const auto origin = std::exchange(origin_, std::nullopt);
   const auto is_left = origin && origin->what != kind::operator_asked;
-  if (has_epoch_ && is_left)
+  if (has_generation_ && is_left)
     streak_ = revoked_at_ - begun_ >= limits_.rejoin_backoff ? 0 : streak_ + 1;
-  if (has_epoch_ && !is_left && now - begun_ >= limits_.rejoin_backoff)
+  if (has_generation_ && !is_left && now - begun_ >= limits_.rejoin_backoff)
     streak_ = 0;
-  else if (has_epoch_ && !is_left && is_in_vain)
+  else if (has_generation_ && !is_left && is_in_vain)
     ++streak_;
-  has_epoch_ = true;
+  has_generation_ = true;
   begun_ = now;
   const core::duration longest = limits_.rejoin_backoff;
   wait_ = std::min<core::duration>(limits_.join_settle, longest);
@@ -263,8 +267,8 @@ void punctuality::see_epochs(const view& now_is, core::time_point now) {
   wait_ = streak_ <= free_count ? core::duration{0} : std::min(wait_, longest);
 }
 
-// A node that has cost three epochs within the window stands by where there are enough
-// others, and not for ever.
+// A node that has cost three generations within the window stands by where there
+// are enough others, and not for ever.
 void punctuality::check_stand_by(const core::rendezvous& brain,
                                  const view& now_is,
                                  const core::rendezvous_event& event) {
@@ -288,7 +292,7 @@ void punctuality::check_stand_by(const core::rendezvous& brain,
         && now_is.candidates - may_be_placed(i->second) >= job_.agent_count_min)
       checks_.report("stand-by: " + origin_->agent.value + " has cost "
                      + std::to_string(loss_count_max)
-                     + " epochs, and does not stand by");
+                     + " generations, and does not stand by");
   }
   for (const auto& [agent, x] : agents) {
     if (!x.stands_by || !x.connected || now_is.stage == phase::ended) {
@@ -297,7 +301,7 @@ void punctuality::check_stand_by(const core::rendezvous& brain,
     }
     const auto begun = spares_.try_emplace(agent, now_).first->second;
     late(begun + limits_.rejoin_backoff, "stand-by: a node stands by");
-    if (x.member_of == now_is.epoch && now_is.is_active())
+    if (x.member_of == now_is.generation && now_is.is_active())
       checks_.report("stand-by: " + agent.value + " has a place");
   }
   std::erase_if(spares_,

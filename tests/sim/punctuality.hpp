@@ -30,13 +30,14 @@ private:
 
   struct view {
     phase stage = phase::gathering;
-    epoch_id epoch;
+    generation_id generation;
     uint32_t candidates = 0;
     uint32_t holding = 0;
     uint32_t members = 0;
     uint32_t unfinished = 0;
-    uint32_t planned = 0; ///< Nodes of the epoch, also those that have gone.
-    uint32_t active = 0;  ///< Members that start workers, or run them.
+    uint32_t planned
+      = 0; ///< Nodes of the generation, also those that have gone.
+    uint32_t active = 0; ///< Members that start workers, or run them.
     bool is_listening = false;
     uint32_t newcomers = 0;
     bool is_draining = false;      ///< A member that has not succeeded.
@@ -52,7 +53,7 @@ private:
 
   static view look(const core::rendezvous& brain);
   void see_ends(const std::vector<core::rendezvous_effect>& effects);
-  void see_epochs(const view& now_is, core::time_point now);
+  void see_generations(const view& now_is, core::time_point now);
   void check_stand_by(const core::rendezvous& brain, const view& now_is,
                       const core::rendezvous_event& event);
   void check_minimum(const view& now_is, bool is_unmet);
@@ -85,20 +86,20 @@ private:
   since full_since_;      ///< … and fill all places.
   since ended_at_;
   core::time_point held_at_{}; ///< When workers of an ended job were last left.
-  // How the epochs up to now have ended.
+  // How the generations up to now have ended.
   core::time_point begun_{};
   core::duration wait_{}; ///< From `begun_`, that newcomers are kept waiting.
-  uint32_t streak_ = 0;   ///< Short epochs in a row that a departure ended.
-  bool has_epoch_ = false;
-  /// Why the last epoch has ended, as far as it is known, and when.
+  uint32_t streak_ = 0; ///< Short generations in a row that a departure ended.
+  bool has_generation_ = false;
+  /// Why the last generation has ended, as far as it is known, and when.
   std::optional<core::end_origin> origin_;
   core::time_point revoked_at_{};
-  /// When nodes were lost or cut off, and that has ended an epoch.
+  /// When nodes were lost or cut off, and that has ended a generation.
   std::map<agent_id, std::deque<core::time_point>> losses_;
   /// Since when nodes stand by, and can be reached.
   std::map<agent_id, core::time_point> spares_;
-  bool is_for_newcomers_ = false; ///< The last epoch was ended for them.
-  std::vector<agent_id> members_; ///< Of the last epoch; sorted.
+  bool is_for_newcomers_ = false; ///< The last generation was ended for them.
+  std::vector<agent_id> members_; ///< Of the last generation; sorted.
 };
 
 } // namespace actorrun::sim

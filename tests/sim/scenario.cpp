@@ -173,7 +173,7 @@ core::duration scenario::recovery_bound() const {
   const auto stall
     = stalled_start_percent > 0 ? start_stall_max : core::duration{0};
   const auto start = 10 * start_delay_max + 10 * message_delay_max + stall;
-  // An agent that comes back may find an epoch that must end for it.
+  // An agent that comes back may find a generation that must end for it.
   return find + detect + core::hearsay_lag + 2 * (stop + gather + start)
          + admit;
 }

@@ -31,7 +31,7 @@ struct scenario {
   bool wavering = false;   ///< Changes wait for safe points, again and again.
   bool flapping = false;   ///< A node is cut off, again and again.
   bool duplicates = false; ///< Some messages arrive twice.
-  bool harmless = false;   ///< Only faults that may not cost an epoch.
+  bool harmless = false;   ///< Only faults that may not cost a generation.
   core::duration registry_lease{}; ///< Of the elected leader.
   core::duration message_delay_max{};
   core::duration start_delay_max{}; ///< Between the starts of two workers.
@@ -64,7 +64,7 @@ struct scenario {
   /// Within this time without faults there is a coordinator.
   core::duration election_bound() const;
 
-  /// Within this time without faults an epoch runs, or the job has ended.
+  /// Within this time without faults a generation runs, or the job has ended.
   core::duration recovery_bound() const;
 
   /// Within this time every agent has finished.

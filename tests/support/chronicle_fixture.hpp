@@ -44,7 +44,7 @@ struct chronicle_fixture : rendezvous_fixture {
     records.insert(records.end(), x.begin(), x.end());
   }
 
-  /// Epoch 1 of `a`, `b` and `c`, workers running.
+  /// Generation 1 of `a`, `b` and `c`, workers running.
   void run_noted() {
     begin();
     for (const auto* agent : {"a", "b", "c"})
@@ -54,9 +54,9 @@ struct chronicle_fixture : rendezvous_fixture {
   }
 
   /// All of its workers have ended.
-  void stop_noted(milliseconds t, uint64_t epoch = 1) {
+  void stop_noted(milliseconds t, uint64_t generation = 1) {
     for (const auto* agent : {"a", "b", "c"})
-      note(t, stopped(agent, epoch));
+      note(t, stopped(agent, generation));
   }
 
   static std::string name_of(const journal::fact& x) {

@@ -9,17 +9,18 @@
 
 namespace actorrun::test {
 
-/// Every worker writes to two files, `/logs/<epoch>/<local rank>/…`.
+/// Every worker writes to two files, `/logs/<generation>/<local rank>/…`.
 class fake_log_layout final : public ports::log_layout {
 public:
-  result<core::epoch_outputs> prepare(const core::epoch_plan& plan) override {
-    calls.write("prepare " + to_string(plan.epoch));
+  result<core::generation_outputs>
+  prepare(const core::generation_plan& plan) override {
+    calls.write("prepare " + to_string(plan.generation));
     if (why_not)
       return failure{errc::log_failed, *why_not};
-    auto out = core::epoch_outputs{};
+    auto out = core::generation_outputs{};
     for (uint32_t i = 0; i < plan.own.slot_count; ++i) {
       const auto base
-        = "/logs/" + to_string(plan.epoch) + "/" + std::to_string(i);
+        = "/logs/" + to_string(plan.generation) + "/" + std::to_string(i);
       using kind = core::stream_target::kind;
       out.workers.push_back({.out = {kind::file, base + "/out", shows_out},
                              .err = {kind::file, base + "/err", shows_err},

@@ -12,9 +12,9 @@ namespace actorrun::test {
 
 class fake_log_reader final : public ports::log_reader {
 public:
-  void follow(const core::epoch_plan& plan,
-              const core::epoch_outputs&) override {
-    calls_.write("follow " + std::to_string(plan.epoch.value));
+  void follow(const core::generation_plan& plan,
+              const core::generation_outputs&) override {
+    calls_.write("follow " + std::to_string(plan.generation.value));
   }
 
   uint64_t begin(core::log_selection what, uint32_t credit,
@@ -46,7 +46,8 @@ public:
   void read(uint64_t reading, std::string text, bool is_end = false) {
     auto chunk = core::log_chunk{.is_end = is_end};
     if (!text.empty())
-      chunk.lines.push_back({.rank = 1, .epoch = {1}, .text = std::move(text)});
+      chunk.lines.push_back(
+        {.rank = 1, .generation = {1}, .text = std::move(text)});
     listeners_.at(reading)(std::move(chunk));
   }
 

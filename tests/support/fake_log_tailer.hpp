@@ -16,9 +16,9 @@ namespace actorrun::test {
 struct fake_log_tailer {
   log_tailer_actor handle;
   recorder inbox;
-  /// Outputs of the latest epoch that it follows.
-  std::shared_ptr<core::epoch_outputs> followed
-    = std::make_shared<core::epoch_outputs>();
+  /// Outputs of the latest generation that it follows.
+  std::shared_ptr<core::generation_outputs> followed
+    = std::make_shared<core::generation_outputs>();
   /// Whether it answers at once.
   std::shared_ptr<bool> answers = std::make_shared<bool>(true);
 
@@ -44,26 +44,26 @@ inline fake_log_tailer make_fake_log_tailer(caf::actor_system& system) {
   out.handle = system.spawn(
     [=](log_tailer_actor::pointer self) -> log_tailer_actor::behavior_type {
       return {
-        [=](const follow_epoch& x) {
+        [=](const follow_generation& x) {
           *out.followed = x.outputs;
-          out.inbox.write("follow " + to_string(x.plan.epoch));
+          out.inbox.write("follow " + to_string(x.plan.generation));
         },
         [=](const drain_worker& x) -> caf::result<worker_drained> {
-          out.inbox.write("drain " + to_string(x.epoch) + "/"
+          out.inbox.write("drain " + to_string(x.generation) + "/"
                           + std::to_string(x.local_rank));
           if (*out.answers)
-            return worker_drained{x.epoch, x.local_rank};
+            return worker_drained{x.generation, x.local_rank};
           auto later = self->make_response_promise<worker_drained>();
           held->insert_or_assign(x.local_rank, question{x, later});
           return later;
         },
-        [=](const close_epoch& x) {
-          out.inbox.write("close " + to_string(x.epoch));
+        [=](const close_generation& x) {
+          out.inbox.write("close " + to_string(x.generation));
         },
         [](const flush_logs&) { return logs_flushed{}; },
         [=](const log_file_grown& x) {
           auto& [what, later] = held->at(x.stream);
-          later.deliver(worker_drained{what.epoch, what.local_rank});
+          later.deliver(worker_drained{what.generation, what.local_rank});
         },
         [](const console_ready&) {},
         [](const tail_goes_on&) {},

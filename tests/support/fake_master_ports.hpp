@@ -18,8 +18,8 @@ public:
     calls_.push_back("announce " + address);
   }
 
-  result<void> open(const core::epoch_plan& plan) override {
-    calls_.push_back("open " + to_string(plan.epoch) + " at "
+  result<void> open(const core::generation_plan& plan) override {
+    calls_.push_back("open " + to_string(plan.generation) + " at "
                      + plan.master_address + ":"
                      + std::to_string(plan.master_port));
     if (refusal)

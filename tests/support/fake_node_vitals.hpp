@@ -11,18 +11,19 @@ namespace actorrun::test {
 class fake_node_vitals final : public ports::node_vitals {
 public:
   struct question {
-    epoch_id epoch;
+    generation_id generation;
     std::vector<int64_t> pids;
     listener on_answer;
   };
 
-  void follow(epoch_id epoch, const core::epoch_outputs& outputs) override {
-    followed.emplace_back(epoch, outputs);
+  void follow(generation_id generation,
+              const core::generation_outputs& outputs) override {
+    followed.emplace_back(generation, outputs);
   }
 
-  void sample(epoch_id epoch, const std::vector<int64_t>& pids,
+  void sample(generation_id generation, const std::vector<int64_t>& pids,
               listener on_answer) override {
-    asked.push_back({epoch, pids, std::move(on_answer)});
+    asked.push_back({generation, pids, std::move(on_answer)});
   }
 
   /// Answers all pending requests.
@@ -31,7 +32,7 @@ public:
       x.on_answer(now);
   }
 
-  std::vector<std::pair<epoch_id, core::epoch_outputs>> followed{};
+  std::vector<std::pair<generation_id, core::generation_outputs>> followed{};
   std::vector<question> asked{};
 };
 

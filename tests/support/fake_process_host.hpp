@@ -18,50 +18,55 @@ namespace actorrun::test {
 
 class fake_process_host final : public ports::process_host {
 public:
-  void start(epoch_id epoch, ports::fence_token decided,
+  void start(generation_id generation, ports::fence_token decided,
              std::vector<ports::process_spec> processes,
              listener on_event) override {
     if (std::exchange(lacks_memory_, false))
       throw std::bad_alloc{};
-    calls_.write("start " + to_string(epoch));
+    calls_.write("start " + to_string(generation));
     decided_ = decided;
-    epochs_[epoch] = {std::move(processes), std::move(on_event)};
+    generations_[generation] = {std::move(processes), std::move(on_event)};
   }
 
-  void signal(epoch_id epoch, int signal, std::vector<uint32_t> spared,
+  void signal(generation_id generation, int signal,
+              std::vector<uint32_t> spared,
               ports::signal_scope scope) override {
-    calls_.write("signal " + to_string(epoch) + " " + std::to_string(signal)
-                 + but_for(spared) + text_of(scope));
+    calls_.write("signal " + to_string(generation) + " "
+                 + std::to_string(signal) + but_for(spared) + text_of(scope));
   }
 
-  void signal_one(epoch_id epoch, uint32_t local_rank, int signal,
+  void signal_one(generation_id generation, uint32_t local_rank, int signal,
                   ports::signal_scope scope) override {
-    calls_.write("signal " + to_string(epoch) + "/" + std::to_string(local_rank)
-                 + " " + std::to_string(signal) + text_of(scope));
+    calls_.write("signal " + to_string(generation) + "/"
+                 + std::to_string(local_rank) + " " + std::to_string(signal)
+                 + text_of(scope));
   }
 
-  void notify(epoch_id epoch, int signal) override {
-    calls_.write("notify " + to_string(epoch) + " " + std::to_string(signal));
+  void notify(generation_id generation, int signal) override {
+    calls_.write("notify " + to_string(generation) + " "
+                 + std::to_string(signal));
   }
 
-  void park(epoch_id epoch, uint32_t local_rank,
+  void park(generation_id generation, uint32_t local_rank,
             std::function<void()> on_spared) override {
-    calls_.write("park " + to_string(epoch) + "/" + std::to_string(local_rank));
+    calls_.write("park " + to_string(generation) + "/"
+                 + std::to_string(local_rank));
     if (spares_)
       on_spared();
   }
 
-  void resume(epoch_id epoch, ports::fence_token decided,
+  void resume(generation_id generation, ports::fence_token decided,
               std::vector<uint32_t> local_ranks,
               std::function<void(std::vector<uint32_t>)> on_resumed) override {
     for (const auto x : local_ranks)
-      calls_.write("resume " + to_string(epoch) + "/" + std::to_string(x));
+      calls_.write("resume " + to_string(generation) + "/" + std::to_string(x));
     decided_ = decided;
     on_resumed(std::move(local_ranks));
   }
 
-  void release(epoch_id epoch, std::vector<uint32_t> spared) override {
-    calls_.write("release " + to_string(epoch) + but_for(spared));
+  void release(generation_id generation,
+               std::vector<uint32_t> spared) override {
+    calls_.write("release " + to_string(generation) + but_for(spared));
   }
 
   void check(std::function<void()> on_answer) override {
@@ -90,18 +95,19 @@ public:
   /// When the last start was decided.
   uint64_t decided() const { return decided_.fire_count; }
 
-  const ports::process_spec& process(uint64_t epoch,
+  const ports::process_spec& process(uint64_t generation,
                                      uint32_t local_rank) const {
-    return epochs_.at({epoch}).processes.at(local_rank);
+    return generations_.at({generation}).processes.at(local_rank);
   }
 
-  size_t process_count(uint64_t epoch) const {
-    return epochs_.at({epoch}).processes.size();
+  size_t process_count(uint64_t generation) const {
+    return generations_.at({generation}).processes.size();
   }
 
   /// Whether a process finds `line` in its environment.
-  bool has(uint64_t epoch, uint32_t local_rank, const std::string& line) const {
-    const auto& lines = process(epoch, local_rank).environment;
+  bool has(uint64_t generation, uint32_t local_rank,
+           const std::string& line) const {
+    const auto& lines = process(generation, local_rank).environment;
     return std::find(lines.begin(), lines.end(), line) != lines.end();
   }
 
@@ -124,35 +130,36 @@ public:
   /// The next start finds no memory.
   void lack_memory() { lacks_memory_ = true; }
 
-  /// Reports all processes of the epoch as running, at once; their pids count
+  /// Reports all processes of the generation as running, at once; their pids count
   /// up.
-  void start_all(uint64_t epoch, pid_t first_pid) {
+  void start_all(uint64_t generation, pid_t first_pid) {
     auto events = std::vector<ports::process_event>{};
-    for (const auto& x : epochs_.at({epoch}).processes)
+    for (const auto& x : generations_.at({generation}).processes)
       events.emplace_back(ports::process_started{
-        {epoch}, x.local_rank, first_pid + pid_t(x.local_rank)});
-    report(epoch, std::move(events));
+        {generation}, x.local_rank, first_pid + pid_t(x.local_rank)});
+    report(generation, std::move(events));
   }
 
-  void cannot_start(uint64_t epoch, uint32_t local_rank, int error) {
-    report(epoch, {ports::process_not_started{{epoch}, local_rank, error}});
+  void cannot_start(uint64_t generation, uint32_t local_rank, int error) {
+    report(generation,
+           {ports::process_not_started{{generation}, local_rank, error}});
   }
 
-  void exit(uint64_t epoch, uint32_t local_rank, int exit_code,
+  void exit(uint64_t generation, uint32_t local_rank, int exit_code,
             int signal = 0) {
-    report(epoch, {exited(epoch, local_rank, exit_code, signal)});
+    report(generation, {exited(generation, local_rank, exit_code, signal)});
   }
 
-  /// Reports the same end of all processes of the epoch, at once.
-  void exit_all(uint64_t epoch, int exit_code, int signal = 0) {
+  /// Reports the same end of all processes of the generation, at once.
+  void exit_all(uint64_t generation, int exit_code, int signal = 0) {
     auto events = std::vector<ports::process_event>{};
-    for (const auto& x : epochs_.at({epoch}).processes)
-      events.push_back(exited(epoch, x.local_rank, exit_code, signal));
-    report(epoch, std::move(events));
+    for (const auto& x : generations_.at({generation}).processes)
+      events.push_back(exited(generation, x.local_rank, exit_code, signal));
+    report(generation, std::move(events));
   }
 
-  void report(uint64_t epoch, std::vector<ports::process_event> events) {
-    epochs_.at({epoch}).on_event(std::move(events));
+  void report(uint64_t generation, std::vector<ports::process_event> events) {
+    generations_.at({generation}).on_event(std::move(events));
   }
 
 private:
@@ -172,14 +179,14 @@ private:
     listener on_event;
   };
 
-  static ports::process_event exited(uint64_t epoch, uint32_t local_rank,
+  static ports::process_event exited(uint64_t generation, uint32_t local_rank,
                                      int exit_code, int signal) {
-    return ports::process_exited{{epoch},   local_rank, 0,
-                                 exit_code, signal,     false};
+    return ports::process_exited{{generation}, local_rank, 0,
+                                 exit_code,    signal,     false};
   }
 
   recorder calls_;
-  std::map<epoch_id, group> epochs_;
+  std::map<generation_id, group> generations_;
   bool lacks_memory_ = false;
   bool is_hanging_ = false;
   bool spares_ = true;

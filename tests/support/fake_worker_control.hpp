@@ -26,7 +26,7 @@ public:
 
   // -- what a test sees -------------------------------------------------------
 
-  /// The orders since the last call: `0 epoch 7 of 6; 1 regroup: n2 has left`.
+  /// The orders since the last call: `0 generation 7 of 6; 1 regroup: n2 has left`.
   std::string told() {
     auto out = std::string{};
     for (const auto& [rank, order] : std::exchange(orders_, {}))
@@ -52,8 +52,8 @@ public:
 
 private:
   struct writer {
-    std::string operator()(const core::tell_epoch& x) const {
-      auto out = "epoch " + to_string(x.epoch);
+    std::string operator()(const core::tell_generation& x) const {
+      auto out = "generation " + to_string(x.generation);
       for (const auto& line : x.environment)
         if (line.starts_with("RANK="))
           out += " " + line;

@@ -63,8 +63,8 @@ struct membership_fixture {
     return x;
   }
 
-  static epoch_plan plan(uint64_t epoch) {
-    return {.epoch = {epoch},
+  static generation_plan plan(uint64_t generation) {
+    return {.generation = {generation},
             .own = {.agent = {"a"},
                     .node_rank = 0,
                     .slot_count = 2,
@@ -102,32 +102,38 @@ struct membership_fixture {
 
   static lease_granted granted(milliseconds sent) { return {time_point{sent}}; }
 
-  static epoch_formed formed(uint64_t epoch) { return {plan(epoch)}; }
-  static epoch_revoked revoked(uint64_t epoch) { return {{epoch}}; }
+  static generation_formed formed(uint64_t generation) {
+    return {plan(generation)};
+  }
+  static generation_revoked revoked(uint64_t generation) {
+    return {{generation}};
+  }
 
   static job_ended ended() {
     return {{.kind = outcome::verdict::succeeded,
              .first_failure = {},
              .signal = 0,
-             .reason = "all workers of epoch 1 succeeded"}};
+             .reason = "all workers of generation 1 succeeded"}};
   }
 
-  static group_started started(uint64_t epoch) {
+  static group_started started(uint64_t generation) {
     auto x = group_started{};
-    x.epoch = {epoch};
+    x.generation = {generation};
     return x;
   }
 
-  static group_failed failed(uint64_t epoch,
+  static group_failed failed(uint64_t generation,
                              failure_kind kind = failure_kind::exited,
                              int code = 1) {
-    return {{epoch}, failure_by(kind, code)};
+    return {{generation}, failure_by(kind, code)};
   }
 
-  static group_succeeded succeeded(uint64_t epoch) { return {{epoch}}; }
+  static group_succeeded succeeded(uint64_t generation) {
+    return {{generation}};
+  }
 
-  static group_stopped stopped(uint64_t epoch, uint16_t port = 0) {
-    return {{epoch}, port};
+  static group_stopped stopped(uint64_t generation, uint16_t port = 0) {
+    return {{generation}, port};
   }
 
   static timer_fired fire(uint64_t timer) { return {{timer}}; }
@@ -151,11 +157,11 @@ struct membership_fixture {
     REQUIRE(at(0s, accepted()) == "arm_timer 3; arm_timer 4");
   }
 
-  /// Runs the workers of an epoch.
-  void run(uint64_t epoch = 1) {
+  /// Runs the workers of a generation.
+  void run(uint64_t generation = 1) {
     be_in();
-    at(0s, formed(epoch));
-    at(0s, started(epoch));
+    at(0s, formed(generation));
+    at(0s, started(generation));
     REQUIRE(uut.share() == share_state::running);
   }
 

@@ -1,15 +1,16 @@
-// The plan of an epoch that one node forms alone.
+// The plan of a generation that one node forms alone.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 
 #include <utility>
 
 namespace actorrun::test {
 
-inline core::epoch_plan only_node_plan(uint64_t epoch, uint32_t slot_count,
-                                       core::rank_runs survivors = {}) {
-  return {.epoch = {epoch},
+inline core::generation_plan only_node_plan(uint64_t generation,
+                                            uint32_t slot_count,
+                                            core::rank_runs survivors = {}) {
+  return {.generation = {generation},
           .own = {.agent = {"a"},
                   .node_rank = 0,
                   .slot_count = slot_count,

@@ -39,28 +39,28 @@ std::string given_up(const core::group_stopped& x) {
 
 struct event_writer {
   std::string operator()(const core::group_started& x) const {
-    auto text = "started " + to_string(x.epoch) + ":";
+    auto text = "started " + to_string(x.generation) + ":";
     for (const auto pid : x.pids)
       text += " " + std::to_string(pid);
     return text;
   }
   std::string operator()(const core::group_failed& x) const {
-    return "failed " + to_string(x.epoch) + ": " + to_string(x.failure);
+    return "failed " + to_string(x.generation) + ": " + to_string(x.failure);
   }
   std::string operator()(const core::group_succeeded& x) const {
-    return "succeeded " + to_string(x.epoch);
+    return "succeeded " + to_string(x.generation);
   }
   std::string operator()(const core::group_stopped& x) const {
-    return "stopped " + to_string(x.epoch) + ", port "
+    return "stopped " + to_string(x.generation) + ", port "
            + std::to_string(x.master_port)
            + and_others(x.others.listed.size(), x.others.unlisted_count)
            + given_up(x) + parked(x.parked);
   }
   std::string operator()(const core::group_safe_point& x) const {
-    return to_string(x.report) + " of " + to_string(x.epoch);
+    return to_string(x.report) + " of " + to_string(x.generation);
   }
   std::string operator()(const core::group_parked& x) const {
-    return "of " + to_string(x.epoch) + " left" + parked(x.parked);
+    return "of " + to_string(x.generation) + " left" + parked(x.parked);
   }
   std::string operator()(const core::control_checked& x) const {
     const auto asked
@@ -84,18 +84,18 @@ std::string to_text(const v1::JoinRejected& x) {
          + x.text();
 }
 
-std::string to_text(const v1::EpochFormed& x) {
+std::string to_text(const v1::GenerationFormed& x) {
   const auto& plan = x.plan();
   const auto first = plan.first_global_rank();
-  return "formed " + std::to_string(plan.epoch()) + ": ranks "
+  return "formed " + std::to_string(plan.generation()) + ": ranks "
          + std::to_string(first) + "-"
          + std::to_string(first + plan.slot_count() - 1) + " of "
          + std::to_string(plan.world_size())
          + (x.reason().empty() ? "" : ", " + x.reason());
 }
 
-std::string to_text(const v1::EpochRevoked& x) {
-  return "revoked " + std::to_string(x.epoch()) + ": " + x.reason();
+std::string to_text(const v1::GenerationRevoked& x) {
+  return "revoked " + std::to_string(x.generation()) + ": " + x.reason();
 }
 
 std::string to_text(const v1::JobEnded& x) {
@@ -106,7 +106,7 @@ std::string to_text(const v1::JobEnded& x) {
 std::string to_text(const v1::JoinRequest& x) {
   auto text = "join " + x.offer().agent_id();
   if (x.has_claim())
-    text += " with " + std::to_string(x.claim().plan().epoch()) + " "
+    text += " with " + std::to_string(x.claim().plan().generation()) + " "
             + to_string(from_wire(x.claim().state())) + ", pids"
             + numbers(x.claim().pids());
   return text;
@@ -125,81 +125,82 @@ std::string to_text(const group_event& x) {
 agent_recorder record_agent(caf::actor_system& system) {
   auto out = agent_recorder{};
   const auto& to = out.inbox;
-  out.handle = system.spawn([to, reasons = out.reasons, revoked = out.revoked,
-                             status = out.status,
-                             asked = out.asked](node_agent_actor::pointer self)
-                              -> node_agent_actor::behavior_type {
-    return {
-      [to, reasons](const v1::JoinAccepted& x) {
-        to.write(to_text(x));
-        reasons.write(x.waiting_for());
-      },
-      [to](const v1::JoinRejected& x) { to.write(to_text(x)); },
-      [to](const v1::LeaseGranted& x) {
-        to.write("granted " + std::to_string(x.sent_ns()));
-      },
-      [to](const v1::EpochFormed& x) { to.write(to_text(x)); },
-      [to, revoked](const v1::EpochRevoked& x) {
-        *revoked = x;
-        to.write(to_text(x));
-      },
-      [to](const v1::JobEnded& x) { to.write(to_text(x)); },
-      [](const v1::StatusRequest&) { return v1::JobStatus{}; },
-      [to](const operator_question&) { to.write("operator"); },
-      [self, status, asked](const v1::NodeStatusRequest& x) {
-        asked->push_back(x.request());
-        if (!*status)
-          return;
-        auto answer = **status;
-        answer.set_request(x.request());
-        tell(
-          self,
-          caf::actor_cast<rendezvous_coordinator_actor>(self->current_sender()),
-          std::move(answer));
-      },
-      [to](const v1::LogReading& x) {
-        to.write("read " + std::to_string(x.reading()) + ", credit "
-                 + std::to_string(x.credit())
-                 + (x.what().has_tail()
-                      ? ", tail " + std::to_string(x.what().tail())
-                      : ""));
-      },
-      [to](const v1::LogCredit& x) {
-        to.write("credit " + std::to_string(x.reading()) + " "
-                 + std::to_string(x.size()));
-      },
-      [to](const v1::StacksRequest& x) {
-        to.write("stacks " + std::to_string(x.request()));
-      },
-      [to](const log_lines_read&) { to.write("lines"); },
-      [to](const logs_drained&) { to.write("drained"); },
-      [to](const stacks_seen&) { to.write("seen"); },
-      [to](const devices_report& x) { to.write("devices " + x.event); },
-      [to](const v1::DrainNotice& x) {
-        to.write("drain in " + std::to_string(x.deadline_ms()) + " ms");
-      },
-      [to](const v1::SafePointOrder& x) {
-        to.write(to_string(from_wire(x)) + " of " + std::to_string(x.epoch()));
-      },
-      [to](const v1::CharterChanged& x) {
-        to.write("charter " + std::to_string(x.charter().revision()));
-      },
-      [to](const v1::LogLevelOrder& x) { to.write("log " + x.level()); },
-      [to](const vitals_report&) { to.write("vitals"); },
-      [to](const status_due&) { to.write("status due"); },
-      [to](const group_event& x) { to.write(to_text(x)); },
-      [to](const core::leave_requested&) { to.write("leave requested"); },
-      [to](const core::limit_near&) { to.write("limit near"); },
-      [to](const core::coordinator_not_found&) { to.write("not found"); },
-      [to](const core::second_way_found&) { to.write("second way"); },
-      [to](const core::timer_fired&) { to.write("timer"); },
-      [to](const notify_group& x) {
-        to.write("notify " + std::to_string(x.signal));
-      },
-      [to](const ports::location&) { to.write("link up"); },
-      [to](const job_observer_actor&) { to.write("observer"); },
-    };
-  });
+  out.handle = system.spawn(
+    [to, reasons = out.reasons, revoked = out.revoked, status = out.status,
+     asked = out.asked](
+      node_agent_actor::pointer self) -> node_agent_actor::behavior_type {
+      return {
+        [to, reasons](const v1::JoinAccepted& x) {
+          to.write(to_text(x));
+          reasons.write(x.waiting_for());
+        },
+        [to](const v1::JoinRejected& x) { to.write(to_text(x)); },
+        [to](const v1::LeaseGranted& x) {
+          to.write("granted " + std::to_string(x.sent_ns()));
+        },
+        [to](const v1::GenerationFormed& x) { to.write(to_text(x)); },
+        [to, revoked](const v1::GenerationRevoked& x) {
+          *revoked = x;
+          to.write(to_text(x));
+        },
+        [to](const v1::JobEnded& x) { to.write(to_text(x)); },
+        [](const v1::StatusRequest&) { return v1::JobStatus{}; },
+        [to](const operator_question&) { to.write("operator"); },
+        [self, status, asked](const v1::NodeStatusRequest& x) {
+          asked->push_back(x.request());
+          if (!*status)
+            return;
+          auto answer = **status;
+          answer.set_request(x.request());
+          tell(self,
+               caf::actor_cast<rendezvous_coordinator_actor>(
+                 self->current_sender()),
+               std::move(answer));
+        },
+        [to](const v1::LogReading& x) {
+          to.write("read " + std::to_string(x.reading()) + ", credit "
+                   + std::to_string(x.credit())
+                   + (x.what().has_tail()
+                        ? ", tail " + std::to_string(x.what().tail())
+                        : ""));
+        },
+        [to](const v1::LogCredit& x) {
+          to.write("credit " + std::to_string(x.reading()) + " "
+                   + std::to_string(x.size()));
+        },
+        [to](const v1::StacksRequest& x) {
+          to.write("stacks " + std::to_string(x.request()));
+        },
+        [to](const log_lines_read&) { to.write("lines"); },
+        [to](const logs_drained&) { to.write("drained"); },
+        [to](const stacks_seen&) { to.write("seen"); },
+        [to](const devices_report& x) { to.write("devices " + x.event); },
+        [to](const v1::DrainNotice& x) {
+          to.write("drain in " + std::to_string(x.deadline_ms()) + " ms");
+        },
+        [to](const v1::SafePointOrder& x) {
+          to.write(to_string(from_wire(x)) + " of "
+                   + std::to_string(x.generation()));
+        },
+        [to](const v1::CharterChanged& x) {
+          to.write("charter " + std::to_string(x.charter().revision()));
+        },
+        [to](const v1::LogLevelOrder& x) { to.write("log " + x.level()); },
+        [to](const vitals_report&) { to.write("vitals"); },
+        [to](const status_due&) { to.write("status due"); },
+        [to](const group_event& x) { to.write(to_text(x)); },
+        [to](const core::leave_requested&) { to.write("leave requested"); },
+        [to](const core::limit_near&) { to.write("limit near"); },
+        [to](const core::coordinator_not_found&) { to.write("not found"); },
+        [to](const core::second_way_found&) { to.write("second way"); },
+        [to](const core::timer_fired&) { to.write("timer"); },
+        [to](const notify_group& x) {
+          to.write("notify " + std::to_string(x.signal));
+        },
+        [to](const ports::location&) { to.write("link up"); },
+        [to](const job_observer_actor&) { to.write("observer"); },
+      };
+    });
   return out;
 }
 
@@ -213,7 +214,7 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
   out.handle = system.spawn([to = out.inbox, join = out.join, node = out.node,
                              answers](self_pointer self) -> behavior {
     const auto note = [to](const char* what, const auto& x) {
-      to.write(what + (" " + std::to_string(x.epoch())));
+      to.write(what + (" " + std::to_string(x.generation())));
     };
     return {
       [to, join](const v1::JoinRequest& x) {
@@ -224,22 +225,23 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
         to.write("alive " + std::to_string(x.sent_ns()));
       },
       [to](const v1::WorkersStarted& x) {
-        to.write("started " + std::to_string(x.epoch()) + ":"
+        to.write("started " + std::to_string(x.generation()) + ":"
                  + numbers(x.pids()));
       },
       [to](const v1::WorkerFailed& x) {
-        to.write("failed " + std::to_string(x.epoch()) + ": "
+        to.write("failed " + std::to_string(x.generation()) + ": "
                  + to_string(from_wire(x.failure())));
       },
       [note](const v1::WorkersSucceeded& x) { note("succeeded", x); },
       [to](const v1::WorkersStopped& x) {
-        to.write("stopped " + std::to_string(x.epoch()) + ", port "
+        to.write("stopped " + std::to_string(x.generation()) + ", port "
                  + std::to_string(x.master_port())
                  + and_others(size_t(x.others().listed_size()),
                               x.others().unlisted_count()));
       },
       [to](const v1::SafePointReport& x) {
-        to.write(to_string(from_wire(x)) + " of " + std::to_string(x.epoch()));
+        to.write(to_string(from_wire(x)) + " of "
+                 + std::to_string(x.generation()));
       },
       [to](const v1::LeaveNotice& x) { to.write(to_text(x)); },
       // CAF 1 answers with an error for a promise that is gone.
@@ -285,8 +287,8 @@ observer_recorder record_observer(caf::actor_system& system) {
   out.handle = system.spawn(
     [to](job_observer_actor::pointer) -> job_observer_actor::behavior_type {
       return {
-        [to](const v1::EpochFormed& x) { to.write(to_text(x)); },
-        [to](const v1::EpochRevoked& x) { to.write(to_text(x)); },
+        [to](const v1::GenerationFormed& x) { to.write(to_text(x)); },
+        [to](const v1::GenerationRevoked& x) { to.write(to_text(x)); },
         [to](const v1::JobEnded& x) { to.write(to_text(x)); },
       };
     });

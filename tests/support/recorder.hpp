@@ -37,8 +37,8 @@ private:
 
 std::string to_text(const v1::JoinAccepted& x);
 std::string to_text(const v1::JoinRejected& x);
-std::string to_text(const v1::EpochFormed& x);
-std::string to_text(const v1::EpochRevoked& x);
+std::string to_text(const v1::GenerationFormed& x);
+std::string to_text(const v1::GenerationRevoked& x);
 std::string to_text(const v1::JobEnded& x);
 std::string to_text(const v1::JoinRequest& x);
 std::string to_text(const v1::LeaveNotice& x);
@@ -52,8 +52,8 @@ struct agent_recorder {
   recorder inbox;
   recorder reasons;
   /// The latest plan.
-  std::shared_ptr<v1::EpochRevoked> revoked
-    = std::make_shared<v1::EpochRevoked>();
+  std::shared_ptr<v1::GenerationRevoked> revoked
+    = std::make_shared<v1::GenerationRevoked>();
   /// Its answer when it is asked for its status; no answer if empty.
   std::shared_ptr<std::optional<v1::NodeStatus>> status
     = std::make_shared<std::optional<v1::NodeStatus>>();

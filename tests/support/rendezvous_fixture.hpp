@@ -33,8 +33,8 @@ struct rendezvous_fixture {
     for (const auto& x : effects) {
       if (const auto* timer = std::get_if<arm_timer>(&x))
         armed[timer->timer.value] = timer->due;
-      if (const auto* epoch = std::get_if<announce_epoch>(&x))
-        announced = epoch->plans.front();
+      if (const auto* generation = std::get_if<announce_generation>(&x))
+        announced = generation->plans.front();
     }
     return transcript(effects);
   }
@@ -77,7 +77,7 @@ struct rendezvous_fixture {
   }
 
   /// Of an agent that comes back.
-  agent_joined rejoin(const std::string& agent, epoch_plan plan,
+  agent_joined rejoin(const std::string& agent, generation_plan plan,
                       share_state state) const {
     auto x = join(agent, plan.own.slot_count);
     x.held = claim{std::move(plan), state, {}};
@@ -105,8 +105,9 @@ struct rendezvous_fixture {
 
   static agent_left left(const std::string& agent) { return {{agent}}; }
 
-  static workers_started started(const std::string& agent, uint64_t epoch) {
-    return {{agent}, {epoch}};
+  static workers_started started(const std::string& agent,
+                                 uint64_t generation) {
+    return {{agent}, {generation}};
   }
 
   static worker_failure failure_of(const std::string& agent) {
@@ -120,23 +121,24 @@ struct rendezvous_fixture {
             .dumped = false};
   }
 
-  static worker_failed failed(const std::string& agent, uint64_t epoch) {
-    return {{agent}, {epoch}, failure_of(agent)};
+  static worker_failed failed(const std::string& agent, uint64_t generation) {
+    return {{agent}, {generation}, failure_of(agent)};
   }
 
-  static workers_succeeded succeeded(const std::string& agent, uint64_t epoch) {
-    return {{agent}, {epoch}};
+  static workers_succeeded succeeded(const std::string& agent,
+                                     uint64_t generation) {
+    return {{agent}, {generation}};
   }
 
-  static workers_stopped stopped(const std::string& agent, uint64_t epoch,
+  static workers_stopped stopped(const std::string& agent, uint64_t generation,
                                  uint16_t port = 0) {
-    return {{agent}, {epoch}, port};
+    return {{agent}, {generation}, port};
   }
 
   static timer_fired fire(uint64_t timer) { return {{timer}}; }
 
-  /// The plan of a member of the current epoch, as it was announced.
-  epoch_plan plan_of(const std::string& agent) const {
+  /// The plan of a member of the current generation, as it was announced.
+  generation_plan plan_of(const std::string& agent) const {
     auto plan = announced;
     plan.own = uut.agents().at({agent}).place;
     return plan;
@@ -144,11 +146,12 @@ struct rendezvous_fixture {
 
   // -- ways to a state --------------------------------------------------------
 
-  /// Epoch 1 of `a`, `b` and `c`, workers starting; timers 1 to 4 are armed.
+  /// Generation 1 of `a`, `b` and `c`, workers starting; timers 1 to 4 are armed.
   void start() {
     at(0s, join("a"));
     at(0s, join("b"));
-    REQUIRE(at(0s, join("c")).ends_with("announce_epoch 1: a=0+1 b=1+1 c=2+1"));
+    REQUIRE(
+      at(0s, join("c")).ends_with("announce_generation 1: a=0+1 b=1+1 c=2+1"));
   }
 
   /// The same, workers running.
@@ -159,11 +162,11 @@ struct rendezvous_fixture {
     REQUIRE(uut.current_phase() == phase::running);
   }
 
-  /// Epoch 1 of `a` and `b`, workers running; there is room for one more.
+  /// Generation 1 of `a` and `b`, workers running; there is room for one more.
   void run_two() {
     at(0s, join("a"));
     at(0s, join("b"));
-    REQUIRE(at(3s, fire(4)) == "announce_epoch 1: a=0+1 b=1+1");
+    REQUIRE(at(3s, fire(4)) == "announce_generation 1: a=0+1 b=1+1");
     at(3s, started("a", 1));
     at(3s, started("b", 1));
     REQUIRE(uut.current_phase() == phase::running);
@@ -172,14 +175,14 @@ struct rendezvous_fixture {
   /// The same as `run`, workers stopping.
   void revoke() {
     run();
-    REQUIRE(at(0s, failed("b", 1)) == "revoke_epoch 1: a b c");
+    REQUIRE(at(0s, failed("b", 1)) == "revoke_generation 1: a b c");
   }
 
   job_settings settings;
   rendezvous uut;
   std::vector<rendezvous_effect> effects; ///< Of the latest step.
   std::map<uint64_t, time_point> armed;
-  epoch_plan announced; ///< The first of the latest plans.
+  generation_plan announced; ///< The first of the latest plans.
 };
 
 } // namespace actorrun::test

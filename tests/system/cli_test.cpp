@@ -65,7 +65,7 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
   CHECK(env["TORCHELASTIC_USE_AGENT_STORE"] == "True");
   CHECK(env["TORCH_NCCL_ASYNC_ERROR_HANDLING"] == "1");
   CHECK(env["OMP_NUM_THREADS"] == "1");
-  CHECK(count_in_term(std::stoull(env["ACTORRUN_EPOCH"])) == 1);
+  CHECK(count_in_term(std::stoull(env["ACTORRUN_GENERATION"])) == 1);
   CHECK(env["ACTORRUN_JOB_ID"] == "mine");
   CHECK_FALSE(env["MASTER_ADDR"].empty());
   CHECK(std::stoi(env["MASTER_PORT"]) > 1023);
@@ -77,8 +77,8 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
   for (const auto* name : {"PWD", "OLDPWD", "_", "SHLVL"})
     env.erase(name); // Set by the shell.
   CHECK(env["ACTORRUN_CONTROL"].starts_with("/"));
-  // 23 of the job, 5 of the scene and one of this test.
-  CHECK(env.size() == 29);
+  // 24 of the job, 5 of the scene and one of this test.
+  CHECK(env.size() == 30);
 }
 
 TEST_CASE_METHOD(scene, "workers: three descriptors, their own session",
@@ -173,12 +173,12 @@ TEST_CASE_METHOD(scene, "status: every number of a job, in JSON", "[cli]") {
   agent({.nodes = "2:3", .restart_count_max = 5, .slots = 1});
   const auto before = await_world(3);
   order_exit(before[0].pid, 8);
-  const auto all = await_world(3, before[0].epoch);
+  const auto all = await_world(3, before[0].generation);
   const auto x = await_status([](const json& job) {
     return job["phase"] == "running" && job["restarts"] == 1;
   });
   CHECK(x["job"] == "job");
-  CHECK(x["epoch"] == all[0].epoch);
+  CHECK(x["generation"] == all[0].generation);
   CHECK(x["world_size"] == 3);
   CHECK(x["nodes_min"] == 2);
   CHECK(x["nodes_max"] == 3);
@@ -212,8 +212,9 @@ TEST_CASE_METHOD(scene, "status: the same for people, by name and by endpoint",
   auto text = std::string{};
   CHECK(eventually([&] {
     text = read({ACTORCTL_PROGRAM, "status"});
-    return count_of(text, "job job: running, epoch 1, world size 4, nodes 2, "
-                          "restarts 0 of 0\n")
+    return count_of(text,
+                    "job job: running, generation 1, world size 4, nodes 2, "
+                    "restarts 0 of 0\n")
            == 1;
   }));
   for (const auto& x : all)
@@ -242,7 +243,7 @@ TEST_CASE_METHOD(scene, "jobs: two on one host do not mix", "[cli]") {
   REQUIRE(eventually([&] { return workers().size() == 4; }));
   auto ports = std::map<std::string, std::set<uint16_t>>{};
   for (const auto& x : workers()) {
-    CHECK(count_in_term(x.epoch) == 1);
+    CHECK(count_in_term(x.generation) == 1);
     CHECK(x.world_size == 2);
     ports[x.job].insert(x.master_port);
   }

@@ -35,11 +35,11 @@ struct hosted_scene : scene {
     const auto now = await_status([&](const json& x) {
       return x["phase"] == "running" && x["coordinator"]["pid"] == pid;
     });
-    CHECK(now["epoch"] == known["epoch"]);
+    CHECK(now["generation"] == known["generation"]);
     CHECK(now["restarts"] == known["restarts"]);
     CHECK(now["world_size"] == 4);
     CHECK(by_agent(now) == by_agent(known));
-    CHECK(pids_of(workers_of(before[0].epoch)) == pids_of(before));
+    CHECK(pids_of(workers_of(before[0].generation)) == pids_of(before));
     for (const auto& x : before)
       CHECK(alive(x.pid));
   }
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(hosted_scene,
   await_status([&](const json& x) {
     return x["phase"] == "running" && x["coordinator"]["pid"] == first->pid();
   });
-  CHECK(pids_of(workers_of(before[0].epoch)) == pids_of(before));
+  CHECK(pids_of(workers_of(before[0].generation)) == pids_of(before));
   for (const auto& x : before)
     CHECK(alive(x.pid));
   order_end();
@@ -120,16 +120,16 @@ TEST_CASE_METHOD(hosted_scene,
                  "[coordinator]") {
   const auto before = start_job();
   order_exit(before[1].pid, 5);
-  const auto second = await_world(4, before[0].epoch);
+  const auto second = await_world(4, before[0].generation);
   CHECK(second[0].restart_count == 1);
   replace_coordinator(SIGKILL, second);
   order_exit(second[2].pid, 6);
-  const auto third = await_world(4, second[0].epoch);
+  const auto third = await_world(4, second[0].generation);
   for (const auto& x : third)
     CHECK(x.restart_count == 2);
   agents[1]->signal(SIGKILL);
   auto& c = agent(options());
-  const auto fourth = await_world(4, third[0].epoch);
+  const auto fourth = await_world(4, third[0].generation);
   for (const auto& x : fourth)
     CHECK(x.restart_count == 2);
   order_end();
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(hosted_scene, "coordinator away: a failure meanwhile counts",
   order_exit(before[0].pid, 5);
   REQUIRE(all_dead({before[0]}));
   first = &coordinator(options());
-  const auto second = await_world(4, before[0].epoch);
+  const auto second = await_world(4, before[0].generation);
   for (const auto& x : second)
     CHECK(x.restart_count == 1);
   CHECK(last_of(records_of(before)) < first_of(second));
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(hosted_scene, "coordinator away: status reports it",
   const auto now = await_status([](const json& x) {
     return x["coordinator"]["pid"] == 0 && x["agents"].size() == 2;
   });
-  CHECK(now["epoch"] == before[0].epoch);
+  CHECK(now["generation"] == before[0].generation);
   CHECK(count_of(now["waiting_for"].get<std::string>(), "coordinator") >= 1);
   for (const auto& node : now["agents"])
     CHECK(node["workers"].size() == 2);
@@ -201,11 +201,11 @@ TEST_CASE_METHOD(
   auto& next = agent(options);
   options.host = false;
   auto& third = agent(options);
-  const auto after = await_world(4, before[0].epoch);
+  const auto after = await_world(4, before[0].generation);
   CHECK(last_of(records_of(before)) < first_of(after));
   CHECK(next.says("may have had a predecessor"));
   peer.signal(SIGCONT);
-  const auto all = await_world(6, after[0].epoch);
+  const auto all = await_world(6, after[0].generation);
   CHECK(last_of(records_of(after)) < first_of(all));
   order_end();
   for (auto* x : {&next, &third, &peer})

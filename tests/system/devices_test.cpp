@@ -174,11 +174,11 @@ TEST_CASE_METHOD(gpu_scene,
   set_world(gpu("GPU-a", std::to_string(first[0].pid)) + gpu("GPU-b"));
   order_exit(first[1].pid, 7);
   await_status([](const json& x) {
-    return count_in_term(x["epoch"]) == 2 && x["phase"] == "starting";
+    return count_in_term(x["generation"]) == 2 && x["phase"] == "starting";
   });
   const auto freed = now_ns();
   set_world(gpu("GPU-a") + gpu("GPU-b"));
-  const auto second = await_world(2, first[0].epoch);
+  const auto second = await_world(2, first[0].generation);
   CHECK(first_of(second) > freed);
   order_end();
   CHECK(a->wait() == 0);
@@ -190,7 +190,7 @@ TEST_CASE_METHOD(gpu_scene,
   const auto [a, first] = run_one_node();
   set_world("hang\n" + gpu("GPU-a") + gpu("GPU-b"));
   order_exit(first[1].pid, 7);
-  await_world(2, first[0].epoch);
+  await_world(2, first[0].generation);
   CHECK(a->says("the NVIDIA driver has not reported for 5000 ms"));
   order_end();
   CHECK(a->wait() == 0);
@@ -203,11 +203,11 @@ TEST_CASE_METHOD(gpu_scene,
   set_world(gpu("GPU-a", std::to_string(first[0].pid)));
   order_exit(first[1].pid, 7);
   await_status([](const json& x) {
-    return count_in_term(x["epoch"]) == 2 && x["phase"] == "starting";
+    return count_in_term(x["generation"]) == 2 && x["phase"] == "starting";
   });
   a->signal(SIGTERM);
   CHECK(a->wait() == 128 + SIGTERM);
-  CHECK(workers_of(first[0].epoch + 1).empty());
+  CHECK(workers_of(first[0].generation + 1).empty());
 }
 
 TEST_CASE_METHOD(gpu_scene,

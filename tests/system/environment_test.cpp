@@ -17,10 +17,10 @@ namespace {
 
 using variables = std::map<std::string, std::string>;
 
-/// Writes its environment to a file by epoch in its term and rank, atomically,
+/// Writes its environment to a file by generation in its term and rank, atomically,
 /// and runs until the file `end` is there. To actorrun, `$$` is a `$`.
 constexpr auto worker
-  = "f=env.$$((ACTORRUN_EPOCH % 4096)).$RANK; cat /proc/$$$$/environ > "
+  = "f=env.$$((ACTORRUN_GENERATION % 4096)).$RANK; cat /proc/$$$$/environ > "
     "$f.new && mv $f.new $f;"
     " while [ ! -e end ]; do sleep 0.05; done";
 
@@ -39,7 +39,7 @@ std::string steady(const std::string& name, const std::string& value) {
   if (name == "TORCHELASTIC_ERROR_FILE")
     return "<a folder>"
            + value.substr(std::min(value.find("/attempt_"), value.size()));
-  if (name == "ACTORRUN_EPOCH")
+  if (name == "ACTORRUN_GENERATION" || name == "ACTORRUN_EPOCH")
     return std::to_string(count_in_term(std::stoull(value)));
   if (name == "TORCHELASTIC_TIMER_FILE")
     return "<a FIFO>";
@@ -58,14 +58,15 @@ public:
        "--rdzv-endpoint=" + endpoint(), "--no-python", "sh", "-c", worker});
   }
 
-  /// Waits until all workers of an epoch have written theirs.
-  void await_epoch(int epoch, int size) {
+  /// Waits until all workers of a generation have written theirs.
+  void await_generation(int generation, int size) {
     for (auto rank = 0; rank < size; ++rank)
-      require(eventually(
-                [&] { return std::filesystem::exists(file_of(epoch, rank)); }),
-              "worker " + std::to_string(rank) + " of epoch "
-                + std::to_string(epoch) + " runs");
-    describe(epoch, size);
+      require(eventually([&] {
+                return std::filesystem::exists(file_of(generation, rank));
+              }),
+              "worker " + std::to_string(rank) + " of generation "
+                + std::to_string(generation) + " runs");
+    describe(generation, size);
   }
 
   void end() {
@@ -90,20 +91,20 @@ public:
   }
 
 private:
-  std::string file_of(int epoch, int rank) const {
-    return folder() + "/env." + std::to_string(epoch) + "."
+  std::string file_of(int generation, int rank) const {
+    return folder() + "/env." + std::to_string(generation) + "."
            + std::to_string(rank);
   }
 
   /// Inherited variables are left out.
-  void describe(int epoch, int size) {
+  void describe(int generation, int size) {
     static const auto foreign = std::set<std::string>{
       "ACTORRUN_RUN_DIR", "HOME", "LANG", "PATH", "TMPDIR"};
     for (auto rank = 0; rank < size; ++rank) {
-      text_ += "epoch " + std::to_string(epoch) + ", rank "
+      text_ += "generation " + std::to_string(generation) + ", rank "
                + std::to_string(rank) + "\n";
       for (const auto& [name, value] :
-           variables_in(content_of(file_of(epoch, rank))))
+           variables_in(content_of(file_of(generation, rank))))
         if (!foreign.contains(name))
           text_ += "  " + name + "=" + steady(name, value) + "\n";
     }
@@ -118,7 +119,7 @@ TEST_CASE_METHOD(world, "environment: one node of four workers",
                  "[environment]") {
   run({"--nproc-per-node=4", "--rdzv-id=golden", "--max-restarts=3",
        "--no-python", "sh", "-c", worker});
-  await_epoch(1, 4);
+  await_generation(1, 4);
   end();
   compare("environment_1x4.txt");
 }
@@ -147,7 +148,7 @@ TEST_CASE_METHOD(world, "environment: two nodes of two workers",
                  "[environment]") {
   node("2", 2);
   node("2", 2);
-  await_epoch(1, 4);
+  await_generation(1, 4);
   end();
   compare("environment_2x2.txt");
 }
@@ -156,11 +157,11 @@ TEST_CASE_METHOD(world, "environment: two to four nodes, as they join",
                  "[environment]") {
   node("2:4", 1);
   node("2:4", 1);
-  await_epoch(1, 2);
+  await_generation(1, 2);
   node("2:4", 1);
-  await_epoch(2, 3);
+  await_generation(2, 3);
   node("2:4", 1);
-  await_epoch(3, 4);
+  await_generation(3, 4);
   end();
   compare("environment_2to4.txt");
 }
@@ -175,7 +176,7 @@ TEST_CASE_METHOD(world, "environment: two roles on two nodes",
   };
   start("trainer", 2, true); // Its node has rank 0.
   start("reader", 1, false);
-  await_epoch(1, 3);
+  await_generation(1, 3);
   end();
   compare("environment_roles.txt");
 }

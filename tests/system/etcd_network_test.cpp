@@ -44,7 +44,7 @@ struct two_sites {
   /// The others go on without `a`: all its workers are dead when the first new
   /// one begins (I2), and no restart is used up.
   worker_records check_takeover(const worker_records& before) {
-    const auto after = x->await_world(4, before[0].epoch);
+    const auto after = x->await_world(4, before[0].generation);
     CHECK((x->took_over(*b) || x->took_over(*c)));
     CHECK(after[0].restart_count == 0);
     CHECK(last_of(x->records_of(before)) < first_of(after));
@@ -55,7 +55,7 @@ struct two_sites {
 
   /// `a` takes part again, under another coordinator.
   void check_return(const worker_records& after) {
-    const auto together = x->await_world(6, after[0].epoch);
+    const auto together = x->await_world(6, after[0].generation);
     CHECK(together[0].restart_count == 0);
     CHECK(last_of(x->records_of(after)) < first_of(together));
     CHECK(count_of(a->output(), "etcd elects") == 1);
@@ -111,8 +111,8 @@ TEST_CASE_METHOD(two_sites,
   check_return(after);
 }
 
-// They ask for a shorter lease than the job has, and its leader is not there to refuse
-// them.
+// They ask for a shorter lease than the job has, and its leader is not there to
+// refuse them.
 TEST_CASE_METHOD(
   two_sites,
   "network: V2 who asks for another job than runs is not elected "

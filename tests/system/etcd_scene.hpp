@@ -54,9 +54,9 @@ struct etcd_users : scene {
     return count_of(x.output(), "takes over the job") > 0;
   }
 
-  /// Checks that the same processes run in the same epoch.
+  /// Checks that the same processes run in the same generation.
   void check_untouched(const worker_records& before) {
-    CHECK(pids_of(workers_of(before[0].epoch)) == pids_of(before));
+    CHECK(pids_of(workers_of(before[0].generation)) == pids_of(before));
     for (const auto& x : before)
       CHECK(alive(x.pid));
     CHECK(records().size() == before.size());

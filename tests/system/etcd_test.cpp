@@ -67,7 +67,7 @@ TEST_CASE("etcd: the coordinator is killed, an agent takes over, and no worker "
   const auto now = x.await_status([](const json& s) {
     return s["phase"] == "running" && s["world_size"] == 4;
   });
-  CHECK(now["epoch"] == before[0].epoch);
+  CHECK(now["generation"] == before[0].generation);
   x.check_untouched(before);
   x.check_end(a, b);
 }
@@ -84,7 +84,7 @@ TEST_CASE("etcd: the node with the coordinator is killed, and the others go on "
   auto& c = x.agent(x.options("1:3"));
   const auto before = x.await_world(6);
   a.signal(SIGKILL);
-  const auto after = x.await_world(4, before[0].epoch);
+  const auto after = x.await_world(4, before[0].generation);
   CHECK(after[0].restart_count == 0);
   CHECK(after[0].node_rank == 0);
   CHECK(last_of(x.records_of(before)) < first_of(after));
@@ -103,11 +103,11 @@ TEST_CASE("etcd: the node with the coordinator sleeps longer than its lease, "
   auto& b = x.agent(x.options("1:2"));
   const auto before = x.await_world(4);
   a.signal(SIGSTOP);
-  const auto alone = x.await_world(2, before[0].epoch);
+  const auto alone = x.await_world(2, before[0].generation);
   CHECK(last_of(x.records_of(before)) < first_of(alone));
   CHECK(x.took_over(b));
   a.signal(SIGCONT);
-  const auto together = x.await_world(4, alone[0].epoch);
+  const auto together = x.await_world(4, alone[0].generation);
   CHECK(together[0].restart_count == 0);
   CHECK(last_of(x.records_of(alone)) < first_of(together));
   CHECK(a.says("gives up the leadership"));
@@ -125,7 +125,7 @@ TEST_CASE("etcd: the node with the coordinator leaves, and another takes over",
   const auto before = x.await_world(4);
   a.signal(SIGTERM);
   CHECK(a.wait() == 128 + SIGTERM);
-  x.await_world(2, before[0].epoch);
+  x.await_world(2, before[0].generation);
   CHECK(eventually([&] { return x.took_over(b); }));
   x.check_end(b);
 }
@@ -141,7 +141,7 @@ TEST_CASE("etcd: a node that sleeps while the job ends does not run it again",
   auto& b = x.agent(x.options("1:2"));
   const auto before = x.await_world(4);
   b.signal(SIGSTOP);
-  x.await_world(2, before[0].epoch);
+  x.await_world(2, before[0].generation);
   x.check_end(a);
   const auto count = x.records().size();
   b.signal(SIGCONT);
@@ -180,7 +180,7 @@ TEST_CASE("etcd: it comes back without its data, and no worker notices",
   REQUIRE(eventually([&] { return x.took_over(a) || x.took_over(b); }));
   const auto now
     = x.await_status([](const json& s) { return s["phase"] == "running"; });
-  CHECK(now["epoch"] == before[0].epoch);
+  CHECK(now["generation"] == before[0].generation);
   x.check_untouched(before);
   x.check_end(a, b);
 }
@@ -221,7 +221,7 @@ TEST_CASE(
   CHECK(x.host_of(a, b).says("gives up the leadership"));
   CHECK(all_dead(before));
   x.server.start();
-  const auto after = x.await_world(4, before[0].epoch);
+  const auto after = x.await_world(4, before[0].generation);
   CHECK(after[0].restart_count == 0);
   CHECK(last_of(x.records_of(before)) < first_of(after));
   x.check_end(a, b);
@@ -245,7 +245,7 @@ TEST_CASE("etcd: of three members two are enough, whichever is in use",
   CHECK(
     host.says("etcd is now asked at http://" + x.cluster.member(2).endpoint()));
   const auto now = json::parse(x.remote_status("job"));
-  CHECK(now["jobs"][0]["epoch"] == before[0].epoch);
+  CHECK(now["jobs"][0]["generation"] == before[0].generation);
   CHECK(count_of(host.output(), "etcd elects") == 1);
   CHECK(count_of(host.output(), "etcd is away") == 0);
   x.check_untouched(before);

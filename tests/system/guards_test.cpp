@@ -43,10 +43,11 @@ struct guards_scene : scene {
     return all;
   }
 
-  /// The workers of all epochs after this one.
-  worker_records workers_of_later(uint64_t epoch) const {
+  /// The workers of all generations after this one.
+  worker_records workers_of_later(uint64_t generation) const {
     auto out = records();
-    std::erase_if(out, [=](const auto& x) { return x.epoch <= epoch; });
+    std::erase_if(out,
+                  [=](const auto& x) { return x.generation <= generation; });
     return out;
   }
 
@@ -68,7 +69,7 @@ struct guards_scene : scene {
 TEST_CASE_METHOD(
   guards_scene,
   "guards: N2 agent and warden killed at once, a script's worker "
-  "ends with its epoch",
+  "ends with its generation",
   "[guards]") {
   auto& a = agent(wrapped());
   auto& b = agent(wrapped());
@@ -79,7 +80,7 @@ TEST_CASE_METHOD(
   const auto warden = wardens_of(b)[which];
   ::kill(b.pid(), SIGKILL);
   ::kill(warden, SIGKILL);
-  const auto after = await_world(2, before[0].epoch);
+  const auto after = await_world(2, before[0].generation);
   CHECK(all_dead(mine));
   CHECK(last_of(records_of(before)) < first_of(after));
   order_end();
@@ -109,7 +110,7 @@ TEST_CASE_METHOD(
     auto& next = agent(wrapped());
     CHECK(all_dead(mine));
     CHECK(next.says("an agent that was killed has left processes in"));
-    await_world(4, before[0].epoch);
+    await_world(4, before[0].generation);
     order_end();
     CHECK(next.wait() == 0);
   }
@@ -129,10 +130,10 @@ TEST_CASE_METHOD(
   const auto runs = [](uint32_t world, uint64_t after) {
     return [=](const json& job) {
       return job["phase"] == "running" && job["world_size"] == world
-             && job["epoch"] > after;
+             && job["generation"] > after;
     };
   };
-  const auto before = await_status(runs(4, 0))["epoch"].get<uint64_t>();
+  const auto before = await_status(runs(4, 0))["generation"].get<uint64_t>();
   const auto init = find(b.pid(), "arun-init");
   REQUIRE(init != 0);
   const auto below = find(init, "actorrun");
@@ -146,7 +147,7 @@ TEST_CASE_METHOD(
     return fresh.size() == 2;
   }));
   auto old = records(); // Their pids are others in there.
-  std::erase_if(old, [=](const auto& x) { return x.epoch > before; });
+  std::erase_if(old, [=](const auto& x) { return x.generation > before; });
   // Far less than the lease of 1.2 s.
   CHECK(first_of(fresh) - killed < 900'000'000);
   CHECK(last_of(old) < first_of(fresh));

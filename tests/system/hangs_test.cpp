@@ -44,7 +44,7 @@ TEST_CASE_METHOD(hangs_scene,
   // Node 0 runs again although node 1 cannot.
   auto again = worker_records{};
   require(eventually([&] {
-            again = workers_of(first[0].epoch + 1);
+            again = workers_of(first[0].generation + 1);
             return again.size() == 2;
           }),
           "the workers of the other node run again");
@@ -53,12 +53,12 @@ TEST_CASE_METHOD(hangs_scene,
   require(eventually([&] { return now_ns() - killed > 4 * lease; }),
           "time passes");
   CHECK(status()["agents"].size() == 2);
-  CHECK(status()["epoch"] == again[0].epoch);
+  CHECK(status()["generation"] == again[0].generation);
   CHECK(alive(again[0].pid));
   recover();
-  const auto all = await_world(4, first[0].epoch);
+  const auto all = await_world(4, first[0].generation);
   CHECK(all[0].pid == again[0].pid);
-  CHECK(all[0].epoch == again[0].epoch);
+  CHECK(all[0].generation == again[0].generation);
   order_end();
   CHECK(a.wait() == 0);
   CHECK(b.wait() == 0);
@@ -75,11 +75,11 @@ TEST_CASE_METHOD(hangs_scene,
   hang();
   order_exit(first[3].pid, 7);
   require(
-    eventually([&] { return workers_of(first[0].epoch + 1).size() == 2; }),
+    eventually([&] { return workers_of(first[0].generation + 1).size() == 2; }),
     "the workers of the other node run again");
   CHECK(b.output().find("did not answer") != std::string::npos);
   recover();
-  await_world(4, first[0].epoch);
+  await_world(4, first[0].generation);
   order_end();
   CHECK(a.wait() == 0);
   CHECK(b.wait() == 0);

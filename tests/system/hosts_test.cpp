@@ -249,7 +249,7 @@ TEST_CASE_METHOD(
   auto& x = stamping("a,b,c", {"--nnodes=2:3"});
   const auto before = await_world(3);
   ::kill(shell_of("c"), SIGKILL);
-  const auto after = await_world(2, before.front().epoch);
+  const auto after = await_world(2, before.front().generation);
   REQUIRE(eventually(
     [&] { return x.output().find("c is lost: ") != std::string::npos; }));
   CHECK(x.output().find("the job does without it") != std::string::npos);
@@ -312,7 +312,7 @@ TEST_CASE_METHOD(
   auto& second = stamping(nodes, options);
   CHECK(second.says("job job is still on this host, as an actorrun has started"
                     " it before: waits until its workers are gone"));
-  // Of a node alone the numbers of epochs begin again.
+  // Of a node alone the numbers of generations begin again.
   REQUIRE(eventually([&] { return records().size() == 2 * count; }));
   const auto end = last_of(records_of(before));
   CHECK(std::ranges::count_if(records(),
@@ -322,7 +322,8 @@ TEST_CASE_METHOD(
   CHECK(second.wait() == 0);
 }
 
-/// The agent behind a shell of the stand-in, and the program that brings it notices.
+/// The agent behind a shell of the stand-in, and the program that brings it
+/// notices.
 struct remote_side {
   pid_t agent = 0;
   pid_t pump = 0;
@@ -348,7 +349,7 @@ TEST_CASE_METHOD(hosts_scene,
   const auto side = behind(shell_of("b"));
   REQUIRE(side.pump > 0);
   ::kill(side.pump, SIGSTOP);
-  const auto after = await_world(1, before.front().epoch, 40s);
+  const auto after = await_world(1, before.front().generation, 40s);
   CHECK(x.says("b: [actorrun"));
   CHECK(x.output().find("connection to it: stops the workers")
         != std::string::npos);

@@ -62,7 +62,7 @@ TEST_CASE_METHOD(scene,
     return http_client{metrics}.is_connected()
            && get(metrics, "/readyz").starts_with("HTTP/1.1 200 ");
   }));
-  CHECK(get(metrics, "/readyz").ends_with("2 workers run in epoch 1\n"));
+  CHECK(get(metrics, "/readyz").ends_with("2 workers run in generation 1\n"));
   CHECK(get(metrics, "/healthz").starts_with("HTTP/1.1 200 "));
   const auto text = get(metrics, "/metrics");
   CHECK(has(text, "actorrun_job_phase{job_id="));

@@ -10,8 +10,8 @@ TEST_CASE_METHOD(scene, "joiner: one regroup, a larger world", "[joining]") {
   auto& a = agent({.nodes = "1:4"});
   const auto alone = await_world(2);
   auto& b = agent({.nodes = "1:4"});
-  const auto both = await_world(4, alone[0].epoch);
-  CHECK(both[0].epoch == alone[0].epoch + 1);
+  const auto both = await_world(4, alone[0].generation);
+  CHECK(both[0].generation == alone[0].generation + 1);
   CHECK(both[0].restart_count == 0);
   CHECK(last_of(records_of(alone)) < first_of(both));
   for (size_t i = 0; i < both.size(); ++i)
@@ -29,8 +29,8 @@ TEST_CASE_METHOD(scene, "joiners: a burst of them costs one regroup",
   const auto alone = await_world(1);
   for (auto i = 0; i < 5; ++i)
     agent(options);
-  const auto all = await_world(6, alone[0].epoch);
-  CHECK(all[0].epoch == alone[0].epoch + 1);
+  const auto all = await_world(6, alone[0].generation);
+  CHECK(all[0].generation == alone[0].generation + 1);
 }
 
 TEST_CASE_METHOD(scene,
@@ -48,12 +48,12 @@ TEST_CASE_METHOD(scene,
       standby += node["state"] == "standby" ? 1 : 0;
     return x["phase"] == "running" && standby == 1;
   });
-  CHECK(pids_of(workers_of(before[0].epoch)) == pids_of(before));
+  CHECK(pids_of(workers_of(before[0].generation)) == pids_of(before));
   CHECK(alive(before[0].pid));
   const auto killed = now_ns();
   b.signal(SIGKILL);
-  const auto after = await_world(4, before[0].epoch);
-  CHECK(after[0].epoch == before[0].epoch + 1);
+  const auto after = await_world(4, before[0].generation);
+  CHECK(after[0].generation == before[0].generation + 1);
   CHECK(after[0].restart_count == 0);
   // At once: no lease, no settle time, no last call.
   CHECK(first_of(after) - killed < 1'000'000'000);
@@ -85,9 +85,9 @@ TEST_CASE_METHOD(scene, "joiner: those that stay keep their node rank",
   agent({.nodes = "1:4", .slots = 1});
   const auto alone = await_world(1);
   auto& b = agent({.nodes = "1:4", .slots = 1});
-  const auto two = await_world(2, alone[0].epoch);
+  const auto two = await_world(2, alone[0].generation);
   agent({.nodes = "1:4", .slots = 1});
-  const auto three = await_world(3, two[0].epoch);
+  const auto three = await_world(3, two[0].generation);
   const auto agents_by_rank = [](const json& x) {
     auto out = std::vector<std::string>(x["agents"].size());
     for (const auto& node : x["agents"])
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(scene, "joiner: those that stay keep their node rank",
   const auto before = agents_by_rank(
     await_status([](const json& x) { return x["phase"] == "running"; }));
   b.signal(SIGKILL);
-  await_world(2, three[0].epoch);
+  await_world(2, three[0].generation);
   const auto after = agents_by_rank(await_status([](const json& x) {
     return x["phase"] == "running" && x["world_size"] == 2;
   }));

@@ -63,14 +63,14 @@ TEST_CASE_METHOD(journal_scene, "journal: why explains a job that is gone",
                  "[journal]") {
   const auto workers = end_job();
   const auto text = ask({"why"}, 1);
-  CHECK(contains(text, "The job failed. Epoch "));
+  CHECK(contains(text, "The job failed. Generation "));
   CHECK(contains(text, "rank 2 on "));
   CHECK(contains(text, " exited with code 41; no restart was left"));
   CHECK(contains(text, "pid " + std::to_string(workers[2].pid)));
   const auto x = why(1);
   CHECK(x["version"] == 1);
   CHECK(x["state"] == "failed");
-  CHECK(x["epoch"] == workers[2].epoch);
+  CHECK(x["generation"] == workers[2].generation);
   CHECK(x["cause"]["kind"] == "worker");
   CHECK(x["cause"]["rank"] == 2);
   CHECK(x["cause"]["local_rank"] == workers[2].local_rank);
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(journal_scene,
   };
   CHECK(eventually(runs));
   order_exit(first[0].pid, 7);
-  await_world(4, first[0].epoch);
+  await_world(4, first[0].generation);
   CHECK(eventually(runs));
   const auto x = why(0);
   CHECK(x["state"] == "running");
@@ -213,12 +213,12 @@ TEST_CASE_METHOD(journal_scene, "journal: none is written where none is wanted",
 
 TEST_CASE_METHOD(journal_scene, "journal: of another version, it says so",
                  "[journal]") {
-  const auto path = write("new.jsonl", "{\"v\": 2, \"n\": 1}\n");
+  const auto path = write("new.jsonl", "{\"v\": 1, \"n\": 1}\n");
   for (const auto* command : {"why", "journal", "replay"}) {
     INFO(command);
     CHECK(contains(ask({command, path}, 2),
-                   "written by another version (2; this program reads version"
-                   " 1)"));
+                   "written by another version (1; this program reads version"
+                   " 2)"));
     CHECK(contains(ask({command, write("none.jsonl", "")}, 2), "no record"));
     CHECK(contains(ask({command, write("no.jsonl", "what\n")}, 2), "not JSON"));
     CHECK(

@@ -13,13 +13,13 @@ TEST_CASE_METHOD(scene, "agent stopped: its workers end before others start",
   const auto before = await_world(4);
   const auto stopped = now_ns();
   b.signal(SIGSTOP);
-  const auto after = await_world(2, before[0].epoch);
+  const auto after = await_world(2, before[0].generation);
   CHECK(after[0].restart_count == 0);
   CHECK(all_dead(before));
   CHECK(last_of(records_of(before)) < first_of(after));
   CHECK(first_of(after) - stopped < 4'000'000'000);
   b.signal(SIGCONT);
-  const auto healed = await_world(4, after[0].epoch);
+  const auto healed = await_world(4, after[0].generation);
   CHECK(healed[0].restart_count == 0);
   CHECK(last_of(records_of(after)) < first_of(healed));
   order_end();
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(scene,
   std::erase_if(other, [](const auto& x) { return x.node_rank == 0; });
   CHECK(all_dead(other));
   a.signal(SIGCONT);
-  const auto after = await_world(4, before[0].epoch);
+  const auto after = await_world(4, before[0].generation);
   CHECK(after[0].restart_count == 0);
   CHECK(last_of(records_of(before)) < first_of(after));
   order_end();

@@ -27,12 +27,12 @@ TEST_CASE_METHOD(scene, "agent killed: no worker outlives it, others go on",
   const auto before = await_world(4);
   REQUIRE(eventually([&] { return records().size() >= 8; }));
   auto dying = of_node(records(), 1);
-  std::erase_if(dying,
-                [&](const auto& x) { return x.epoch != before[0].epoch; });
+  std::erase_if(
+    dying, [&](const auto& x) { return x.generation != before[0].generation; });
   REQUIRE(dying.size() == 4);
   b.signal(SIGKILL);
   CHECK(all_dead(dying, death_limit));
-  const auto after = await_world(2, before[0].epoch);
+  const auto after = await_world(2, before[0].generation);
   CHECK(after[0].restart_count == 0);
   CHECK(last_of(records_of(before)) < first_of(after));
 }
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(scene,
   CHECK(all_dead(before));
   CHECK(a.wait() == 3);
   CHECK(count_of(a.output(), "1 of 2 nodes") >= 1);
-  CHECK(workers_of(before[0].epoch + 1).empty());
+  CHECK(workers_of(before[0].generation + 1).empty());
 }
 
 TEST_CASE_METHOD(scene, "agent killed: the node that replaces it is accepted",
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(scene, "agent killed: the node that replaces it is accepted",
   b.signal(SIGKILL);
   await_status([](const json& x) { return x["phase"] == "gathering"; });
   auto& c = agent({});
-  await_world(4, before[0].epoch);
+  await_world(4, before[0].generation);
   order_end();
   CHECK(a.wait() == 0);
   CHECK(c.wait() == 0);
@@ -79,9 +79,9 @@ TEST_CASE_METHOD(scene, "agent killed: its peers' workers fail at no cost",
   const auto alone = await_world(2);
   auto& b = agent(peers);
   auto& c = agent(peers);
-  const auto before = await_world(6, alone[0].epoch);
+  const auto before = await_world(6, alone[0].generation);
   c.signal(SIGKILL);
-  const auto after = await_world(4, before[0].epoch);
+  const auto after = await_world(4, before[0].generation);
   CHECK(after[0].restart_count == 0);
   const auto now = await_status([](const json& x) {
     return x["phase"] == "running" && x["world_size"] == 4;
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(scene, "agent terminated: exit code 143, the others regroup",
   b.signal(SIGTERM);
   CHECK(b.wait() == 143);
   CHECK(all_dead(of_node(before, 1), 0ms));
-  const auto after = await_world(2, before[0].epoch);
+  const auto after = await_world(2, before[0].generation);
   CHECK(after[0].restart_count == 0);
   CHECK(count_of(a.output(), "leaves (signal 15)") >= 1);
   order_end();
@@ -127,7 +127,7 @@ TEST_CASE_METHOD(scene,
   b.signal(SIGTERM);
   CHECK(b.wait(25s) == 143);
   CHECK(all_dead(of_node(records(), 1)));
-  await_world(2, before[0].epoch);
+  await_world(2, before[0].generation);
 }
 
 TEST_CASE_METHOD(scene, "host terminated: the job ends on all nodes",

@@ -118,7 +118,7 @@ TEST_CASE_METHOD(limits_scene,
   CHECK(x.says("which costs no restart"));
   allow_processes(x, "1000");
   CHECK(x.wait() == 0);
-  CHECK(count_of(x.output(), "epoch 2") == 0);
+  CHECK(count_of(x.output(), "generation 2") == 0);
 }
 
 TEST_CASE_METHOD(
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(
   CHECK(x.says("RLIMIT_NOFILE: ulimit -Hn is 10"));
   CHECK(x.says("which costs no restart"));
   set_descriptor_limit(x, 10'000);
-  const auto after = await_world(2, before[0].epoch);
+  const auto after = await_world(2, before[0].generation);
   CHECK(after[0].restart_count == 1);
   order_end();
   CHECK(x.wait() == 0);
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(limits_scene,
     peers.emplace_back(connect_to_loopback(port()));
   order_exit(before[0].pid, 3);
   peers.clear();
-  const auto after = await_world(2, before[0].epoch);
+  const auto after = await_world(2, before[0].generation);
   CHECK(after[0].restart_count == 1);
   order_end();
   CHECK(x.wait() == 0);

@@ -15,7 +15,7 @@ namespace {
 
 /// Where a stepping worker is.
 struct position {
-  uint64_t epoch = 0;
+  uint64_t generation = 0;
   uint32_t rank = 0;
   uint32_t world_size = 0;
   uint64_t step = 0;
@@ -34,7 +34,7 @@ struct fixture : scene {
       if (const auto name = file.path().filename().string();
           name.starts_with("at.") && !name.ends_with("~")) {
         auto x = position{};
-        if (std::ifstream{file.path()} >> x.epoch >> x.rank >> x.world_size
+        if (std::ifstream{file.path()} >> x.generation >> x.rank >> x.world_size
             >> x.step)
           out.push_back(x);
       }
@@ -42,15 +42,15 @@ struct fixture : scene {
   }
 
   /// Waits until all workers of a group of this size have done a step in a newer
-  /// epoch than `epoch`.
+  /// generation than `generation`.
   /// @returns the one with rank 0
-  position await_steps(uint32_t count, uint64_t epoch = 0) {
+  position await_steps(uint32_t count, uint64_t generation = 0) {
     auto first = position{};
     require(eventually([&] {
               auto present = uint32_t{0};
               const auto all = positions();
               for (const auto& x : all) {
-                if (x.epoch <= epoch || x.world_size != count)
+                if (x.generation <= generation || x.world_size != count)
                   continue;
                 ++present;
                 if (x.rank == 0)
@@ -83,20 +83,20 @@ TEST_CASE_METHOD(fixture, "live: joiners and leavers cost no step", "[live]") {
   auto& a = node();
   auto last = await_steps(2);
   auto& b = node();
-  last = await_steps(4, last.epoch);
+  last = await_steps(4, last.generation);
   auto& c = node();
-  last = await_steps(6, last.epoch);
+  last = await_steps(6, last.generation);
   auto ends_with = 0;
   CHECK(line_count(text_of("saved")) == 2 + 4);
   SECTION("a node is drained") {
     const auto said = read({ACTORCTL_PROGRAM, "drain", "2", "--deadline=90s"});
     CHECK(said.find("leaves in 90.0 s at the latest") != std::string::npos);
-    const auto now = await_steps(4, last.epoch);
+    const auto now = await_steps(4, last.generation);
     CHECK(now.step >= last.step);
   }
   SECTION("there are to be fewer") {
     read({ACTORCTL_PROGRAM, "resize", "1:2"});
-    await_steps(4, last.epoch);
+    await_steps(4, last.generation);
     ends_with = 8; // It stands by, and is not needed any more.
   }
   CHECK(text_of("lost") == "");
@@ -113,9 +113,9 @@ TEST_CASE_METHOD(fixture, "live: a failure does not wait for a safe point",
   auto& a = node();
   const auto alone = await_steps(2);
   auto& b = node();
-  const auto both = await_steps(4, alone.epoch);
+  const auto both = await_steps(4, alone.generation);
   b.signal(SIGKILL);
-  await_steps(2, both.epoch);
+  await_steps(2, both.generation);
   CHECK(line_count(text_of("lost"))
         <= 2); // Who was between two steps has none.
   order_last_step();
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(
   const auto alone = await_steps(2);
   const auto since = now_ns();
   auto& b = node();
-  await_steps(4, alone.epoch);
+  await_steps(4, alone.generation);
   CHECK(now_ns() - since < 20'000'000'000); // --safe-point-timeout is 60 s.
   CHECK(text_of("saved") == "");
   order_last_step();
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(fixture, "live: there may be no time for a safe point",
   auto& a = node();
   const auto alone = await_steps(2);
   auto& b = node();
-  await_steps(4, alone.epoch);
+  await_steps(4, alone.generation);
   CHECK(text_of("saved") == "");
   order_last_step();
   CHECK(a.wait() == 0);

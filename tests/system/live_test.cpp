@@ -22,7 +22,7 @@ std::set<pid_t> unchanged(const worker_records& before,
   return out;
 }
 
-/// No stamp of the old epoch is younger than one of the new one.
+/// No stamp of the old generation is younger than one of the new one.
 bool is_apart(const worker_records& old, const worker_records& fresh) {
   return last_of(old) < first_of(fresh);
 }
@@ -35,7 +35,7 @@ TEST_CASE_METHOD(scene, "live: a worker fails, and its peers go on", "[live]") {
   const auto before = await_world(4);
   SECTION("one of them") {
     order_exit(before[2].pid, 3);
-    const auto after = await_world(4, before[0].epoch);
+    const auto after = await_world(4, before[0].generation);
     CHECK(unchanged(before, after).size() == 3);
     CHECK(after[2].pid != before[2].pid); // It has the vacant rank.
     for (const auto& x : after) {
@@ -43,11 +43,11 @@ TEST_CASE_METHOD(scene, "live: a worker fails, and its peers go on", "[live]") {
       CHECK(x.survivors == "0-1,3-3");
       CHECK(x.master_port != before[0].master_port);
     }
-    CHECK(is_apart(workers_of(before[0].epoch), after));
+    CHECK(is_apart(workers_of(before[0].generation), after));
   }
   SECTION("that with rank 0") {
     order_exit(before[0].pid, 3);
-    const auto after = await_world(4, before[0].epoch);
+    const auto after = await_world(4, before[0].generation);
     const auto stayed = unchanged(before, after);
     CHECK(stayed.size() == 3);
     CHECK(stayed.contains(after[0].pid));
@@ -58,7 +58,7 @@ TEST_CASE_METHOD(scene, "live: a worker fails, and its peers go on", "[live]") {
   }
   SECTION("and none of them knows of it") {
     ::kill(before[3].pid, SIGKILL);
-    const auto after = await_world(4, before[0].epoch);
+    const auto after = await_world(4, before[0].generation);
     CHECK(unchanged(before, after).size() == 3);
   }
   order_end();
@@ -72,11 +72,11 @@ TEST_CASE_METHOD(scene, "live: a node dies, and the others go on", "[live]") {
   auto& c = agent(options);
   const auto before = await_world(6);
   b.signal(SIGKILL);
-  const auto after = await_world(4, before[0].epoch);
+  const auto after = await_world(4, before[0].generation);
   CHECK(unchanged(before, after).size() == 4);
   CHECK(after[0].survivors == "0-3");
   CHECK(after[0].restart_count == 0);
-  CHECK(is_apart(workers_of(before[0].epoch), after));
+  CHECK(is_apart(workers_of(before[0].generation), after));
   order_end();
   CHECK(a.wait() == 0);
   CHECK(c.wait() == 0);
@@ -88,11 +88,11 @@ TEST_CASE_METHOD(scene, "live: a joiner comes to workers that go on",
   auto& a = agent(options);
   const auto alone = await_world(2);
   auto& b = agent(options);
-  const auto both = await_world(4, alone[0].epoch);
+  const auto both = await_world(4, alone[0].generation);
   CHECK(unchanged(alone, both).size() == 2);
   CHECK(both[0].survivors == "0-1");
-  // Each file of the same process has its own epoch.
-  for (const auto& x : workers_of(alone[0].epoch))
+  // Each file of the same process has its own generation.
+  for (const auto& x : workers_of(alone[0].generation))
     CHECK(x.world_size == 2);
   order_end();
   CHECK(a.wait() == 0);
@@ -110,11 +110,11 @@ TEST_CASE_METHOD(scene, "live: others of the node are restarted as ever",
   const auto before = await_world(2);
   order_exit(before[1].pid, 3);
   // It does not park in the grace period, is killed, and that costs nothing.
-  const auto after = await_world(2, before[0].epoch);
+  const auto after = await_world(2, before[0].generation);
   CHECK(unchanged(before, after).empty());
   CHECK(after[0].restart_count == 1);
   CHECK(after[0].survivors.empty());
-  CHECK(is_apart(workers_of(before[0].epoch), after));
+  CHECK(is_apart(workers_of(before[0].generation), after));
   order_end();
   CHECK(x.wait() == 0);
 }
@@ -126,7 +126,7 @@ TEST_CASE_METHOD(scene, "live: one that dies parked is started anew",
   auto& b = agent({.nodes = "1:3", .worker = {"--slow-stop-ms=600"}});
   const auto before = await_world(4);
   auto& c = agent({.nodes = "1:3"});
-  const auto after = await_world(6, before[0].epoch);
+  const auto after = await_world(6, before[0].generation);
   CHECK(unchanged(before, after).empty());
   CHECK(after[0].restart_count == 0);
   CHECK(after[0].survivors.empty());
@@ -173,12 +173,13 @@ TEST_CASE_METHOD(scene,
   auto& a = agent(options);
   auto& b = agent(options);
   const auto before = await_world(4);
-  // No coordinator answers the second node any more: its workers run, and are killed.
+  // No coordinator answers the second node any more: its workers run, and are
+  // killed.
   a.signal(SIGSTOP);
   const auto& mine = before[2];
   require(eventually([&] { return !alive(mine.pid); }), "the fence");
   a.signal(SIGCONT);
-  await_world(4, before[0].epoch);
+  await_world(4, before[0].generation);
   order_end();
   CHECK(a.wait() == 0);
   CHECK(b.wait() == 0);
@@ -190,9 +191,9 @@ TEST_CASE_METHOD(scene, "live: twenty changes in a row", "[live]") {
   auto last = await_world(4);
   for (auto i = 0U; i < 20; ++i) {
     order_exit(last[i % 4].pid, 3);
-    const auto next = await_world(4, last[0].epoch);
+    const auto next = await_world(4, last[0].generation);
     CHECK(unchanged(last, next).size() == 3);
-    CHECK(is_apart(workers_of(last[0].epoch), next));
+    CHECK(is_apart(workers_of(last[0].generation), next));
     last = next;
   }
   order_end();

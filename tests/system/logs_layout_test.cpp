@@ -172,7 +172,7 @@ TEST_CASE_METHOD(log_scene, "logs: a change of members keeps earlier output",
   auto second = options;
   second.more = {"--log-dir=" + logs() + "B", "-r3"};
   auto& b = agent(second);
-  await_world(2, alone[0].epoch);
+  await_world(2, alone[0].generation);
   order_end();
   CHECK(a.wait() == 0);
   CHECK(b.wait() == 0);
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(log_scene, "logs: a change of members keeps earlier output",
       ++files;
       CHECK(content == "words of the worker\n");
     }
-  CHECK(files == 2); // From the epochs with one node and with two.
+  CHECK(files == 2); // From the generations with one node and with two.
   CHECK(read_logs(logs() + "A").count("attempt_0/0/stdout.log") == 1);
 }
 

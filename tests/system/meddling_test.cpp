@@ -40,7 +40,7 @@ struct meddled_job : scene {
         far = &agent(options);
       }
       const auto all = records();
-      return !all.empty() && is_whole(workers_of(all.back().epoch));
+      return !all.empty() && is_whole(workers_of(all.back().generation));
     };
     require(eventually(runs, 2 * timeout), "both nodes run their workers");
   }
@@ -52,12 +52,12 @@ struct meddled_job : scene {
            });
   }
 
-  /// No worker has stamped after one of a later epoch began.
-  void check_that_epochs_do_not_overlap() const {
+  /// No worker has stamped after one of a later generation began.
+  void check_that_generations_do_not_overlap() const {
     const auto all = records();
     for (const auto& x : all)
       for (const auto& y : all)
-        if (x.epoch < y.epoch)
+        if (x.generation < y.generation)
           CHECK(x.last_ns <= y.start_ns);
   }
 
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(meddled_job,
     REQUIRE(eventually([&] { return between.done_count() > before; }));
     await_both();
   }
-  check_that_epochs_do_not_overlap();
+  check_that_generations_do_not_overlap();
   order_end();
   CHECK(programs().front().wait() == 0);
   CHECK(far->wait() == 0);

@@ -15,8 +15,8 @@ namespace {
 /// 1.2 s of lease, the time of stopping and starting, and a busy machine.
 constexpr auto detection_limit_ns = int64_t{2'500'000'000};
 
-/// For a cut that changes nothing: the fence is 3 s, and what was lost last comes again
-/// 1.4 s later at the latest, if TCP repeats it after 0.2, 0.6 and 1.4 s.
+/// For a cut that changes nothing: the fence is 3 s, and what was lost last comes
+/// again 1.4 s later at the latest, if TCP repeats it after 0.2, 0.6 and 1.4 s.
 constexpr auto long_lease_conf = ",keep_alive_max_attempt=10";
 constexpr auto short_cut_max_ns = int64_t{1'000'000'000};
 constexpr auto longer_than_lease = 3'500ms;
@@ -64,9 +64,9 @@ struct two_hosts : scene {
   }
 
   /// Checks a loss that began at `since`: the lost node's workers have ended
-  /// before any of the next epoch began (I2), in time, and without a restart.
+  /// before any of the next generation began (I2), in time, and without a restart.
   worker_records check_loss(const worker_records& before, int64_t since) {
-    const auto after = await_world(2, before[0].epoch);
+    const auto after = await_world(2, before[0].generation);
     CHECK(after[0].restart_count == 0);
     CHECK(last_of(records_of(before)) < first_of(after));
     CHECK(last_of(there(before)) < first_of(after));
@@ -76,8 +76,8 @@ struct two_hosts : scene {
   }
 
   void check_return(const worker_records& after) {
-    const auto healed = await_world(4, after[0].epoch);
-    CHECK(healed[0].epoch == after[0].epoch + 1);
+    const auto healed = await_world(4, after[0].generation);
+    CHECK(healed[0].generation == after[0].generation + 1);
     CHECK(healed[0].restart_count == 0);
     CHECK(last_of(records_of(after)) < first_of(healed));
   }
@@ -90,7 +90,7 @@ struct two_hosts : scene {
       CHECK(alive(x.pid));
     const auto now
       = await_status([](const json& x) { return x["phase"] == "running"; });
-    CHECK(now["epoch"] == before[0].epoch);
+    CHECK(now["generation"] == before[0].generation);
     CHECK(now["restarts"] == 0);
   }
 
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(two_hosts,
     const auto after = check_loss(running, since);
     net->heal();
     check_return(after);
-    running = await_world(4, after[0].epoch);
+    running = await_world(4, after[0].generation);
   }
   check_end();
 }
@@ -219,17 +219,17 @@ struct six_nodes : two_hosts {
     return out;
   }
 
-  /// How many epochs that costs.
+  /// How many generations that costs.
   uint64_t flap(std::chrono::milliseconds cut, std::chrono::milliseconds pause,
                 std::chrono::seconds time) {
-    const auto before = start_six()[0].epoch;
+    const auto before = start_six()[0].generation;
     auto& cable = net->flap(cut, pause, int(time / (cut + pause)));
     REQUIRE(cable.wait(2 * time) == 0);
     const auto now
       = await_status([](const json& x) { return x["phase"] == "running"; });
     CHECK(now["restarts"] == 0);
     status_ = now;
-    return now["epoch"].get<uint64_t>() - before;
+    return now["generation"].get<uint64_t>() - before;
   }
 
   json status_;
@@ -252,7 +252,7 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(
   six_nodes,
   "network: W1 one link of six that flaps costs its node its place, "
-  "and the others three epochs at most",
+  "and the others three generations at most",
   "[netns]") {
   if (!ready())
     return;
@@ -260,7 +260,7 @@ TEST_CASE_METHOD(
   const auto& agents = status_["agents"];
   const auto stands_by = std::ranges::count_if(agents, [](const json& x) {
     return x["reason"].get<std::string>().starts_with(
-      "stands by, because it has cost 3 epochs");
+      "stands by, because it has cost 3 generations");
   });
   CHECK(stands_by == (agents.size() == 6 ? 1 : 0));
 }
@@ -276,7 +276,7 @@ TEST_CASE_METHOD(two_hosts, "network: below the minimum both sides stop",
     return x["phase"] == "gathering" && x["agents"].size() == 1;
   });
   net->heal();
-  const auto after = await_world(4, before[0].epoch);
+  const auto after = await_world(4, before[0].generation);
   CHECK(after[0].restart_count == 0);
   CHECK(last_of(records_of(before)) < first_of(after));
   check_end();
@@ -299,7 +299,7 @@ TEST_CASE_METHOD(two_hosts, "network: a lost node that ignores the stop signal",
   REQUIRE(eventually([&] { return records().size() == 8; }));
   const auto all = records();
   net->cut();
-  const auto after = await_world(2, before[0].epoch);
+  const auto after = await_world(2, before[0].generation);
   CHECK(last_of(records_of(all)) < first_of(after));
   CHECK(all_dead(all, 0ms));
 }
@@ -338,7 +338,7 @@ TEST_CASE_METHOD(
   first->wait();
   of_coordinator.conf.clear();
   coordinator(of_coordinator);
-  const auto after = await_world(2, before[0].epoch);
+  const auto after = await_world(2, before[0].generation);
   CHECK(last_of(records_of(before)) < first_of(after));
   CHECK(last_of(there(before)) < first_of(after));
   CHECK(all_dead(before, 0ms));

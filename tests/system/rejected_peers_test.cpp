@@ -72,9 +72,9 @@ struct probed_job : scene {
   void check_undisturbed() {
     const auto now
       = await_status([](const json& x) { return x["phase"] == "running"; });
-    CHECK(now["epoch"] == before[0].epoch);
+    CHECK(now["generation"] == before[0].generation);
     CHECK(now["restarts"] == 0);
-    CHECK(pids_of(workers_of(before[0].epoch)) == pids_of(before));
+    CHECK(pids_of(workers_of(before[0].generation)) == pids_of(before));
     for (const auto& x : before)
       CHECK(alive(x.pid));
     order_end();

@@ -25,7 +25,7 @@ TEST_CASE_METHOD(scene, "job: a failed worker restarts the group on all nodes",
   for (const auto& x : first)
     CHECK(x.restart_count == 0);
   order_exit(first[3].pid, 7);
-  const auto second = await_world(4, first[0].epoch);
+  const auto second = await_world(4, first[0].generation);
   CHECK(all_dead(first));
   CHECK(last_of(records_of(first)) < first_of(second));
   for (const auto& x : second) {
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(scene, "job: failures on two nodes at once cost one restart",
   const auto first = await_world(4);
   ::kill(first[0].pid, SIGKILL);
   ::kill(first[3].pid, SIGKILL);
-  const auto second = await_world(4, first[0].epoch);
+  const auto second = await_world(4, first[0].generation);
   for (const auto& x : second)
     CHECK(x.restart_count == 1);
   order_end();
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(scene, "job: without a restart left it fails on every node",
   auto& b = agent({.restart_count_max = 1});
   const auto first = await_world(4);
   order_exit(first[1].pid, 3);
-  const auto second = await_world(4, first[0].epoch);
+  const auto second = await_world(4, first[0].generation);
   order_exit(second[2].pid, 41);
   CHECK(a.wait() == 1);
   CHECK(b.wait() == 1);
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(scene, "job: a worker that ignores the stop signal is killed",
   const auto first = await_world(2);
   const auto killed = now_ns();
   ::kill(first[0].pid, SIGKILL);
-  const auto second = await_world(2, first[0].epoch);
+  const auto second = await_world(2, first[0].generation);
   const auto grace = last_of({record_of(first[1].pid)}) - killed;
   CHECK(grace > 900'000'000);
   CHECK(grace < 3'000'000'000);
@@ -110,7 +110,8 @@ TEST_CASE_METHOD(scene, "job: a worker that ignores the stop signal is killed",
   CHECK(a.wait() == 0);
 }
 
-TEST_CASE_METHOD(scene, "job: child processes of workers end with the epoch",
+TEST_CASE_METHOD(scene,
+                 "job: child processes of workers end with the generation",
                  "[restarts]") {
   auto& a = agent(
     {.nodes = "1", .restart_count_max = 1, .slots = 1, .worker = {"--stray"}});

@@ -12,13 +12,13 @@ namespace {
 
 /// Adds a line with its variables, and runs until the file `end` is there.
 constexpr auto worker
-  = "echo $ACTORRUN_EPOCH $GROUP_RANK $GROUP_WORLD_SIZE $LOCAL_RANK "
+  = "echo $ACTORRUN_GENERATION $GROUP_RANK $GROUP_WORLD_SIZE $LOCAL_RANK "
     "$LOCAL_WORLD_SIZE $RANK $WORLD_SIZE $ROLE_NAME $ROLE_RANK "
     "$ROLE_WORLD_SIZE >> told; while [ ! -e end ]; do sleep 0.05; done";
 
 /// One worker's line.
 struct told {
-  uint64_t epoch = 0;
+  uint64_t generation = 0;
   uint32_t node = 0;
   uint32_t node_count = 0;
   uint32_t local_rank = 0;
@@ -82,30 +82,30 @@ struct roles_scene : scene {
   std::vector<told> all() const {
     auto lines = std::istringstream{content_of(folder() + "/told")};
     auto out = std::vector<told>{};
-    for (auto x = told{}; lines >> x.epoch >> x.node >> x.node_count
+    for (auto x = told{}; lines >> x.generation >> x.node >> x.node_count
                           >> x.local_rank >> x.local_world >> x.rank >> x.world
                           >> x.role >> x.role_rank >> x.role_world;)
       out.push_back(x);
     return out;
   }
 
-  /// Waits for a world of that size after `epoch`, and checks its workers
+  /// Waits for a world of that size after `generation`, and checks its workers
   /// against their nodes.
-  /// @returns its epoch
+  /// @returns its generation
   uint64_t check_world(uint32_t world, const role_sizes& sizes,
-                       uint64_t epoch = 0) {
+                       uint64_t generation = 0) {
     auto found = std::vector<told>{};
     const auto is_there = [&] {
       found = all();
       std::erase_if(found, [&](const auto& x) {
-        return x.epoch <= epoch || x.world != world;
+        return x.generation <= generation || x.world != world;
       });
       return found.size() >= world;
     };
     require(eventually(is_there),
             "a world of " + std::to_string(world) + " workers forms");
     check(found, sizes);
-    return found.front().epoch;
+    return found.front().generation;
   }
 
 private:
@@ -113,7 +113,7 @@ private:
     auto nodes = std::map<uint32_t, told>{};
     auto by_rank = std::map<uint32_t, std::string>{};
     for (const auto& x : found) {
-      CHECK(x.epoch == found.front().epoch);
+      CHECK(x.generation == found.front().generation);
       CHECK(x.role_world == sizes.at(x.role));
       nodes[x.node] = x;
       by_rank[x.rank] = text_of(x);
@@ -167,11 +167,11 @@ TEST_CASE_METHOD(roles_scene,
   auto& a = node("2:3", "trainer", 2);
   auto& reader = node("2:3", "reader", 1);
   auto& b = node("2:3", "trainer", 3);
-  auto epoch = check_world(6, {{"trainer", 5}, {"reader", 1}});
+  auto generation = check_world(6, {{"trainer", 5}, {"reader", 1}});
   reader.signal(SIGKILL);
-  epoch = check_world(5, {{"trainer", 5}}, epoch);
+  generation = check_world(5, {{"trainer", 5}}, generation);
   auto& again = node("2:3", "reader", 4);
-  check_world(9, {{"trainer", 5}, {"reader", 4}}, epoch);
+  check_world(9, {{"trainer", 5}, {"reader", 4}}, generation);
   write("end", "");
   for (auto* x : {&a, &b, &again})
     CHECK(x->wait() == 0);

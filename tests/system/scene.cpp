@@ -67,7 +67,7 @@ worker_record parse_record(const std::string& text) {
   auto out = worker_record{};
   out.kind = fields["kind"];
   out.pid = static_cast<pid_t>(number(fields, "pid"));
-  out.epoch = std::stoull("0" + fields["ACTORRUN_EPOCH"]);
+  out.generation = std::stoull("0" + fields["ACTORRUN_GENERATION"]);
   out.rank = number(fields, "RANK");
   out.local_rank = number(fields, "LOCAL_RANK");
   out.node_rank = number(fields, "GROUP_RANK");
@@ -221,33 +221,34 @@ worker_records scene::records() const {
     if (x.path().filename().string().starts_with("w."))
       out.push_back(parse_record(content_of(x.path())));
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.epoch, a.rank, a.pid) < std::tie(b.epoch, b.rank, b.pid);
+    return std::tie(a.generation, a.rank, a.pid)
+           < std::tie(b.generation, b.rank, b.pid);
   });
   return out;
 }
 
-worker_records scene::workers_of(uint64_t epoch) const {
+worker_records scene::workers_of(uint64_t generation) const {
   auto out = records();
-  std::erase_if(out, [epoch](const auto& x) {
-    return x.epoch != epoch || x.kind != "worker";
+  std::erase_if(out, [generation](const auto& x) {
+    return x.generation != generation || x.kind != "worker";
   });
   return out;
 }
 
-worker_records scene::await_world(uint32_t count, uint64_t epoch,
+worker_records scene::await_world(uint32_t count, uint64_t generation,
                                   milliseconds limit) {
   auto out = worker_records{};
   const auto runs = [&] {
     const auto all = records();
-    out = all.empty() ? all : workers_of(all.back().epoch);
-    return out.size() == count && out.front().epoch > epoch
+    out = all.empty() ? all : workers_of(all.back().generation);
+    return out.size() == count && out.front().generation > generation
            && std::all_of(out.begin(), out.end(), [&](const auto& x) {
                 return x.world_size == count && alive(x.pid);
               });
   };
   require(eventually(runs, limit), "a world of " + std::to_string(count)
-                                     + " workers runs after epoch "
-                                     + std::to_string(epoch));
+                                     + " workers runs after generation "
+                                     + std::to_string(generation));
   return out;
 }
 

@@ -16,9 +16,9 @@
 
 namespace actorrun::test {
 
-/// The count of an epoch within its coordinator's term, 1 for the first.
-inline uint64_t count_in_term(uint64_t epoch) {
-  return epoch % epochs_per_term;
+/// The count of a generation within its coordinator's term, 1 for the first.
+inline uint64_t count_in_term(uint64_t generation) {
+  return generation % generations_per_term;
 }
 
 using json = nlohmann::json;
@@ -34,7 +34,7 @@ int64_t now_ns();
 struct worker_record {
   std::string kind; ///< `worker`, or `child` or `stray` of one.
   pid_t pid = 0;
-  uint64_t epoch = 0;
+  uint64_t generation = 0;
   uint32_t rank = 0;
   uint32_t local_rank = 0;
   uint32_t node_rank = 0;
@@ -128,14 +128,14 @@ public:
   /// The records of all processes that have ever stamped here.
   worker_records records() const;
 
-  /// Waits until the newest epoch is newer than `epoch` and has `count` running
-  /// workers, all of its world; fails the test otherwise.
+  /// Waits until the newest generation is newer than `generation` and has `count`
+  /// running workers, all of its world; fails the test otherwise.
   /// @returns them by rank
-  worker_records await_world(uint32_t count, uint64_t epoch = 0,
+  worker_records await_world(uint32_t count, uint64_t generation = 0,
                              milliseconds limit = timeout);
 
-  /// The workers (no children) of an epoch by rank.
-  worker_records workers_of(uint64_t epoch) const;
+  /// The workers (no children) of a generation by rank.
+  worker_records workers_of(uint64_t generation) const;
 
   /// The current record of a process.
   worker_record record_of(pid_t pid) const;

@@ -14,10 +14,11 @@ using variables = std::map<std::string, std::string>;
 
 } // namespace
 
-TEST_CASE_METHOD(scene,
-                 "service: a node reports its start, its epochs, that it is"
-                 " alive, and its end",
-                 "[service]") {
+TEST_CASE_METHOD(
+  scene,
+  "service: a node reports its start, its generations, that it is"
+  " alive, and its end",
+  "[service]") {
   auto manager = fake_service_manager{folder() + "/notify"};
   REQUIRE(manager.is_bound());
   auto& node = run(
@@ -25,17 +26,17 @@ TEST_CASE_METHOD(scene,
      "--shutdown-timeout=7", "--no-python", "sleep", "1000"},
     {{"NOTIFY_SOCKET", folder() + "/notify"}, {"WATCHDOG_USEC", "300000"}});
   REQUIRE(eventually([&] { return manager.has("READY=1"); }));
-  REQUIRE(
-    eventually([&] { return manager.has("STATUS=epoch 1: ranks 0-1 of 2"); }));
+  REQUIRE(eventually(
+    [&] { return manager.has("STATUS=generation 1: ranks 0-1 of 2"); }));
   CHECK(eventually([&] { return manager.count("WATCHDOG=1") >= 3; }));
   CHECK_FALSE(manager.has("STOPPING=1"));
   const auto before = await_status([](const json& x) {
     return x["phase"] == "running" && x["agents"][0]["workers"].size() == 2;
   });
   ::kill(before["agents"][0]["workers"][1]["pid"].get<pid_t>(), SIGKILL);
-  CHECK(
-    eventually([&] { return manager.has("STATUS=epoch 2: ranks 0-1 of 2"); }));
-  CHECK(manager.has("STATUS=epoch 1 is over: rank 1 "));
+  CHECK(eventually(
+    [&] { return manager.has("STATUS=generation 2: ranks 0-1 of 2"); }));
+  CHECK(manager.has("STATUS=generation 1 is over: rank 1 "));
   node.signal(SIGTERM);
   CHECK(node.wait() == 128 + SIGTERM);
   CHECK(manager.count("READY=1") == 1);
@@ -116,7 +117,7 @@ TEST_CASE_METHOD(scene,
     {{"NOTIFY_SOCKET", folder() + "/first"}, {"WATCHDOG_USEC", "300000"}});
   CHECK(eventually([&] { return first.has("READY=1"); }));
   CHECK(eventually([&] { return first.count("WATCHDOG=1") >= 2; }));
-  CHECK(first.latest("STATUS=") == "STATUS=waits for an epoch");
+  CHECK(first.latest("STATUS=") == "STATUS=waits for a generation");
   auto& coordinator = start(
     {ACTORCTL_PROGRAM, "coordinator", "--nnodes=2",
      "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"},

@@ -200,7 +200,7 @@ TEST_CASE_METHOD(ssh_scene,
   }
   REQUIRE(connection > 0);
   ::kill(connection, SIGKILL);
-  await_world(1, before.front().epoch);
+  await_world(1, before.front().generation);
   CHECK(x.says(host(2) + " is lost: "));
   order_end();
   CHECK(x.wait() == 0);
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(two_ssh_hosts,
   auto& x = stamping({"--nnodes=1:2"});
   const auto before = await_world(2);
   net->cut();
-  const auto after = await_world(1, before.front().epoch);
+  const auto after = await_world(1, before.front().generation);
   CHECK(last_of(records_of(before)) < first_of(after));
   CHECK(all_dead(before));
   CHECK(x.says(std::string{namespaces::there_address} + " is lost: "));

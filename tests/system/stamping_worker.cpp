@@ -1,7 +1,7 @@
 // A worker that records its environment and its life: a file per process, whose
 // last line is updated every 5 ms. Tests read from it when the process began
 // and how long it lived, however it ended. One that lives through changes has a
-// file per epoch.
+// file per generation.
 #include "runtime/worker/live.hpp"
 
 #include <algorithm>
@@ -32,13 +32,13 @@ constexpr auto life_ns = 120'000'000'000L;
 struct options {
   std::string folder;
   bool ignore_term = false;
-  bool child = false;    // A second process, in the same process group.
-  bool stray = false;    // A second process, in a group of its own, orphaned.
-  bool peers = false;    // Fail when a connection to a peer breaks.
-  bool live = false;     // Live through changes …
-  bool deaf = false;     // … but never park, …
-  bool lies = false;     // … or go on with the old epoch when parked, …
-  bool dies = false;     // … or end then.
+  bool child = false; // A second process, in the same process group.
+  bool stray = false; // A second process, in a group of its own, orphaned.
+  bool peers = false; // Fail when a connection to a peer breaks.
+  bool live = false;  // Live through changes …
+  bool deaf = false;  // … but never park, …
+  bool lies = false;  // … or go on with the old generation when parked, …
+  bool dies = false;  // … or end then.
   long slow_stop_ns = 0; // Delay between the stop signal and the end.
 };
 
@@ -82,7 +82,7 @@ std::string text_of(const actorrun::worker::ranks& xs) {
 class record {
 public:
   record(const std::string& folder, const char* kind,
-         const actorrun::worker::epoch* epoch = nullptr,
+         const actorrun::worker::generation* generation = nullptr,
          bool is_later = false) {
     const auto pid = std::to_string(::getpid());
     auto text = "kind=" + std::string{kind} + "\npid=" + pid
@@ -90,10 +90,10 @@ public:
     for (const auto* name :
          {"RANK", "LOCAL_RANK", "GROUP_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
           "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT",
-          "ACTORRUN_EPOCH", "ACTORRUN_JOB_ID"})
+          "ACTORRUN_GENERATION", "ACTORRUN_JOB_ID"})
       text += std::string{name} + "=" + variable(name) + "\n";
-    if (epoch != nullptr)
-      text += "survivors=" + text_of(epoch->survivors()) + "\n";
+    if (generation != nullptr)
+      text += "survivors=" + text_of(generation->survivors()) + "\n";
     text += "start=" + std::to_string(now_ns()) + "\nlast=";
     const auto draft = folder + "/draft." + pid;
     fd_ = ::open(draft.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
@@ -101,7 +101,7 @@ public:
       std::abort();
     place_ = off_t(text.size());
     stamp();
-    const auto suffix = is_later ? "." + variable("ACTORRUN_EPOCH") : "";
+    const auto suffix = is_later ? "." + variable("ACTORRUN_GENERATION") : "";
     ::rename(draft.c_str(), (folder + "/w." + pid + suffix).c_str());
   }
 
@@ -186,7 +186,7 @@ bool told_to_end(const options& x, int& code) {
   return ::access((x.folder + "/end").c_str(), F_OK) == 0;
 }
 
-// What must not happen: it says that it has left the epoch, and goes on.
+// What must not happen: it says that it has left the generation, and goes on.
 void stamp_for_ever(record self) {
   std::thread{[self]() mutable {
     for (;;) {
@@ -199,10 +199,10 @@ void stamp_for_ever(record self) {
 
 int live_through_changes(const options& x) {
   auto is_later = false;
-  for (auto& epoch : actorrun::worker::epochs()) {
+  for (auto& generation : actorrun::worker::generations()) {
     auto self
-      = record{x.folder, "worker", &epoch, std::exchange(is_later, true)};
-    while (!epoch.is_over() || x.deaf) {
+      = record{x.folder, "worker", &generation, std::exchange(is_later, true)};
+    while (!generation.is_over() || x.deaf) {
       self.stamp();
       if (auto code = 0; told_to_end(x, code))
         return code;

@@ -56,7 +56,7 @@ TEST_CASE_METHOD(static_scene, "static: a failure restarts all nodes",
   auto& b = node(1);
   const auto before = await_world(4);
   order_exit(before[3].pid, 7);
-  const auto after = await_world(4, before[0].epoch);
+  const auto after = await_world(4, before[0].generation);
   CHECK(all_dead(before));
   for (const auto& x : after) {
     CHECK(x.restart_count == 1);
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(static_scene,
   b.signal(SIGKILL);
   REQUIRE(b.wait() == -SIGKILL);
   auto& c = node(1);
-  const auto after = await_world(4, before[0].epoch);
+  const auto after = await_world(4, before[0].generation);
   for (const auto& x : after)
     CHECK(parent_of(x.pid) == (x.node_rank == 0 ? a : c).pid());
   order_end();

@@ -106,7 +106,7 @@ TEST_CASE_METHOD(scene, "status: the exit code is the job's state",
   ask({"--json"});
   CHECK(code == 0);
   CHECK(seen["agents"][0]["state"] == "running");
-  CHECK(seen["epochs"].size() == 1);
+  CHECK(seen["generations"].size() == 1);
   const auto wide = ask({"-o", "wide"});
   CHECK(count_of(wide, "LEASE") == 1);
   CHECK(count_of(wide, "REGROUP") == 1);
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(scene, "status: the exit code is the job's state",
   CHECK(code == 0);
   ask({"ghost"});
   CHECK(code == 3);
-  CHECK(status_of_all()["ended"][0]["epochs"] == 1);
+  CHECK(status_of_all()["ended"][0]["generations"] == 1);
   CHECK(count_of(ask({"--journal=" + folder() + "/nowhere"}), "no jobs") == 1);
 }
 
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(scene, "why: the coordinator is asked from afar", "[status]") {
   agent({.restart_count_max = 1});
   const auto before = await_world(4);
   order_exit(before[1].pid, 8);
-  await_world(4, before[0].epoch);
+  await_world(4, before[0].generation);
   await_status(is_healthy);
   auto code = -1;
   const auto far = words{ACTORCTL_PROGRAM, "why",

@@ -13,7 +13,7 @@ namespace {
 
 /// Exits with 0 on the notice signal, and leaves a file that says so; else sleeps.
 constexpr auto noticing_worker = "trap 'touch noticed-$RANK; exit 0' USR2; "
-                                 "echo up > up-$ACTORRUN_EPOCH-$RANK;"
+                                 "echo up > up-$ACTORRUN_GENERATION-$RANK;"
                                  " while :; do sleep 0.05; done";
 
 struct steering_scene : scene {
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(steering_scene,
   CHECK(count_of(said, "leaves in 30.0 s at the latest") == 1);
   const auto after = await_nodes(2);
   CHECK(after["restarts"] == 0);
-  CHECK(after["epoch"] > before["epoch"]);
+  CHECK(after["generation"] > before["generation"]);
   // One of the two is gone, in order.
   REQUIRE(eventually([&] { return !b.running() || !c.running(); }));
   auto& gone = b.running() ? c : b;
@@ -76,7 +76,8 @@ TEST_CASE_METHOD(steering_scene,
   CHECK(count_of(gone.output(), "its workers get SIGUSR2") == 1);
   CHECK(count_of(gone.output(), "left the job, as an operator has asked") == 1);
   CHECK(!content_of(folder() + "/up-"
-                    + std::to_string(after["epoch"].get<uint64_t>()) + "-0")
+                    + std::to_string(after["generation"].get<uint64_t>())
+                    + "-0")
            .empty());
   const auto journal = control({"journal"});
   CHECK(count_of(journal, "asks: drain 1 in 30.0 s; done") == 1);
@@ -128,14 +129,14 @@ TEST_CASE_METHOD(steering_scene, "steering: a job shrinks and grows again",
   const auto said = control({"resize", "1:2"});
   CHECK(code == 0);
   CHECK(count_of(said, "1 node stands by") == 1);
-  const auto small = await_world(4, first[0].epoch);
+  const auto small = await_world(4, first[0].generation);
   CHECK(small[0].restart_count == 0);
   control({"resize", "1:3"});
   CHECK(code == 0);
-  const auto large = await_world(6, small[0].epoch);
+  const auto large = await_world(6, small[0].generation);
   control({"restart", "--reason=again"});
   CHECK(code == 0);
-  const auto again = await_world(6, large[0].epoch);
+  const auto again = await_world(6, large[0].generation);
   CHECK(again[0].restart_count == 0);
   control({"resize", "4:5"});
   CHECK(code == 1);

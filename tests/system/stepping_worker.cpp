@@ -5,10 +5,10 @@
 //
 // Who is started with RANK lives through changes, and has no safe points.
 //
-// FOLDER/lost    a line for each step that an end of the epoch has cut off
+// FOLDER/lost    a line for each step that an end of the generation has cut off
 // FOLDER/saved   a line for each safe point where all have come together
-// FOLDER/at.PID  the epoch, the rank, the size of the group, and the steps done
-// FOLDER/end     made by a test: all end after the same step
+// FOLDER/at.PID  the generation, the rank, the size of the group, and the steps
+// done FOLDER/end     made by a test: all end after the same step
 #include "runtime/worker/live.hpp"
 
 #include <atomic>
@@ -39,15 +39,16 @@ void append(const std::string& path, const std::string& line) {
   ::close(fd);
 }
 
-/// What the workers of one epoch share: zeroes at first, so all numbers are one
-/// larger than what they stand for.
+/// What the workers of one generation share: zeroes at first, so all numbers are
+/// one larger than what they stand for.
 class board {
 public:
   using slot = std::atomic<uint64_t>;
 
-  board(const std::string& folder, const actorrun::worker::epoch& epoch)
-    : size_((epoch.world_size() + 2) * sizeof(slot)) {
-    const auto path = folder + "/board." + std::to_string(epoch.number());
+  board(const std::string& folder,
+        const actorrun::worker::generation& generation)
+    : size_((generation.world_size() + 2) * sizeof(slot)) {
+    const auto path = folder + "/board." + std::to_string(generation.number());
     const auto fd = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
     if (::ftruncate(fd, off_t(size_)) != 0)
       std::abort();
@@ -80,53 +81,54 @@ public:
       has_safe_points_(has_safe_points) {}
 
   int run() {
-    for (auto& epoch : actorrun::worker::epochs())
-      if (epoch.run([&] { train(epoch); }))
+    for (auto& generation : actorrun::worker::generations())
+      if (generation.run([&] { train(generation); }))
         return 0;
     return 0;
   }
 
 private:
   // Who has the state tells the others how far it is.
-  void train(const actorrun::worker::epoch& epoch) {
-    auto shared = board{folder_, epoch};
-    const auto& survivors = epoch.survivors();
+  void train(const actorrun::worker::generation& generation) {
+    auto shared = board{folder_, generation};
+    const auto& survivors = generation.survivors();
     const auto source = survivors.empty() ? 0 : survivors[0];
-    if (epoch.rank() == source)
+    if (generation.rank() == source)
       shared.first_step() = step_ + 1;
-    wait(epoch, [&] { return shared.first_step() != 0; });
+    wait(generation, [&] { return shared.first_step() != 0; });
     step_ = shared.first_step() - 1;
-    tell(epoch);
+    tell(generation);
     for (auto last = nothing; step_ != last;) {
-      take_step(epoch, shared);
+      take_step(generation, shared);
       if (const auto x = shared.last_step().load(); x != 0)
         last = x - 1;
-      tell(epoch);
+      tell(generation);
       if (!has_safe_points_)
         continue;
-      epoch.safe_point(step_, [&] {
-        append(folder_ + "/saved", std::to_string(epoch.rank()) + " "
+      generation.safe_point(step_, [&] {
+        append(folder_ + "/saved", std::to_string(generation.rank()) + " "
                                      + std::to_string(step_) + "\n");
       });
     }
   }
 
-  void take_step(const actorrun::worker::epoch& epoch, board& shared) {
+  void take_step(const actorrun::worker::generation& generation,
+                 board& shared) {
     sleep_us(step_us_);
     try {
-      if (epoch.rank() == 0 && shared.last_step() == 0
+      if (generation.rank() == 0 && shared.last_step() == 0
           && ::access((folder_ + "/end").c_str(), F_OK) == 0)
         shared.last_step() = step_ + 2;
-      shared.done_by(epoch.rank()) = step_ + 1;
-      wait(epoch, [&] {
-        for (uint32_t i = 0; i < epoch.world_size(); ++i)
+      shared.done_by(generation.rank()) = step_ + 1;
+      wait(generation, [&] {
+        for (uint32_t i = 0; i < generation.world_size(); ++i)
           if (shared.done_by(i) < step_ + 1)
             return false;
         return true;
       });
     } catch (const std::exception&) {
-      append(folder_ + "/lost", std::to_string(epoch.number()) + " "
-                                  + std::to_string(epoch.rank()) + " "
+      append(folder_ + "/lost", std::to_string(generation.number()) + " "
+                                  + std::to_string(generation.rank()) + " "
                                   + std::to_string(step_) + "\n");
       throw;
     }
@@ -134,20 +136,21 @@ private:
   }
 
   template <class Condition>
-  static void wait(const actorrun::worker::epoch& epoch, Condition is_met) {
+  static void wait(const actorrun::worker::generation& generation,
+                   Condition is_met) {
     while (!is_met()) {
-      epoch.throw_if_over();
+      generation.throw_if_over();
       sleep_us(100);
     }
   }
 
-  void tell(const actorrun::worker::epoch& epoch) const {
+  void tell(const actorrun::worker::generation& generation) const {
     const auto path = folder_ + "/at." + std::to_string(::getpid());
     const auto draft = path + "~";
     if (auto* file = std::fopen(draft.c_str(), "w")) {
       std::fprintf(file, "%llu %u %u %llu\n",
-                   static_cast<unsigned long long>(epoch.number()),
-                   epoch.rank(), epoch.world_size(),
+                   static_cast<unsigned long long>(generation.number()),
+                   generation.rank(), generation.world_size(),
                    static_cast<unsigned long long>(step_));
       std::fclose(file);
     }

@@ -62,14 +62,15 @@ TEST_CASE_METHOD(scene, "store: a job of one node serves only on loopback",
   CHECK(listeners_at(world[0].master_port).empty());
 }
 
-TEST_CASE_METHOD(scene, "store: each epoch has one, and only while it lasts",
+TEST_CASE_METHOD(scene,
+                 "store: each generation has one, and only while it lasts",
                  "[store]") {
   auto& a = agent({.restart_count_max = 1});
   auto& b = agent({.restart_count_max = 1});
   const auto first = await_world(4);
   CHECK(listeners_at(first[0].master_port) == words{loopback});
   order_exit(first[3].pid, 7);
-  const auto second = await_world(4, first[0].epoch);
+  const auto second = await_world(4, first[0].generation);
   CHECK(second[0].master_port != first[0].master_port);
   CHECK(listeners_at(first[0].master_port).empty());
   CHECK(listeners_at(second[0].master_port) == words{loopback});
@@ -88,7 +89,7 @@ TEST_CASE_METHOD(scene, "store: it moves with rank 0", "[store]") {
   const auto first_agent = parent_of(first[0].pid);
   REQUIRE(first_agent > 1);
   ::kill(first_agent, SIGKILL);
-  const auto second = await_world(2, first[0].epoch);
+  const auto second = await_world(2, first[0].generation);
   CHECK(second[0].master_port != first[0].master_port);
   CHECK(listeners_at(first[0].master_port).empty());
   CHECK(listeners_at(second[0].master_port) == words{loopback});

@@ -10,7 +10,7 @@
 namespace actorrun::test {
 
 struct timers_scene : log_scene {
-  /// Starts a job of two workers. `script` is the shell's; in it `$EPOCH` and
+  /// Starts a job of two workers. `script` is the shell's; in it `$GENERATION` and
   /// `$RANK` identify the worker, `$T` is the timing worker, and `timing`
   /// becomes it.
   program& timed_job(const std::string& script, words options = {},
@@ -19,7 +19,7 @@ struct timers_scene : log_scene {
     line.insert(line.end(), options.begin(), options.end());
     for (const auto& x :
          {std::string{"--no-python"}, std::string{"sh"}, std::string{"-c"},
-          "EPOCH=$ACTORRUN_EPOCH; T='" TIMING_WORKER
+          "GENERATION=$ACTORRUN_GENERATION; T='" TIMING_WORKER
           "'; timing() { exec \"$T\" \"$@\"; }; "
             + script})
       line.push_back(x);

@@ -13,7 +13,8 @@ namespace {
 /// Maximum lateness of a kill on a busy machine, in ms.
 constexpr auto lateness_max = 2'000.0;
 
-const auto in_first_epoch = std::string{"test $EPOCH = 1 || exec sleep 0.2; "};
+const auto in_first_generation
+  = std::string{"test $GENERATION = 1 || exec sleep 0.2; "};
 const auto other_rank = std::string{"test $RANK = 0 && exec sleep 60; "};
 
 std::string exit_code_line(int signal, const std::string& name) {
@@ -38,7 +39,7 @@ TEST_CASE_METHOD(timers_scene,
 TEST_CASE_METHOD(timers_scene, "timers: restarted workers have the same FIFO",
                  "[timers]") {
   const auto output
-    = output_of("echo at=$TORCHELASTIC_TIMER_FILE; test $EPOCH = 2", 0,
+    = output_of("echo at=$TORCHELASTIC_TIMER_FILE; test $GENERATION = 2", 0,
                 {"--nproc-per-node=1", "--max-restarts=1"});
   auto paths = std::set<std::string>{};
   for (const auto& x : lines_of(output))
@@ -153,23 +154,23 @@ TEST_CASE_METHOD(timers_scene,
 
 TEST_CASE_METHOD(timers_scene,
                  "timers: an overrun costs a restart, and the "
-                 "next epoch has timers, too",
+                 "next generation has timers, too",
                  "[timers]") {
   const auto output
-    = output_of(other_rank + "timing acquire e$EPOCH 100 9 hang pause", 1,
+    = output_of(other_rank + "timing acquire e$GENERATION 100 9 hang pause", 1,
                 {"--max-restarts=1"});
-  CHECK(count_of(output, "worker 1 of epoch 1 (pid ") == 1);
-  CHECK(count_of(output, "worker 1 of epoch 2 (pid ") == 1);
-  CHECK(count_of(output, "coordinator forms group epoch 2") == 1);
+  CHECK(count_of(output, "worker 1 of generation 1 (pid ") == 1);
+  CHECK(count_of(output, "worker 1 of generation 2 (pid ") == 1);
+  CHECK(count_of(output, "coordinator forms generation 2") == 1);
   CHECK(has_line(output, R"(  cause     : .*scope "e2" overran by .*)"));
 }
 
 TEST_CASE_METHOD(timers_scene, "timers: status shows the last failure",
                  "[timers]") {
-  auto& x
-    = timed_job(in_first_epoch.substr(0, in_first_epoch.find("0.2")) + "60; "
-                  + other_rank + "timing acquire step 100 9 hang pause",
-                {"--max-restarts=1"});
+  auto& x = timed_job(
+    in_first_generation.substr(0, in_first_generation.find("0.2")) + "60; "
+      + other_rank + "timing acquire step 100 9 hang pause",
+    {"--max-restarts=1"});
   const auto now = await_status([](const json& y) {
     return y["phase"] == "running" && y["restarts"] == 1;
   });
@@ -225,12 +226,12 @@ TEST_CASE_METHOD(timers_scene,
   INFO(how << " " << signal);
   const auto begin = clock::now();
   const auto output
-    = output_of(in_first_epoch + other_rank + "timing acquire stuck 200 "
+    = output_of(in_first_generation + other_rank + "timing acquire stuck 200 "
                   + std::to_string(signal) + " hang " + how,
                 0, {"--max-restarts=1", "--shutdown-timeout=1"});
   CHECK(count_of(output, "timer \"stuck\" is overdue") == 1);
   CHECK(worst_lateness(output) < lateness_max);
-  CHECK(count_of(output, "coordinator forms group epoch 2") == 1);
+  CHECK(count_of(output, "coordinator forms generation 2") == 1);
   CHECK(clock::now() - begin < timeout / 2);
 }
 
@@ -243,9 +244,9 @@ TEST_CASE_METHOD(timers_scene, "timers: they vanish with their worker",
   CHECK(worst_lateness(output) == -1);
 }
 
-TEST_CASE_METHOD(timers_scene, "timers: they never affect the next epoch",
+TEST_CASE_METHOD(timers_scene, "timers: they never affect the next generation",
                  "[timers]") {
-  const auto output = output_of("test $EPOCH = 2 && exec sleep 1; "
+  const auto output = output_of("test $GENERATION = 2 && exec sleep 1; "
                                 "test $RANK = 1 && { sleep 0.1; exit 7; }; "
                                 "timing acquire x 400 9 hang pause",
                                 0, {"--max-restarts=1"});
@@ -283,7 +284,7 @@ TEST_CASE_METHOD(timers_scene, "timers: other processes cannot be named",
 TEST_CASE_METHOD(timers_scene, "timers: garbage harms no other line",
                  "[timers]") {
   const auto output = output_of(
-    in_first_epoch
+    in_first_generation
       + "test $RANK = 0 && { timing write garbage\\\\n write '{}\\n' "
         "write '{\"pid\": 1e9, \"scope_id\": 3}\\n' blob 4000 write '\\n' "
         "blob 1048576 write '\\n' flood 2000 write '{\"pid\": ' hang pause; }; "
@@ -292,12 +293,12 @@ TEST_CASE_METHOD(timers_scene, "timers: garbage harms no other line",
   CHECK(count_of(output, "lines that are no requests") >= 1);
   CHECK(count_of(output, "timer \"victim\" is overdue by ") == 1);
   CHECK(worst_lateness(output) < lateness_max);
-  CHECK(count_of(output, "coordinator forms group epoch 2") == 1);
+  CHECK(count_of(output, "coordinator forms generation 2") == 1);
 }
 
 TEST_CASE_METHOD(timers_scene, "timers: a flood delays no kill", "[timers]") {
   const auto output
-    = output_of(in_first_epoch
+    = output_of(in_first_generation
                   + "test $RANK = 0 && { timing flood 100000000; }; "
                     "timing acquire victim 500 9 hang pause",
                 0, {"--max-restarts=1"});
@@ -311,7 +312,7 @@ TEST_CASE_METHOD(timers_scene,
                  "timers: a watchdog ends a worker that falls silent",
                  "[timers]") {
   const auto output = output_of(
-    in_first_epoch + other_rank
+    in_first_generation + other_rank
       + "timing notify READY=1\\\\nWATCHDOG=1 sleep 200 notify WATCHDOG=1 "
         "hang pause",
     0, {"--max-restarts=1", "--watchdog=400ms"});
@@ -346,7 +347,7 @@ TEST_CASE_METHOD(timers_scene,
                  "for _ in range(6):\n"
                  "    to.send(b'WATCHDOG=1\\n')\n"
                  "    time.sleep(0.1)\n"
-                 "if os.environ['ACTORRUN_EPOCH'] == '1':\n"
+                 "if os.environ['ACTORRUN_GENERATION'] == '1':\n"
                  "    time.sleep(60)\n"
                  "to.send(b'STOPPING=1')\n"
                  "time.sleep(0.5)\n");

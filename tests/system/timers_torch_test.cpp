@@ -65,7 +65,7 @@ TEST_CASE_METHOD(torch_scene,
                    "    time.sleep(60)\n",
                    0, {"--max-restarts=1"});
   CHECK(count_of(output, "timer \"step\" is overdue by ") == 1);
-  CHECK(count_of(output, "coordinator forms group epoch 2") == 1);
+  CHECK(count_of(output, "coordinator forms generation 2") == 1);
 }
 
 TEST_CASE_METHOD(torch_scene,

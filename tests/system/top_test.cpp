@@ -66,11 +66,11 @@ TEST_CASE_METHOD(terminal_scene,
   auto& b = agent({.restart_count_max = 1});
   const auto before = await_world(4);
   open(80, 24);
-  await_text("job  running  epoch 1");
+  await_text("job  running  generation 1");
   await_text("rank 3");
   order_exit(before[1].pid, 8);
-  await_text("epoch 2");
-  await_text("epoch 1 ended: rank 1");
+  await_text("generation 2");
+  await_text("generation 1 ended: rank 1");
   await_text("regroups");
   press("?");
   await_text("this help");
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(terminal_scene,
   await_text("looking for a job");
   for (const auto* id : {"--rdzv-id=other", "--rdzv-id=wanted"})
     run({id, "--nproc-per-node=2", "--no-python", "sleep", "1000"});
-  await_text("wanted  running  epoch 1");
+  await_text("wanted  running  generation 1");
   await_text("rank 1");
   CHECK(picture().find("other") == std::string::npos);
 }
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(terminal_scene, "top: it steers a job when that is confirmed",
   agent({});
   const auto before = await_world(4);
   open(80, 24);
-  await_text("job  running  epoch 1");
+  await_text("job  running  generation 1");
   press("D");
   await_text("y/n  drain node 0");
   press("n");
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(terminal_scene, "top: it steers a job when that is confirmed",
   await_text("y/n  drain node 0");
   press("Escape");
   await_text("nothing was done");
-  CHECK(await_world(4)[0].epoch == before[0].epoch);
+  CHECK(await_world(4)[0].generation == before[0].generation);
   press("G"); // The other node: not the coordinator's.
   press("D");
   await_text("y/n  drain node 1");
@@ -201,8 +201,8 @@ TEST_CASE_METHOD(terminal_scene, "top: it steers a job when that is confirmed",
   press("R");
   await_text("y/n  restart job job");
   press("y");
-  await_text("job  running  epoch 2");
-  CHECK(await_world(4, before[0].epoch)[0].restart_count == 0);
+  await_text("job  running  generation 2");
+  CHECK(await_world(4, before[0].generation)[0].restart_count == 0);
   await_text("that costs no restart");
   press("L");
   await_text("log level: _");
@@ -236,7 +236,7 @@ TEST_CASE_METHOD(
   await_text("y/n  restart job job");
   press("y");
   await_text("refused: this job has no secret");
-  CHECK(await_world(2)[0].epoch == before[0].epoch);
+  CHECK(await_world(2)[0].generation == before[0].generation);
   order_end();
 }
 

@@ -63,7 +63,7 @@ TEST_CASE_METHOD(log_scene, "actorctl logs: by rank, output and expression",
         == "actorctl: error: the job has no rank 2: its ranks are 0-1\n");
   CHECK(code == 1);
   CHECK(read({ACTORCTL_PROGRAM, "logs", "--previous"}, &code)
-          .find("there is no epoch before this one")
+          .find("there is no generation before this one")
         != std::string::npos);
   CHECK(code == 0);
   CHECK(read({ACTORCTL_PROGRAM, "logs", "--grep=none of these"}, &code)
@@ -139,21 +139,21 @@ TEST_CASE_METHOD(log_scene, "actorctl logs: all nodes, from one without a job",
     x.wait();
 }
 
-TEST_CASE_METHOD(log_scene,
-                 "actorctl logs: follows into the next epoch and to the end",
-                 "[logs]") {
-  const auto script = "echo epoch $TORCHELASTIC_RESTART_COUNT of $RANK;"
+TEST_CASE_METHOD(
+  log_scene, "actorctl logs: follows into the next generation and to the end",
+  "[logs]") {
+  const auto script = "echo generation $TORCHELASTIC_RESTART_COUNT of $RANK;"
                       "while [ ! -e "
                       + folder()
                       + "/go$TORCHELASTIC_RESTART_COUNT ]; do "
                         "sleep 0.02; done; echo last words of $RANK;"
                         "exit $((1 - TORCHELASTIC_RESTART_COUNT))";
   auto& x = job({"-r3", "--max-restarts=1", "--log-dir=" + logs()}, script, 2);
-  await_output(*this, {ACTORCTL_PROGRAM, "logs"}, "epoch 0 of 1");
+  await_output(*this, {ACTORCTL_PROGRAM, "logs"}, "generation 0 of 1");
   auto& follower = start({ACTORCTL_PROGRAM, "logs", "-f"});
-  require(follower.says("epoch 0 of 1"), "it shows what was there");
+  require(follower.says("generation 0 of 1"), "it shows what was there");
   write("go0", "");
-  require(follower.says("epoch 1 of 1"), "it shows the next epoch");
+  require(follower.says("generation 1 of 1"), "it shows the next generation");
   write("go1", "");
   CHECK(x.wait() == 0);
   CHECK(follower.wait() == 0);

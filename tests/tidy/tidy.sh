@@ -88,7 +88,7 @@ rule "no using-namespace in a header" \
 rule "nothing sleeps in core, actor and sim tests" \
   "$(grep -rnE 'sleep_for|sleep_until|usleep|steady_clock::now' tests/core tests/actors tests/sim tests/support)"
 rule "the words of docs/glossary.md" \
-  "$(grep -niE '\b(master|slave|heartbeat|retries|generation)\b' $code | grep -viE 'torch|MASTER_|_master|master_|heartbeat_timeout|middleman.heartbeat|--master-')"
+  "$(grep -niE '\b(master|slave|heartbeat|retries|epoch)\b' $code | grep -viE 'torch|MASTER_|_master|master_|heartbeat_timeout|middleman.heartbeat|--master-')"
 rule "words that were replaced" "$(replaced_words)"
 rule "a header's first line is a verb and an object, or a noun" \
   "$(first_lines 'How|Where|When|Which|Whether|Why' $(grep -oE '[^ ]+\.hpp' <<< "$all"))"

@@ -3,7 +3,7 @@
     live_gloo.py PYTHON_PACKAGE          the test; exit code 77: there is no torch
     live_gloo.py PYTHON_PACKAGE worker   one rank of it
 
-A rank whose epoch has HANGS in its environment hangs before its group, when the others
+A rank whose generation has HANGS in its environment hangs before its group, when the others
 know its address but it connects to none, or when all but the last barrier is done.
 """
 import json
@@ -28,17 +28,17 @@ def work():
     import torch
     import torch.distributed as dist
 
-    for epoch in actorrun.epochs():
-        with epoch:
+    for generation in actorrun.generations():
+        with generation:
             hang_as_told(dist)
             dist.init_process_group("gloo")
             step = 0
             while True:
                 step += 1
-                epoch.safe_point(step)
+                generation.safe_point(step)
                 x = torch.ones(1000)
                 dist.all_reduce(x)
-                assert x[0] == epoch.world_size
+                assert x[0] == generation.world_size
     assert not dist.is_initialized()
 
 
@@ -115,8 +115,8 @@ class Rank:
     def tell(self, **order):
         self.link.send(json.dumps(order).encode())
 
-    def tell_epoch(self, number, rank, size, port, **more):
-        self.tell(type="epoch", epoch=number,
+    def tell_generation(self, number, rank, size, port, **more):
+        self.tell(type="generation", generation=number,
                   environment={"RANK": str(rank), "WORLD_SIZE": str(size),
                                "MASTER_PORT": str(port), **more})
 
@@ -152,7 +152,7 @@ def await_trouble(ranks):
 def begin(ranks, number, **more):
     port = free_port()
     for i, x in enumerate(ranks):
-        x.tell_epoch(number, i, len(ranks), port, **more)
+        x.tell_generation(number, i, len(ranks), port, **more)
     for x in ranks:
         x.await_step(10)
 
@@ -162,9 +162,9 @@ def regroup(ranks, number):
     for x in ranks:
         x.tell(type="regroup", reason="a test", seconds=30.0)
     for x in ranks:
-        assert x.await_parked() == {"type": "parked", "epoch": number}
+        assert x.await_parked() == {"type": "parked", "generation": number}
     took = time.monotonic() - start
-    print(f"epoch {number}: all parked after {1000 * took:.0f} ms", flush=True)
+    print(f"generation {number}: all parked after {1000 * took:.0f} ms", flush=True)
     assert took < 20
 
 
@@ -176,7 +176,7 @@ def stop_at_safe_point(ranks, number):
     for x in ranks:
         x.tell(type="stop_at", step=step)
     for x in ranks:
-        assert x.await_word("reached") == {"type": "reached", "epoch": number,
+        assert x.await_word("reached") == {"type": "reached", "generation": number,
                                            "step": step}
 
 
@@ -187,7 +187,7 @@ def replace_while_they_begin(ranks, number, where, new):
     store = dist.TCPStore("127.0.0.1", free_port(), is_master=True,
                           wait_for_workers=False)
     for i, x in enumerate(ranks):
-        x.tell_epoch(number, i, len(ranks), store.port,
+        x.tell_generation(number, i, len(ranks), store.port,
                      HANGS=where if i == 1 else "",
                      TORCHELASTIC_RESTART_COUNT="0",
                      TORCHELASTIC_USE_AGENT_STORE="True")

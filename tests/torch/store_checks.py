@@ -1,7 +1,7 @@
 """Uses torch's own client of the store, for tests/torch/store_test.cpp.
 
     store_checks.py client      every request that this torch has
-    store_checks.py all_reduce  rank 3 fails in the first epoch
+    store_checks.py all_reduce  rank 3 fails in the first generation
     store_checks.py reduce_at HOST PORT  at the address of the command line
 """
 import datetime

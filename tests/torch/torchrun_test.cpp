@@ -19,7 +19,7 @@ TEST_CASE_METHOD(training_scene,
                        "--redirects=2",
                        "--tee=1",
                        "--log_dir=" + folder() + "/torchrun"};
-  // For workers that live through changes it is one epoch.
+  // For workers that live through changes it is one generation.
   const auto first_half = script({"--steps=30"}, GENERATE(false, true));
   command.insert(command.end(), first_half.begin(), first_half.end());
   auto& theirs = start(command, variables());

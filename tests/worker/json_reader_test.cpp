@@ -111,7 +111,7 @@ TEST_CASE("json reader: arbitrary bytes, as another reader sees them",
           "[worker]") {
   auto dice = std::mt19937{4};
   const auto seeds = std::vector<std::string>{
-    R"({"type":"epoch","epoch":4,"survivors":[[0,2],[4,63]],"a":null})",
+    R"({"type":"generation","generation":4,"survivors":[[0,2],[4,63]],"a":null})",
     R"(["\u00e4\ud83d\ude00\n","\\",-1.5e-3,0,true,false])",
     "{\"reason\":\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"}"};
   const auto any = [&](size_t end) { return dice() % end; };

@@ -33,12 +33,12 @@ Word heard(const std::string& packet) {
 } // namespace
 
 TEST_CASE("live orders: what the agent writes is read", "[worker]") {
-  const auto x
-    = sent<epoch_order>(core::tell_epoch{.epoch = epoch_id{4},
-                                         .environment = {"RANK=0", "A=b=\"c\""},
-                                         .survivors = {{0, 2}, {4, 4294967295}},
-                                         .restart_count = 1,
-                                         .reason = "agent n2 lost"});
+  const auto x = sent<generation_order>(
+    core::tell_generation{.generation = generation_id{4},
+                          .environment = {"RANK=0", "A=b=\"c\""},
+                          .survivors = {{0, 2}, {4, 4294967295}},
+                          .restart_count = 1,
+                          .reason = "agent n2 lost"});
   CHECK(x.number == 4);
   CHECK(x.environment
         == decltype(x.environment){{"RANK", "0"}, {"A", "b=\"c\""}});
@@ -57,13 +57,14 @@ TEST_CASE("live orders: what the agent writes is read", "[worker]") {
 
 TEST_CASE("live orders: what is written the agent reads", "[worker]") {
   heard<core::said_hello>(hello_packet());
-  CHECK(heard<core::said_parked>(parked_packet(3)).epoch == epoch_id{3});
+  CHECK(heard<core::said_parked>(parked_packet(3)).generation
+        == generation_id{3});
   CHECK(heard<core::said_step>(step_packet(UINT64_MAX)).step == UINT64_MAX);
   const auto held = heard<core::said_held>(held_packet(3, UINT64_MAX));
-  CHECK(held.epoch == epoch_id{3});
+  CHECK(held.generation == generation_id{3});
   CHECK(held.step == UINT64_MAX);
   const auto reached = heard<core::said_reached>(reached_packet(3, 0));
-  CHECK(reached.epoch == epoch_id{3});
+  CHECK(reached.generation == generation_id{3});
   CHECK(reached.step == 0);
   const auto said = [](std::string_view text) {
     return heard<core::said_trouble>(trouble_packet(text)).text;
@@ -88,19 +89,19 @@ TEST_CASE("live orders: types of later versions are ignored", "[worker]") {
 
 TEST_CASE("live orders: what is none is nothing", "[worker]") {
   for (const auto* x :
-       {"", "{}", "[]", R"({"type":1})", R"({"type":"epoch"})",
-        R"({"type":"epoch","epoch":1,"environment":[]})",
-        R"({"type":"epoch","epoch":1,"environment":{"":"a"}})",
-        R"({"type":"epoch","epoch":1,"environment":{"A":null}})",
-        R"({"type":"epoch","epoch":1,"environment":{"A":"\u0000"}})",
-        R"({"type":"epoch","epoch":1,"survivors":[[0]]})",
-        R"({"type":"epoch","epoch":1,"survivors":[[0,4294967296]]})",
-        R"({"type":"epoch","epoch":1,"survivors":{}})",
-        R"({"type":"epoch","epoch":1,"restarts":-1})",
+       {"", "{}", "[]", R"({"type":1})", R"({"type":"generation"})",
+        R"({"type":"generation","generation":1,"environment":[]})",
+        R"({"type":"generation","generation":1,"environment":{"":"a"}})",
+        R"({"type":"generation","generation":1,"environment":{"A":null}})",
+        R"({"type":"generation","generation":1,"environment":{"A":"\u0000"}})",
+        R"({"type":"generation","generation":1,"survivors":[[0]]})",
+        R"({"type":"generation","generation":1,"survivors":[[0,4294967296]]})",
+        R"({"type":"generation","generation":1,"survivors":{}})",
+        R"({"type":"generation","generation":1,"restarts":-1})",
         R"({"type":"stop_at","step":1.5})", R"({"type":"stop","reason":[]})"})
     CHECK_FALSE(parse_order(x));
   CHECK(parse_order(R"({"type":"stop"})"));
-  CHECK(parse_order(R"({"type":"epoch","epoch":1})"));
+  CHECK(parse_order(R"({"type":"generation","generation":1})"));
   auto packet = std::string{R"({"type":"stop"})"};
   packet.resize(live_packet_size_max, ' ');
   CHECK(parse_order(packet));

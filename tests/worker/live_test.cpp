@@ -13,7 +13,7 @@ namespace {
 
 struct fixture {
   fixture() {
-    for (const auto* name : {"ACTORRUN_CONTROL", "ACTORRUN_EPOCH",
+    for (const auto* name : {"ACTORRUN_CONTROL", "ACTORRUN_GENERATION",
                              "TORCHELASTIC_RESTART_COUNT", "WORLD_SIZE"})
       ::unsetenv(name);
     ::setenv("RANK", "3", 1);
@@ -38,10 +38,10 @@ TEST_CASE("live: ranks are as small as their runs", "[worker]") {
   CHECK(ranks{}.size() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "live: without an agent there is one epoch",
+TEST_CASE_METHOD(fixture, "live: without an agent there is one generation",
                  "[worker]") {
   auto count = 0;
-  for (auto& x : epochs()) {
+  for (auto& x : generations()) {
     ++count;
     CHECK(x.number() == 1);
     CHECK(x.rank() == 3);
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(fixture, "live: without an agent there is one epoch",
     CHECK_THROWS_AS(x.run([] { throw std::runtime_error{"closed"}; }),
                     std::runtime_error);
     CHECK_THROWS_AS(x.run([] { throw 1; }), int);
-    CHECK_THROWS_AS(epochs(), std::logic_error); // One at a time.
+    CHECK_THROWS_AS(generations(), std::logic_error); // One at a time.
   }
   CHECK(count == 1);
 }
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(fixture, "live: numbers of the environment are not believed",
                  "[worker]") {
   for (const auto* text : {"", "x", "-1", "1x", "99999999999999999999999"}) {
     ::setenv("RANK", text, 1);
-    auto loop = epoch_loop{};
+    auto loop = generation_loop{};
     const auto* x = loop.next();
     REQUIRE(x != nullptr);
     CHECK(x->rank() == 0);

@@ -58,7 +58,7 @@ bool is_same_worker(const worker_failure& a, const worker_failure& b) {
   return a.agent == b.agent && a.local_rank == b.local_rank;
 }
 
-bool is_known(const epoch_entry& entry, const worker_failure& x) {
+bool is_known(const generation_entry& entry, const worker_failure& x) {
   return (entry.cause && is_same_worker(*entry.cause, x))
          || std::ranges::any_of(entry.others.listed, [&](const auto& y) {
               return is_same_worker(x, y);
@@ -84,8 +84,8 @@ chronicle::note(const rendezvous_event& event,
   note_answer(at);
   note_departures(at);
   note_revocation(at);
-  note_end_of_epoch(at);
-  note_new_epoch(at);
+  note_end_of_generation(at);
+  note_new_generation(at);
   note_nodes(event, at);
   note_phase(at);
   note_end(at);
@@ -126,7 +126,7 @@ void chronicle::on(const agent_joined& event, step& at) {
   if (event.held)
     pids_[who.agent] = event.pids;
   if (event.held && event.held->failure)
-    add_death(*event.held->failure, event.held->plan.epoch, at);
+    add_death(*event.held->failure, event.held->plan.generation, at);
 }
 
 void chronicle::on(const agent_disconnected& event, step& at) {
@@ -145,12 +145,12 @@ void chronicle::on(const workers_started& event, step& at) {
 }
 
 void chronicle::on(const worker_failed& event, step& at) {
-  add_death(event.failure, event.epoch, at);
+  add_death(event.failure, event.generation, at);
 }
 
 void chronicle::on(const workers_stopped& event, step& at) {
   for (const auto& x : event.others.listed)
-    add_death(x, event.epoch, at);
+    add_death(x, event.generation, at);
 }
 
 void chronicle::on(const stop_requested& event, step& at) {
@@ -159,11 +159,12 @@ void chronicle::on(const stop_requested& event, step& at) {
 }
 
 // An agent that was cut off repeats its report.
-void chronicle::add_death(const worker_failure& x, epoch_id epoch, step& at) {
-  const auto* entry = snapshot_.newest_epoch();
-  if (entry != nullptr && entry->formed.epoch == epoch && !entry->stopped_at
-      && !is_known(*entry, x))
-    put(at, worker_died{epoch, clean(x)});
+void chronicle::add_death(const worker_failure& x, generation_id generation,
+                          step& at) {
+  const auto* entry = snapshot_.newest_generation();
+  if (entry != nullptr && entry->formed.generation == generation
+      && !entry->stopped_at && !is_known(*entry, x))
+    put(at, worker_died{generation, clean(x)});
 }
 
 // -- what it made of it ---------------------------------------------------------
@@ -184,21 +185,22 @@ void chronicle::note_departures(step& at) {
 }
 
 void chronicle::note_revocation(step& at) {
-  const auto* entry = snapshot_.newest_epoch();
+  const auto* entry = snapshot_.newest_generation();
   if (entry == nullptr || entry->revoked_at)
     return;
   for (const auto& x : at.effects)
-    if (const auto* revoked = std::get_if<revoke_epoch>(&x);
+    if (const auto* revoked = std::get_if<revoke_generation>(&x);
         revoked != nullptr && !revoked->is_over
-        && revoked->epoch == entry->formed.epoch)
-      return put(at, epoch_revoked{revoked->epoch, revoked->reason.text,
-                                   revoked->reason.origin});
+        && revoked->generation == entry->formed.generation)
+      return put(at,
+                 generation_revoked{revoked->generation, revoked->reason.text,
+                                    revoked->reason.origin});
 }
 
-// The failures of an epoch are explained when there is more to say than that one
-// worker failed first.
-void chronicle::note_end_of_epoch(step& at) {
-  const auto* entry = snapshot_.newest_epoch();
+// The failures of a generation are explained when there is more to say than that
+// one worker failed first.
+void chronicle::note_end_of_generation(step& at) {
+  const auto* entry = snapshot_.newest_generation();
   const auto has_stopped
     = snapshot_.phase == rendezvous::phase::stopping
       && at.after.current_phase() != rendezvous::phase::stopping;
@@ -207,8 +209,9 @@ void chronicle::note_end_of_epoch(step& at) {
       && at.after.result()->kind == outcome::verdict::succeeded;
   if (entry == nullptr || entry->stopped_at || !(has_stopped || has_succeeded))
     return;
-  auto end = epoch_stopped{.epoch = entry->formed.epoch,
-                           .restart_count = at.after.budget().restart_count()};
+  auto end
+    = generation_stopped{.generation = entry->formed.generation,
+                         .restart_count = at.after.budget().restart_count()};
   if (const auto* why = find<explain_failures>(at.effects)) {
     end.cause = clean(why->first);
     end.others = why->others;
@@ -221,41 +224,42 @@ void chronicle::note_end_of_epoch(step& at) {
   put(at, std::move(end));
 }
 
-// A successor adopts the epoch that agents bring; an agent that did not get its
-// plan gets it again.
-void chronicle::note_new_epoch(step& at) {
-  const auto* known = snapshot_.newest_epoch();
-  const auto epoch = at.after.epoch();
-  if (epoch.value == 0 || (known != nullptr && known->formed.epoch == epoch))
+// A successor adopts the generation that agents bring; an agent that did not get
+// its plan gets it again.
+void chronicle::note_new_generation(step& at) {
+  const auto* known = snapshot_.newest_generation();
+  const auto generation = at.after.generation();
+  if (generation.value == 0
+      || (known != nullptr && known->formed.generation == generation))
     return;
-  const auto* formed = find<announce_epoch>(at.effects);
+  const auto* formed = find<announce_generation>(at.effects);
   const auto& plan = at.after.common_plan();
-  at.has_new_epoch = true;
+  at.has_new_generation = true;
   if (formed != nullptr)
     pids_.clear();
   failure_before_ = at.after.last_failure();
-  put(at, epoch_formed{.epoch = epoch,
-                       .node_count = plan.node_count,
-                       .world_size = plan.world_size,
-                       .master_address = plan.master_address,
-                       .master_port = plan.master_port,
-                       .restart_count = at.after.budget().restart_count(),
-                       .reason = formed != nullptr ? formed->reason : "",
-                       .adopted = formed == nullptr});
+  put(at, generation_formed{.generation = generation,
+                            .node_count = plan.node_count,
+                            .world_size = plan.world_size,
+                            .master_address = plan.master_address,
+                            .master_port = plan.master_port,
+                            .restart_count = at.after.budget().restart_count(),
+                            .reason = formed != nullptr ? formed->reason : "",
+                            .adopted = formed == nullptr});
 }
 
-// One event is about one agent at most; orders can be for all, and so is which epoch
-// a successor takes for the newest.
+// One event is about one agent at most; orders can be for all, and so is which
+// generation a successor takes for the newest.
 void chronicle::note_nodes(const rendezvous_event& event, step& at) {
   const auto& all = at.after.agents();
-  const auto is_for_all = find<announce_epoch>(at.effects) != nullptr
-                          || find<revoke_epoch>(at.effects) != nullptr
+  const auto is_for_all = find<announce_generation>(at.effects) != nullptr
+                          || find<revoke_generation>(at.effects) != nullptr
                           || find<end_job>(at.effects) != nullptr
                           || find<answer_operator>(at.effects) != nullptr
                           || find<notify_drain>(at.effects) != nullptr
                           || find<report_exclusion>(at.effects) != nullptr
                           || find<report_return>(at.effects) != nullptr
-                          || at.has_new_epoch
+                          || at.has_new_generation
                           || snapshot_.excluded != at.after.excluded_hosts()
                           || at.after.current_phase() != snapshot_.phase;
   if (is_for_all) {
@@ -278,7 +282,7 @@ void chronicle::note_node(const agent_record& record, step& at) {
                    .address = offer.address,
                    .role = offer.role,
                    .slot_count = offer.slot_count,
-                   .epoch = record.member_of,
+                   .generation = record.member_of,
                    .node_rank = record.place.node_rank,
                    .first_rank = record.place.first_global_rank,
                    .lead_slot = record.place.lead_slot,
@@ -301,10 +305,10 @@ void chronicle::note_node(const agent_record& record, step& at) {
 
 void chronicle::note_phase(step& at) {
   const auto phase = at.after.current_phase();
-  const auto* entry = snapshot_.newest_epoch();
+  const auto* entry = snapshot_.newest_generation();
   if (phase == rendezvous::phase::running && entry != nullptr
       && !entry->running_at)
-    put(at, epoch_running{entry->formed.epoch});
+    put(at, generation_running{entry->formed.generation});
   if (phase != snapshot_.phase)
     put(at, phase_changed{phase});
   auto text = at.after.waiting_for();

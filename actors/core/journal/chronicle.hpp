@@ -25,7 +25,7 @@ public:
   /// @param event   What the rendezvous was told …
   /// @param effects … and what it has ordered then.
   /// @param after   The rendezvous after that step.
-  /// O(1), except for events that form, revoke or end an epoch.
+  /// O(1), except for events that form, revoke or end a generation.
   records note(const rendezvous_event& event,
                const std::vector<rendezvous_effect>& effects,
                const rendezvous& after, moment now);
@@ -42,7 +42,7 @@ private:
     const rendezvous& after;
     moment now;
     records out{};
-    bool has_new_epoch = false;
+    bool has_new_generation = false;
   };
 
   void put(step& at, fact what);
@@ -59,14 +59,14 @@ private:
   void on(const Other&, step&) {
     // What follows from it shows by itself.
   }
-  void add_death(const worker_failure& x, epoch_id epoch, step& at);
+  void add_death(const worker_failure& x, generation_id generation, step& at);
 
   // What it made of it.
   void note_answer(step& at);
   void note_departures(step& at);
   void note_revocation(step& at);
-  void note_end_of_epoch(step& at);
-  void note_new_epoch(step& at);
+  void note_end_of_generation(step& at);
+  void note_new_generation(step& at);
   void note_nodes(const rendezvous_event& event, step& at);
   void note_node(const agent_record& record, step& at);
   void note_phase(step& at);
@@ -74,7 +74,7 @@ private:
 
   snapshot snapshot_;
   std::map<agent_id, std::vector<int64_t>> pids_; ///< As they were reported.
-  /// Before the newest epoch.
+  /// Before the newest generation.
   std::optional<worker_failure> failure_before_;
 };
 

@@ -15,16 +15,16 @@ std::string clean(const std::string& text) {
   return one_line(text, reason_size_max);
 }
 
-/// Whether it has workers in the newest epoch.
+/// Whether it has workers in the newest generation.
 bool is_member(const node& x, const snapshot& job) {
-  const auto* newest = job.newest_epoch();
-  return newest != nullptr && x.epoch == newest->formed.epoch
+  const auto* newest = job.newest_generation();
+  return newest != nullptr && x.generation == newest->formed.generation
          && x.share != share_state::idle;
 }
 
-/// The first failure of a node in the newest epoch; null: there is none.
+/// The first failure of a node in the newest generation; null: there is none.
 const worker_failure* failure_of(const node& x, const snapshot& job) {
-  const auto* newest = job.newest_epoch();
+  const auto* newest = job.newest_generation();
   if (newest == nullptr)
     return nullptr;
   if (newest->cause && newest->cause->agent == x.agent)
@@ -38,7 +38,7 @@ const worker_failure* failure_of(const node& x, const snapshot& job) {
 std::string reason_of_share(const node& x, const snapshot& job) {
   if (const auto* failure = failure_of(x, job))
     return clean(to_string(*failure));
-  const auto* newest = job.newest_epoch();
+  const auto* newest = job.newest_generation();
   if (x.share == share_state::stopping && newest != nullptr)
     return clean(newest->end_reason);
   return {};
@@ -88,9 +88,9 @@ std::string reason_of(const node_entry& x, const snapshot& job) {
 
 const worker_failure* last_failure_of(const snapshot& job) {
   const auto i
-    = std::find_if(job.epochs.rbegin(), job.epochs.rend(),
+    = std::find_if(job.generations.rbegin(), job.generations.rend(),
                    [](const auto& x) { return x.cause.has_value(); });
-  if (i != job.epochs.rend())
+  if (i != job.generations.rend())
     return &*i->cause;
   return job.result && job.result->first_failure ? &*job.result->first_failure
                                                  : nullptr;

@@ -8,16 +8,16 @@
 namespace actorrun::core::journal {
 
 /// `running`, `starting`, `stopping`, `failed`, `succeeded`: its workers of the
-/// newest epoch. `standby`: an epoch runs without it. `waiting`: it waits for an
-/// epoch. `leaving`: it is about to leave. `away`: its link is broken. `draining`: an
-/// operator lets it leave. `excluded`: it gets no place.
+/// newest generation. `standby`: a generation runs without it. `waiting`: it waits
+/// for a generation. `leaving`: it is about to leave. `away`: its link is broken.
+/// `draining`: an operator lets it leave. `excluded`: it gets no place.
 std::string state_of(const node_entry& x, const snapshot& job);
 
 /// Empty if the word says all. Printable.
 std::string reason_of(const node_entry& x, const snapshot& job);
 
-/// The root cause, as far as it is known, of the newest epoch that a failure has
-/// ended; null: none has.
+/// The root cause, as far as it is known, of the newest generation that a failure
+/// has ended; null: none has.
 const worker_failure* last_failure_of(const snapshot& job);
 
 } // namespace actorrun::core::journal

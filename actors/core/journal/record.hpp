@@ -2,7 +2,7 @@
 // and each event and decision with its reason.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
@@ -46,10 +46,10 @@ struct node {
   std::string address;
   std::string role;
   uint32_t slot_count = 0;
-  epoch_id epoch;          ///< That it was last a member of; 0: none.
-  uint32_t node_rank = 0;  ///< There …
-  uint32_t first_rank = 0; ///< … as this, which …
-  uint32_t lead_slot = 0;  ///< … this slot has (`placement`).
+  generation_id generation; ///< That it was last a member of; 0: none.
+  uint32_t node_rank = 0;   ///< There …
+  uint32_t first_rank = 0;  ///< … as this, which …
+  uint32_t lead_slot = 0;   ///< … this slot has (`placement`).
   share_state share = share_state::idle;
   bool connected = true;
   bool leaving = false;
@@ -58,7 +58,8 @@ struct node {
   std::optional<time_point> drained_at{};
   bool excluded = false; ///< Its host is.
   rare_value<waiting_drain> waits_to_drain{};
-  /// Why it gets no place for a while: `cost 3 epochs within 41 s`; none: it may.
+  /// Why it gets no place for a while: `cost 3 generations within 41 s`; empty: it
+  /// may.
   rare_value<std::string> stands_by{};
 
   friend bool operator==(const node&, const node&) = default;
@@ -86,7 +87,7 @@ struct phase_changed {
   friend bool operator==(const phase_changed&, const phase_changed&) = default;
 };
 
-/// Why no epoch runs, or who waits beside the one that runs.
+/// Why no generation runs, or who waits beside the one that runs.
 struct wait_changed {
   std::string text; ///< Empty: there is nothing to wait for.
   /// When it goes on without, or gives up; none: it waits as long as it takes.
@@ -176,8 +177,8 @@ struct node_gone {
   friend bool operator==(const node_gone&, const node_gone&) = default;
 };
 
-struct epoch_formed {
-  epoch_id epoch;
+struct generation_formed {
+  generation_id generation;
   uint32_t node_count = 0;
   uint32_t world_size = 0;
   std::string master_address;
@@ -186,43 +187,47 @@ struct epoch_formed {
   std::string reason;   ///< Empty: the first one.
   bool adopted = false; ///< An earlier coordinator has formed it.
 
-  friend bool operator==(const epoch_formed&, const epoch_formed&) = default;
+  friend bool operator==(const generation_formed&, const generation_formed&)
+    = default;
 };
 
 /// All its workers have been started.
-struct epoch_running {
-  epoch_id epoch;
+struct generation_running {
+  generation_id generation;
 
-  friend bool operator==(const epoch_running&, const epoch_running&) = default;
+  friend bool operator==(const generation_running&, const generation_running&)
+    = default;
 };
 
-/// A worker died without an order. Reports of one epoch need not come in the
+/// A worker died without an order. Reports of one generation need not come in the
 /// order of the deaths.
 struct worker_died {
-  epoch_id epoch;
+  generation_id generation;
   worker_failure failure;
 
   friend bool operator==(const worker_died&, const worker_died&) = default;
 };
 
-struct epoch_revoked {
-  epoch_id epoch;
+struct generation_revoked {
+  generation_id generation;
   std::string reason;
   std::optional<end_origin> origin{}; ///< Of the reason.
 
-  friend bool operator==(const epoch_revoked&, const epoch_revoked&) = default;
+  friend bool operator==(const generation_revoked&, const generation_revoked&)
+    = default;
 };
 
 /// None of its workers runs any more, and all failures have been reported.
-struct epoch_stopped {
-  epoch_id epoch;
+struct generation_stopped {
+  generation_id generation;
   std::optional<worker_failure> cause{}; ///< None: no worker has failed.
   collateral others{};                   ///< Ages up to the same moment.
   std::string exemption{}; ///< Why that cost no restart; empty: it did.
   std::optional<end_origin> exemption_origin{}; ///< Of that.
   uint32_t restart_count = 0;                   ///< Spent by now.
 
-  friend bool operator==(const epoch_stopped&, const epoch_stopped&) = default;
+  friend bool operator==(const generation_stopped&, const generation_stopped&)
+    = default;
 };
 
 struct end_requested {
@@ -254,9 +259,9 @@ using fact
   = std::variant<coordinator_began, phase_changed, wait_changed, node_changed,
                  quarantine_changed, exclusions_changed, settings_changed,
                  node_joined, node_refused, node_out_of_touch, node_leaving,
-                 node_gone, epoch_formed, epoch_running, worker_died,
-                 epoch_revoked, epoch_stopped, end_requested, operator_asked,
-                 job_ended, gpus_changed>;
+                 node_gone, generation_formed, generation_running, worker_died,
+                 generation_revoked, generation_stopped, end_requested,
+                 operator_asked, job_ended, gpus_changed>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

@@ -13,7 +13,7 @@ void remember(std::deque<T>& all, T x, size_t count_max) {
     all.pop_front();
 }
 
-void shorten(epoch_entry& x) {
+void shorten(generation_entry& x) {
   constexpr auto listed_max = size_t{4};
   if (x.cause)
     x.cause = brief(*std::move(x.cause));
@@ -79,23 +79,23 @@ void snapshot::add(const node_gone& x) {
              departures_remembered_max);
 }
 
-void snapshot::add(const epoch_formed& x) {
+void snapshot::add(const generation_formed& x) {
   restart_count = x.restart_count;
-  if (epochs.size() == epochs_remembered_max)
-    ++forgotten_epoch_count;
-  remember(epochs, epoch_entry{.formed = x, .formed_at = latest},
-           epochs_remembered_max);
-  if (epochs.size() > epochs_in_full_max)
-    shorten(epochs[epochs.size() - 1 - epochs_in_full_max]);
+  if (generations.size() == generations_remembered_max)
+    ++forgotten_generation_count;
+  remember(generations, generation_entry{.formed = x, .formed_at = latest},
+           generations_remembered_max);
+  if (generations.size() > generations_in_full_max)
+    shorten(generations[generations.size() - 1 - generations_in_full_max]);
 }
 
-void snapshot::add(const epoch_running& x) {
-  if (auto* entry = find(x.epoch))
+void snapshot::add(const generation_running& x) {
+  if (auto* entry = find(x.generation))
     entry->running_at = latest;
 }
 
 void snapshot::add(const worker_died& x) {
-  auto* entry = find(x.epoch);
+  auto* entry = find(x.generation);
   if (entry == nullptr)
     return;
   if (entry->cause)
@@ -105,8 +105,8 @@ void snapshot::add(const worker_died& x) {
   entry->cause_at = latest;
 }
 
-void snapshot::add(const epoch_revoked& x) {
-  auto* entry = find(x.epoch);
+void snapshot::add(const generation_revoked& x) {
+  auto* entry = find(x.generation);
   if (entry == nullptr || entry->revoked_at)
     return;
   entry->revoked_at = latest;
@@ -114,9 +114,9 @@ void snapshot::add(const epoch_revoked& x) {
   entry->end_origin = x.origin;
 }
 
-void snapshot::add(const epoch_stopped& x) {
+void snapshot::add(const generation_stopped& x) {
   restart_count = x.restart_count;
-  auto* entry = find(x.epoch);
+  auto* entry = find(x.generation);
   if (entry == nullptr)
     return;
   entry->stopped_at = latest;
@@ -150,18 +150,18 @@ rare_value<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {
   return i == nodes.end() ? rare_value<gpu_trouble>{} : i->second.gpus;
 }
 
-epoch_entry* snapshot::find(epoch_id epoch) {
-  const auto i
-    = std::find_if(epochs.rbegin(), epochs.rend(),
-                   [&](const auto& x) { return x.formed.epoch == epoch; });
-  return i == epochs.rend() ? nullptr : &*i;
+generation_entry* snapshot::find(generation_id generation) {
+  const auto i = std::find_if(
+    generations.rbegin(), generations.rend(),
+    [&](const auto& x) { return x.formed.generation == generation; });
+  return i == generations.rend() ? nullptr : &*i;
 }
 
 std::optional<duration> regroup_time(const snapshot& x, size_t index) {
-  if (index == 0 || index >= x.epochs.size())
+  if (index == 0 || index >= x.generations.size())
     return {};
-  const auto& begun = x.epochs[index].running_at;
-  const auto& ended = x.epochs[index - 1].revoked_at;
+  const auto& begun = x.generations[index].running_at;
+  const auto& ended = x.generations[index - 1].revoked_at;
   if (!begun || !ended)
     return {};
   return begun->when - ended->when;

@@ -14,9 +14,10 @@
 namespace actorrun::core::journal {
 
 /// At most so many of each are remembered; the oldest go first.
-inline constexpr size_t epochs_remembered_max = 64;
-/// Of older epochs than these, the failures are cut to what is told in one line.
-inline constexpr size_t epochs_in_full_max = 8;
+inline constexpr size_t generations_remembered_max = 64;
+/// Of older generations than these, the failures are cut to what is told in one
+/// line.
+inline constexpr size_t generations_in_full_max = 8;
 inline constexpr size_t departures_remembered_max = 32;
 inline constexpr size_t refusals_remembered_max = 8;
 inline constexpr size_t requests_remembered_max = 16;
@@ -28,9 +29,9 @@ struct gpu_trouble {
   friend bool operator==(const gpu_trouble&, const gpu_trouble&) = default;
 };
 
-/// One epoch, from its beginning to its end.
-struct epoch_entry {
-  epoch_formed formed;
+/// One generation, from its beginning to its end.
+struct generation_entry {
+  generation_formed formed;
   moment formed_at;
   std::optional<moment> running_at{};
   std::optional<moment> revoked_at{};
@@ -47,7 +48,8 @@ struct epoch_entry {
   std::optional<core::end_origin> exemption_origin{};
   uint32_t restart_count = 0; ///< Spent at its end.
 
-  friend bool operator==(const epoch_entry&, const epoch_entry&) = default;
+  friend bool operator==(const generation_entry&, const generation_entry&)
+    = default;
 };
 
 /// A node that is not here any more.
@@ -107,17 +109,17 @@ struct snapshot {
   std::vector<quarantined_node> quarantined{};
   std::vector<excluded_host> excluded{};
   std::deque<operator_request> requests{};
-  std::deque<epoch_entry> epochs{}; ///< The newest last.
-  uint64_t forgotten_epoch_count = 0;
+  std::deque<generation_entry> generations{}; ///< The newest last.
+  uint64_t forgotten_generation_count = 0;
   std::deque<departure> departures{};
   std::deque<refusal> refusals{};
   std::optional<end_requested> end_request{}; ///< The last one.
   std::optional<outcome> result{};
   std::optional<moment> ended_at{};
 
-  /// The newest epoch; null before the first.
-  const epoch_entry* newest_epoch() const {
-    return epochs.empty() ? nullptr : &epochs.back();
+  /// The newest generation; null before the first.
+  const generation_entry* newest_generation() const {
+    return generations.empty() ? nullptr : &generations.back();
   }
 
   friend bool operator==(const snapshot&, const snapshot&) = default;
@@ -139,20 +141,20 @@ private:
   void add(const node_out_of_touch&) {}
   void add(const node_leaving&) {}
   void add(const node_gone& x);
-  void add(const epoch_formed& x);
-  void add(const epoch_running& x);
+  void add(const generation_formed& x);
+  void add(const generation_running& x);
   void add(const worker_died& x);
-  void add(const epoch_revoked& x);
-  void add(const epoch_stopped& x);
+  void add(const generation_revoked& x);
+  void add(const generation_stopped& x);
   void add(const end_requested& x) { end_request = x; }
   void add(const job_ended& x);
   void add(const gpus_changed& x);
-  epoch_entry* find(epoch_id epoch);
+  generation_entry* find(generation_id generation);
   rare_value<gpu_trouble> trouble_at(const agent_id& agent) const;
 };
 
-/// From the revocation of the epoch before to the start of all workers of this one;
-/// none if there was none, or if it has not come to that.
+/// From the revocation of the generation before to the start of all workers of this
+/// one; none if there was none, or if it has not come to that.
 std::optional<duration> regroup_time(const snapshot& x, size_t index);
 
 } // namespace actorrun::core::journal

@@ -58,9 +58,9 @@ const node* find_node(const std::optional<end_origin>& origin,
 }
 
 /// `n2 (ranks 3-5)`
-std::string place_of(const node& x, epoch_id epoch) {
+std::string place_of(const node& x, generation_id generation) {
   auto text = clean(x.host);
-  if (x.epoch != epoch || x.slot_count == 0)
+  if (x.generation != generation || x.slot_count == 0)
     return text;
   auto ranks = std::to_string(x.first_rank);
   if (x.slot_count > 1)
@@ -107,7 +107,8 @@ culprit::kind kind_of(const std::optional<end_origin>& x) {
   return culprit::kind::operator_stop;
 }
 
-// -- one epoch --------------------------------------------------------------------
+// -- one generation
+// --------------------------------------------------------------------
 
 /// The last line of what a worker wrote to standard error; empty: it has said
 /// more elsewhere.
@@ -178,15 +179,15 @@ std::string consequences(const worker_failure& cause,
            : ", and " + failed;
 }
 
-/// All that failed in an epoch which another reason has ended.
-std::string failed_because_of_it(const epoch_entry& x) {
+/// All that failed in a generation which another reason has ended.
+std::string failed_because_of_it(const generation_entry& x) {
   auto all = x.others;
   all.listed.insert(all.listed.begin(), *x.cause);
   return "; " + names_of(ranks_of(all), all.unlisted_count)
          + " failed meanwhile" + why_they_failed(all);
 }
 
-std::string cost(const snapshot& x, const epoch_entry& entry) {
+std::string cost(const snapshot& x, const generation_entry& entry) {
   const auto of_all
     = " of " + std::to_string(x.coordinator.settings.restart_count_max);
   if (!entry.cause || !entry.exemption.empty())
@@ -239,8 +240,8 @@ void add_others(const collateral& others, const char* title, lines& out) {
     out.push_back("  " + std::to_string(others.unlisted_count) + " more");
 }
 
-std::string name_of(const epoch_entry& x) {
-  return "epoch " + to_string(x.formed.epoch);
+std::string name_of(const generation_entry& x) {
+  return "generation " + to_string(x.formed.generation);
 }
 
 std::string capital(std::string text) {
@@ -249,13 +250,13 @@ std::string capital(std::string text) {
   return text;
 }
 
-/// When a failure that an epoch knows happened.
-time_point moment_of(const worker_failure& x, const epoch_entry& entry) {
+/// When a failure that a generation knows happened.
+time_point moment_of(const worker_failure& x, const generation_entry& entry) {
   return (entry.stopped_at ? *entry.stopped_at : entry.cause_at).when - x.age;
 }
 
 /// `, 0.3 s after trouble there (GPU 1: XID 79: has fallen off the bus)`
-void add_gpu_trouble(const epoch_entry& entry, explanation& out) {
+void add_gpu_trouble(const generation_entry& entry, explanation& out) {
   if (!entry.gpus)
     return;
   const auto after = moment_of(*entry.cause, entry) - entry.gpus->at.when;
@@ -267,8 +268,8 @@ void add_gpu_trouble(const epoch_entry& entry, explanation& out) {
   out.evidence.push_back("GPUs of " + clean(entry.cause->host) + ": " + text);
 }
 
-/// What ended an epoch if no worker has: a node, or a decision.
-void explain_reason(const snapshot& x, const epoch_entry& entry,
+/// What ended a generation if no worker has: a node, or a decision.
+void explain_reason(const snapshot& x, const generation_entry& entry,
                     const std::string& reason,
                     const std::optional<end_origin>& origin, explanation& out) {
   out.cause = {.what = kind_of(origin), .reason = clean(reason)};
@@ -278,7 +279,8 @@ void explain_reason(const snapshot& x, const epoch_entry& entry,
     return;
   }
   const auto deed = deed_of(*origin);
-  out.sentence += "node " + place_of(*who, entry.formed.epoch) + " " + deed;
+  out.sentence
+    += "node " + place_of(*who, entry.formed.generation) + " " + deed;
   out.cause->host = clean(who->host);
   out.cause->agent = {clean(who->agent.value)};
   out.cause->reason = deed;
@@ -287,7 +289,7 @@ void explain_reason(const snapshot& x, const epoch_entry& entry,
 }
 
 /// `rank 5 … was killed by SIGKILL, 3.1 s before ranks 0-4 failed`
-void explain_end(const snapshot& x, const epoch_entry& entry,
+void explain_end(const snapshot& x, const generation_entry& entry,
                  explanation& out) {
   if (!entry.cause)
     return explain_reason(x, entry, entry.end_reason, entry.end_origin, out);
@@ -317,7 +319,8 @@ void explain_end(const snapshot& x, const epoch_entry& entry,
   add_others(entry.others, "failed after it:", out.evidence);
 }
 
-explanation of_running_epoch(const snapshot& x, const epoch_entry& entry) {
+explanation of_running_generation(const snapshot& x,
+                                  const generation_entry& entry) {
   auto out = explanation{capital(name_of(entry)) + " runs with "
                          + counted(entry.formed.world_size, "worker") + " on "
                          + counted(entry.formed.node_count, "node") + ", "
@@ -325,7 +328,7 @@ explanation of_running_epoch(const snapshot& x, const epoch_entry& entry) {
   if (entry.formed.adopted)
     out.sentence += "; it was taken over from an earlier coordinator";
   out.sentence += ".";
-  out.epoch = entry.formed.epoch;
+  out.generation = entry.formed.generation;
   return out;
 }
 
@@ -349,8 +352,8 @@ explanation of_stop(const snapshot& x, const outcome& result) {
   out.cause = {.what = culprit::kind::operator_stop,
                .host = clean(x.coordinator.host),
                .reason = reason};
-  if (const auto* last = x.newest_epoch()) {
-    out.epoch = last->formed.epoch;
+  if (const auto* last = x.newest_generation()) {
+    out.generation = last->formed.generation;
     out.evidence.push_back(
       "then: " + name_of(*last) + ", for "
       + duration_text(x.ended_at->when - last->formed_at.when) + ", with "
@@ -388,9 +391,10 @@ explanation of_end(const snapshot& x) {
       break;
   }
   auto out = explanation{"The job failed: " + clean(result.reason) + "."};
-  if (const auto* last = x.newest_epoch(); last != nullptr && last->cause) {
-    const auto index = x.epochs.size() - 1;
-    out = why_epoch(x, index);
+  if (const auto* last = x.newest_generation();
+      last != nullptr && last->cause) {
+    const auto index = x.generations.size() - 1;
+    out = why_generation(x, index);
     out.sentence = "The job failed. " + out.sentence;
   } else if (result.first_failure) {
     out.evidence = evidence_of(*result.first_failure);
@@ -441,7 +445,7 @@ std::string sentence_of_waiting_drains(const snapshot& x, time_point now) {
 }
 
 void add_missing(const snapshot& x, time_point now, lines& out) {
-  const auto* newest = x.newest_epoch();
+  const auto* newest = x.newest_generation();
   for (const auto& [agent, entry] : x.nodes) {
     const auto since = duration_text(now - entry.since.when);
     const auto name = who(*entry.now);
@@ -466,7 +470,7 @@ void add_missing(const snapshot& x, time_point now, lines& out) {
     else if (x.phase == phase::gathering || x.phase == phase::last_call)
       out.push_back("here: " + name);
     else if (x.phase == phase::running && newest != nullptr
-             && entry.now->epoch != newest->formed.epoch)
+             && entry.now->generation != newest->formed.generation)
       out.push_back("stands by for " + since + ": " + name);
   }
   add_waiting_drains(x, now, out);
@@ -497,16 +501,17 @@ std::string what_then(const snapshot& x, time_point now) {
   }
 }
 
-/// Members of the newest epoch that are gone, and whose hosts are not back.
+/// Members of the newest generation that are gone, and whose hosts are not back.
 std::string who_is_missing(const snapshot& x) {
-  const auto* newest = x.newest_epoch();
+  const auto* newest = x.newest_generation();
   auto text = std::string{};
   auto count = size_t{0};
   for (const auto& y : x.departures) {
     const auto is_back = std::ranges::any_of(x.nodes, [&](const auto& z) {
       return z.second.now->host == y.last.host;
     });
-    if (newest == nullptr || y.last.epoch != newest->formed.epoch || is_back)
+    if (newest == nullptr || y.last.generation != newest->formed.generation
+        || is_back)
       continue;
     if (++count <= hosts_named_max)
       text += (text.empty() ? "" : ", ") + clean(y.last.host);
@@ -517,10 +522,11 @@ std::string who_is_missing(const snapshot& x) {
                       : " (" + text + (count == 1 ? " is" : " are") + " gone)";
 }
 
-/// `Epoch 2 starts: 1 of 3 nodes has yet to start its workers`
-std::string sentence_of_start(const snapshot& x, const epoch_entry& entry) {
+/// `Generation 2 starts: 1 of 3 nodes has yet to start its workers`
+std::string sentence_of_start(const snapshot& x,
+                              const generation_entry& entry) {
   const auto count = std::ranges::count_if(x.nodes, [&](const auto& y) {
-    return y.second.now->epoch == entry.formed.epoch
+    return y.second.now->generation == entry.formed.generation
            && y.second.now->share == share_state::starting;
   });
   return capital(name_of(entry)) + " starts: " + std::to_string(count) + " of "
@@ -533,10 +539,10 @@ explanation of_wait(const snapshot& x, time_point now) {
   // Another phase waits for something else.
   const auto began = std::max(x.waiting_since.when, x.phase_since.when);
   const auto since = ", for " + duration_text(now - began);
-  const auto* last = x.newest_epoch();
+  const auto* last = x.newest_generation();
   auto before = explanation{};
   if (last != nullptr && last->revoked_at && x.phase != phase::running)
-    before = why_epoch(x, x.epochs.size() - 1);
+    before = why_generation(x, x.generations.size() - 1);
   auto out = explanation{};
   if (x.phase == phase::stopping && last != nullptr && last->revoked_at) {
     const auto count = std::ranges::count_if(x.nodes, [](const auto& y) {
@@ -563,7 +569,7 @@ explanation of_wait(const snapshot& x, time_point now) {
       text.insert(colon, who_is_missing(x));
     out.sentence = text + since + what_then(x, now) + ".";
   }
-  out.epoch = last == nullptr ? epoch_id{} : last->formed.epoch;
+  out.generation = last == nullptr ? generation_id{} : last->formed.generation;
   add_missing(x, now, out.evidence);
   if (!before.sentence.empty()) {
     out.evidence.push_back("before: " + before.sentence);
@@ -576,13 +582,13 @@ explanation of_wait(const snapshot& x, time_point now) {
 
 } // namespace
 
-explanation why_epoch(const snapshot& x, size_t index) {
-  const auto& entry = x.epochs[index];
+explanation why_generation(const snapshot& x, size_t index) {
+  const auto& entry = x.generations[index];
   auto out = explanation{capital(name_of(entry))};
-  out.epoch = entry.formed.epoch;
+  out.generation = entry.formed.generation;
   if (!entry.revoked_at) {
     if (!entry.stopped_at)
-      return of_running_epoch(x, entry);
+      return of_running_generation(x, entry);
     out.sentence += " ended: all its workers exited with 0.";
     return out;
   }
@@ -604,20 +610,20 @@ explanation why_now(const snapshot& x, time_point now) {
     return of_end(x);
   if (!x.waiting_for.empty())
     return of_wait(x, now);
-  if (x.epochs.empty())
+  if (x.generations.empty())
     return {"The coordinator has just begun."};
-  auto out = why_epoch(x, x.epochs.size() - 1);
+  auto out = why_generation(x, x.generations.size() - 1);
   out.sentence += sentence_of_waiting_drains(x, now);
   add_waiting_drains(x, now, out.evidence);
   return out;
 }
 
-/// An epoch that has ended is told of on its own, unless that ended the job.
-size_t told_epoch_count(const snapshot& x) {
-  const auto count = x.epochs.size();
+/// A generation that has ended is told of on its own, unless that ended the job.
+size_t told_generation_count(const snapshot& x) {
+  const auto count = x.generations.size();
   if (count == 0)
     return 0;
-  const auto& last = x.epochs.back();
+  const auto& last = x.generations.back();
   const auto ends_job = x.result && x.result->kind == outcome::verdict::failed;
   const auto is_over = last.revoked_at || last.stopped_at;
   return ends_job || !is_over ? count - 1 : count;
@@ -627,22 +633,22 @@ size_t told_epoch_count(const snapshot& x) {
 
 explanation why(const snapshot& x, time_point now) {
   auto out = why_now(x, now);
-  const auto count = x.epochs.size();
+  const auto count = x.generations.size();
   if (x.result || !x.waiting_for.empty() || count < 2)
     return out;
-  auto before = why_epoch(x, count - 2);
+  auto before = why_generation(x, count - 2);
   out.sentence += " " + before.sentence;
   out.evidence.insert(out.evidence.end(), before.evidence.begin(),
                       before.evidence.end());
   out.cause = std::move(before.cause);
-  out.epoch = before.epoch;
+  out.generation = before.generation;
   return out;
 }
 
 std::vector<explanation> why_all(const snapshot& x, time_point now) {
   auto out = std::vector<explanation>{};
-  for (size_t i = 0; i < told_epoch_count(x); ++i)
-    out.push_back(why_epoch(x, i));
+  for (size_t i = 0; i < told_generation_count(x); ++i)
+    out.push_back(why_generation(x, i));
   out.push_back(why_now(x, now));
   return out;
 }

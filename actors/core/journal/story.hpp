@@ -1,4 +1,4 @@
-// Explains a job to people: why it waits, why an epoch ended, why it failed.
+// Explains a job to people: why it waits, why a generation ended, why it failed.
 #pragma once
 
 #include "actors/core/journal/snapshot.hpp"
@@ -10,7 +10,7 @@
 
 namespace actorrun::core::journal {
 
-/// What ended an epoch or a job: the first cause, and who failed because of it.
+/// What ended a generation or a job: the first cause, and who failed because of it.
 struct culprit {
   enum class kind : uint8_t {
     worker,        ///< It has failed; `failure` says how.
@@ -18,7 +18,7 @@ struct culprit {
     node_left,     ///< Its agent was asked to end, or has ended its share.
     operator_stop, ///< The job was asked to end.
     too_few_nodes, ///< They did not come in time.
-    regrouped,     ///< Nodes joined, or an operator asked for another epoch.
+    regrouped, ///< Nodes joined, or an operator asked for another generation.
   };
 
   kind what = kind::worker;
@@ -37,28 +37,28 @@ struct explanation {
   std::string sentence;
   std::vector<std::string> evidence{}; ///< One line each.
   std::optional<culprit> cause{}; ///< Of what has ended last; none: nothing.
-  epoch_id epoch{};               ///< That this is about; 0: none.
+  generation_id generation{};     ///< That this is about; 0: none.
 
   friend bool operator==(const explanation&, const explanation&) = default;
 };
 
 /// Of the job: how it ended; what it waits for; otherwise what ended the last
-/// epoch.
+/// generation.
 /// @param now By the coordinator's monotonic clock; of a job that is gone, when
 ///            it was last heard of.
 explanation why(const snapshot& x, time_point now);
 
-/// Of each epoch, the first in front, and at the end of the job. None is told of
-/// twice.
+/// Of each generation, the first in front, and at the end of the job. None is told
+/// of twice.
 /// @param now as above
 std::vector<explanation> why_all(const snapshot& x, time_point now);
 
-/// Of one epoch: how it came about, and what ended it.
-/// @pre `index < x.epochs.size()`
-explanation why_epoch(const snapshot& x, size_t index);
+/// Of one generation: how it came about, and what ended it.
+/// @pre `index < x.generations.size()`
+explanation why_generation(const snapshot& x, size_t index);
 
-/// Whether everything is as it should be: an epoch runs, and no node is missing,
-/// away or in quarantine; or the job has succeeded.
+/// Whether everything is as it should be: a generation runs, and no node is
+/// missing, away or in quarantine; or the job has succeeded.
 bool is_healthy(const snapshot& x);
 
 /// In one word: how the job has ended, or its phase: `failed`, `gathering`.

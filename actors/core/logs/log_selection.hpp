@@ -41,8 +41,8 @@ inline constexpr size_t log_pattern_max = 512;
 struct log_selection {
   std::vector<uint32_t> ranks{}; ///< Global; empty: all.
   std_streams outputs = std_streams::all;
-  bool previous = false; ///< Of the epoch before the newest one.
-  bool follow = false;   ///< Go on at the end, also into later epochs.
+  bool previous = false; ///< Of the generation before the newest one.
+  bool follow = false;   ///< Go on at the end, also into later generations.
   int64_t since_ms = 0; ///< Unix time; see docs/logs.md; 0: from the beginning.
   std::optional<uint32_t> tail{}; ///< Of each worker's output; none: all.
   std::string grep{}; ///< An extended regular expression; empty: all lines.
@@ -55,7 +55,7 @@ struct log_selection {
 /// One line of a worker's log file.
 struct log_line {
   uint32_t rank = 0; ///< Global.
-  epoch_id epoch{};
+  generation_id generation{};
   bool is_err = false;
   std::string text{}; ///< Without the line end; any bytes.
   bool truncated = false;

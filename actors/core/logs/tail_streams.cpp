@@ -10,26 +10,27 @@ constexpr uint64_t streams_per_worker = 2;
 
 } // namespace
 
-bool tail_streams::open(epoch_id epoch, uint32_t slot_count) {
-  if (!epochs_.empty() && epochs_.rbegin()->first >= epoch)
+bool tail_streams::open(generation_id generation, uint32_t slot_count) {
+  if (!generations_.empty() && generations_.rbegin()->first >= generation)
     return false;
   // Older ones that have no streams left need not be known.
-  std::erase_if(epochs_,
-                [this](const auto& x) { return of_epoch(x.first).empty(); });
-  epochs_.emplace(epoch, numbers{next_number_, slot_count});
+  std::erase_if(generations_, [this](const auto& x) {
+    return of_generation(x.first).empty();
+  });
+  generations_.emplace(generation, numbers{next_number_, slot_count});
   next_number_ += slot_count * streams_per_worker;
   return true;
 }
 
-tail_stream& tail_streams::add(epoch_id epoch, uint32_t local_rank,
+tail_stream& tail_streams::add(generation_id generation, uint32_t local_rank,
                                bool is_err) {
-  const auto& known = epochs_.at(epoch);
+  const auto& known = generations_.at(generation);
   assert(local_rank < known.slot_count);
   const auto number
     = known.first + local_rank * streams_per_worker + (is_err ? 1 : 0);
   auto& result = streams_[number];
   result.number = number;
-  result.epoch = epoch;
+  result.generation = generation;
   result.kind = is_err ? tail_kind::err : tail_kind::out;
   return result;
 }
@@ -39,10 +40,10 @@ tail_stream* tail_streams::find(uint64_t number) {
   return i == streams_.end() ? nullptr : &i->second;
 }
 
-std::vector<tail_stream*> tail_streams::of_worker(epoch_id epoch,
+std::vector<tail_stream*> tail_streams::of_worker(generation_id generation,
                                                   uint32_t local_rank) {
-  const auto i = epochs_.find(epoch);
-  if (i == epochs_.end() || local_rank >= i->second.slot_count)
+  const auto i = generations_.find(generation);
+  if (i == generations_.end() || local_rank >= i->second.slot_count)
     return {};
   const auto& carried = i->second.carried;
   if (const auto old = carried.find(local_rank); old != carried.end())
@@ -51,9 +52,10 @@ std::vector<tail_stream*> tail_streams::of_worker(epoch_id epoch,
                  streams_per_worker);
 }
 
-std::vector<tail_stream*> tail_streams::of_epoch(epoch_id epoch) {
-  const auto i = epochs_.find(epoch);
-  if (i == epochs_.end())
+std::vector<tail_stream*>
+tail_streams::of_generation(generation_id generation) {
+  const auto i = generations_.find(generation);
+  if (i == generations_.end())
     return {};
   auto out
     = between(i->second.first, i->second.slot_count * streams_per_worker);
@@ -63,13 +65,13 @@ std::vector<tail_stream*> tail_streams::of_epoch(epoch_id epoch) {
   return out;
 }
 
-std::vector<tail_stream*> tail_streams::carry(epoch_id from,
+std::vector<tail_stream*> tail_streams::carry(generation_id from,
                                               uint32_t local_rank) {
   auto old = of_worker(from, local_rank);
-  if (old.empty() || epochs_.empty())
+  if (old.empty() || generations_.empty())
     return {};
   const auto number = old.front()->number;
-  epochs_.rbegin()->second.carried[local_rank]
+  generations_.rbegin()->second.carried[local_rank]
     = number - number % streams_per_worker;
   return old;
 }
@@ -84,7 +86,7 @@ void tail_streams::remove(uint64_t number) {
 
 bool tail_streams::has_to_wait(const tail_stream& x) const {
   for (const auto& [number, other] : streams_) {
-    if (other.epoch >= x.epoch)
+    if (other.generation >= x.generation)
       break;
     if (other.kind == x.kind && other.is_closed)
       return true;

@@ -1,5 +1,5 @@
-// Lists the followed streams by epoch and worker, and what of each must still be
-// shown.
+// Lists the followed streams by generation and worker, and what of each must still
+// be shown.
 #pragma once
 
 #include "actors/core/logs/line_cursor.hpp"
@@ -24,7 +24,7 @@ inline constexpr size_t tail_kind_count = 3;
 /// One stream of one worker.
 struct tail_stream {
   uint64_t number = 0; ///< Never used again.
-  epoch_id epoch{};
+  generation_id generation{};
   uint32_t global_rank = 0;
   tail_kind kind = tail_kind::out;
   std::string path{};
@@ -39,7 +39,7 @@ struct tail_stream {
   bool is_armed = false;  ///< Its growth will be noticed.
   bool is_ended = false;  ///< Its worker has ended.
   bool is_closed = false; ///< It gets no more.
-  bool is_held = false;   ///< Not read until older epochs are shown.
+  bool is_held = false;   ///< Not read until older generations are shown.
   bool is_rotation_refused = false;
   time_point rotate_from{};
 
@@ -51,35 +51,36 @@ struct tail_stream {
   log_extent extent(uint64_t end) const { return {base, cursor.begin(), end}; }
 };
 
-/// Numbers the streams by epoch and worker.
+/// Numbers the streams by generation and worker.
 class tail_streams {
 public:
-  /// Makes room for the streams of an epoch.
+  /// Makes room for the streams of a generation.
   /// @returns false if it is or was followed: it is not followed again
-  bool open(epoch_id epoch, uint32_t slot_count);
+  bool open(generation_id generation, uint32_t slot_count);
 
-  /// @pre the epoch is open, `local_rank` is one of its slots
+  /// @pre the generation is open, `local_rank` is one of its slots
   /// @returns valid until it is removed
-  tail_stream& add(epoch_id epoch, uint32_t local_rank, bool is_err);
+  tail_stream& add(generation_id generation, uint32_t local_rank, bool is_err);
 
   /// Null if it is gone.
   tail_stream* find(uint64_t number);
 
   /// Those that are left of a worker; none for one that is not known.
-  std::vector<tail_stream*> of_worker(epoch_id epoch, uint32_t local_rank);
-  std::vector<tail_stream*> of_epoch(epoch_id epoch);
+  std::vector<tail_stream*> of_worker(generation_id generation,
+                                      uint32_t local_rank);
+  std::vector<tail_stream*> of_generation(generation_id generation);
 
-  /// From now on the worker's streams count as those of the newest epoch: it goes on
-  /// in that, with the same files.
+  /// From now on the worker's streams count as those of the newest generation: it
+  /// goes on in that, with the same files.
   /// @returns them
-  std::vector<tail_stream*> carry(epoch_id from, uint32_t local_rank);
+  std::vector<tail_stream*> carry(generation_id from, uint32_t local_rank);
   /// All, oldest first.
   std::vector<tail_stream*> all();
 
   void remove(uint64_t number);
   bool is_empty() const { return streams_.empty(); }
 
-  /// Whether an older epoch has closed streams of this kind that are not shown
+  /// Whether an older generation has closed streams of this kind that are not shown
   /// yet: its lines come first.
   bool has_to_wait(const tail_stream& x) const;
 
@@ -92,8 +93,8 @@ private:
 
   std::vector<tail_stream*> between(uint64_t first, uint64_t count);
 
-  std::map<uint64_t, tail_stream> streams_; ///< By number, so by epoch.
-  std::map<epoch_id, numbers> epochs_;
+  std::map<uint64_t, tail_stream> streams_; ///< By number, so by generation.
+  std::map<generation_id, numbers> generations_;
   uint64_t next_number_ = 0;
 };
 

@@ -25,7 +25,7 @@ using record_list = std::vector<agent_record*>;
 
 /// Each newcomer takes the lowest rank that no member has, so that the members
 /// move only to close gaps.
-/// @param members By their rank in the last epoch.
+/// @param members By their rank in the last generation.
 record_list fill_vacancies(const record_list& members,
                            const record_list& newcomers) {
   auto out = record_list{};
@@ -39,17 +39,18 @@ record_list fill_vacancies(const record_list& members,
   return out;
 }
 
-/// The newest epoch that parked workers of these took part in; 0: there are none.
-epoch_id last_epoch_of(const record_list& members) {
-  auto out = epoch_id{};
+/// The newest generation that parked workers of these took part in; 0: there are
+/// none.
+generation_id last_generation_of(const record_list& members) {
+  auto out = generation_id{};
   for (const auto* x : members)
     if (!x->parked.local_ranks.empty())
-      out = std::max(out, x->parked.epoch);
+      out = std::max(out, x->parked.generation);
   return out;
 }
 
-bool has_survivors(const agent_record& x, epoch_id last) {
-  return !x.parked.local_ranks.empty() && x.parked.epoch == last;
+bool has_survivors(const agent_record& x, generation_id last) {
+  return !x.parked.local_ranks.empty() && x.parked.generation == last;
 }
 
 /// The slot of a survivor that is to have the first rank: the one that had it.
@@ -71,7 +72,7 @@ void append_survivors(rank_runs& to, const agent_record& x) {
 
 } // namespace
 
-epoch_plan agent_table::plan_for(const agent_record& x) const {
+generation_plan agent_table::plan_for(const agent_record& x) const {
   auto plan = common_;
   plan.own = x.place;
   return plan;
@@ -82,10 +83,11 @@ agent_record* agent_table::find(const agent_id& agent) {
   return i == records_.end() ? nullptr : &i->second;
 }
 
-agent_record* agent_table::find_member(const agent_id& agent, epoch_id epoch) {
+agent_record* agent_table::find_member(const agent_id& agent,
+                                       generation_id generation) {
   auto* record = find(agent);
-  return record != nullptr && record->member_of == epoch
-             && epoch == this->epoch()
+  return record != nullptr && record->member_of == generation
+             && generation == this->generation()
            ? record
            : nullptr;
 }
@@ -145,13 +147,14 @@ void agent_table::hand_over_rank(const agent_record& gone) {
     change(*successor, [](auto& x) { x.shadowed = false; });
 }
 
-// -- epochs -------------------------------------------------------------------
+// -- generations
+// -------------------------------------------------------------------
 
 bool agent_table::is_returning(const agent_record* x) const {
-  return x->member_of.value != 0 && x->member_of == epoch();
+  return x->member_of.value != 0 && x->member_of == generation();
 }
 
-// Members of the last epoch have a place before others, then the order of
+// Members of the last generation have a place before others, then the order of
 // arrival decides. Ranks: returning members keep their order, and newcomers take
 // the ranks of those that are gone.
 std::vector<agent_record*> agent_table::choose_members() {
@@ -183,7 +186,8 @@ std::vector<agent_record*> agent_table::choose_members() {
   return fill_vacancies({chosen.begin(), first_new}, {first_new, chosen.end()});
 }
 
-// The two change places, but newcomers keep their order. The others keep their ranks.
+// The two change places, but newcomers keep their order. The others keep their
+// ranks.
 void agent_table::put_first(record_list& members,
                             record_list::iterator found) const {
   if (found == members.end() || found == members.begin())
@@ -196,7 +200,7 @@ void agent_table::put_first(record_list& members,
 }
 
 // A survivor, and none that might lead all workers to an address of its choice.
-void agent_table::choose_first(record_list& members, epoch_id last) const {
+void agent_table::choose_first(record_list& members, generation_id last) const {
   if (settings_.ranked)
     return;
   const auto is_proved
@@ -210,10 +214,10 @@ void agent_table::choose_first(record_list& members, epoch_id last) const {
             }));
 }
 
-std::vector<epoch_plan> agent_table::form(epoch_id epoch,
-                                          uint32_t restart_count) {
+std::vector<generation_plan> agent_table::form(generation_id generation,
+                                               uint32_t restart_count) {
   auto members = choose_members();
-  const auto survived = last_epoch_of(members);
+  const auto survived = last_generation_of(members);
   choose_first(members, survived);
   auto offers = std::vector<offer>{};
   offers.reserve(members.size());
@@ -225,7 +229,7 @@ std::vector<epoch_plan> agent_table::form(epoch_id epoch,
     placements->front().lead_slot = choose_lead(*members.front());
   const auto& last = placements->back();
   common_ = {};
-  common_.epoch = epoch;
+  common_.generation = generation;
   common_.node_count = uint32_t(members.size());
   common_.world_size = last.first_global_rank + last.slot_count;
   common_.master_address = offers.front().address;
@@ -237,20 +241,20 @@ std::vector<epoch_plan> agent_table::form(epoch_id epoch,
     if (has_survivors(x, survived))
       append_survivors(common_.survivors, x);
     x.parked = {};
-    x.member_of = x.holds = epoch;
+    x.member_of = x.holds = generation;
     x.stop_due.reset();
     x.parked_since.reset();
     x.share = share_state::starting;
   }
   recount();
-  auto plans = std::vector<epoch_plan>{};
+  auto plans = std::vector<generation_plan>{};
   plans.reserve(members.size());
   for (const auto* x : members)
     plans.push_back(plan_for(*x));
   return plans;
 }
 
-void agent_table::adopt(const epoch_plan& plan) {
+void agent_table::adopt(const generation_plan& plan) {
   common_ = plan;
   recount();
 }
@@ -264,7 +268,7 @@ void agent_table::dismiss_members() {
 std::vector<agent_id> agent_table::stop_members() {
   auto stopped = std::vector<agent_id>{};
   for (auto& [id, record] : records_) {
-    if (record.holds != epoch())
+    if (record.holds != generation())
       continue;
     stopped.push_back(id);
     change(record, [](auto& x) { x.share = share_state::stopping; });
@@ -276,7 +280,7 @@ std::vector<agent_id> agent_table::stop_members() {
 
 void agent_table::count(const agent_record& x, int sign) {
   const auto add = [sign](uint32_t& n, bool is) { n += is ? sign : 0; };
-  const auto is_member = x.member_of == epoch() && epoch().value != 0;
+  const auto is_member = x.member_of == generation() && generation().value != 0;
   const auto is_working = is_member && x.share != share_state::succeeded;
   add(tally_.candidates, x.is_candidate());
   add(tally_.holding, x.holds.value != 0);

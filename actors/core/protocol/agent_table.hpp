@@ -1,7 +1,7 @@
-// Records a job's agents: what each offers, and what it runs of which epoch.
+// Records a job's agents: what each offers, and what it runs of which generation.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/job_settings.hpp"
 #include "actors/core/rare_value.hpp"
 #include "actors/core/time.hpp"
@@ -27,23 +27,25 @@ struct drain_order {
 /// What the coordinator knows of an agent.
 struct agent_record {
   offer offering;
-  uint64_t arrival = 0; ///< Order of the first joins, from 1.
-  placement place;      ///< In the epoch it was last a member of.
-  epoch_id member_of;   ///< That epoch; 0 if none.
-  epoch_id holds;       ///< Workers of this epoch may run there; 0 if none.
+  uint64_t arrival = 0;    ///< Order of the first joins, from 1.
+  placement place;         ///< In the generation it was last a member of.
+  generation_id member_of; ///< That generation; 0 if none.
+  generation_id holds; ///< Workers of this generation may run there; 0 if none.
   share_state share = share_state::idle;
-  parked_share parked{};                    ///< While it holds no epoch …
+  parked_share parked{}; ///< While it holds no generation …
   std::optional<time_point> parked_since{}; ///< … and since when.
-  epoch_id steps_in; ///< The last in which its workers have safe points.
+  generation_id steps_in; ///< The last in which its workers have safe points.
   bool connected = true;
   bool leaving = false;
   /// Its address is only what it says.
   bool is_address_unproved = false;
-  /// Another agent has its node rank. It waits until that agent is lost or excluded.
+  /// Another agent has its node rank. It waits until that agent is lost or
+  /// excluded.
   bool shadowed = false;
   /// An operator has excluded its host. It stands by.
   bool excluded = false;
-  /// It has cost too many epochs, and gets no place for a while (`epoch_costs`).
+  /// It has cost too many generations, and gets no place for a while
+  /// (`generation_costs`).
   bool stands_by = false;
   /// The longest that it takes to stop its workers.
   duration stop_limit{0};
@@ -61,30 +63,30 @@ struct agent_record {
   /// No other agent may have its node rank meanwhile.
   bool has_rank() const { return !shadowed && !excluded; }
 
-  /// It may get a place in the next epoch.
+  /// It may get a place in the next generation.
   bool is_candidate() const {
     return connected && !leaving && !shadowed && !excluded && !stands_by
            && !is_draining();
   }
 };
 
-/// Owns the records, the current epoch's plan, and counts that are kept up to
+/// Owns the records, the current generation's plan, and counts that are kept up to
 /// date, so that decisions need not look at every agent.
 ///
-/// Workers that took part in the newest epoch of all that are parked survive. If
-/// there are any, one of them gets global rank 0, unless the nodes are ranked.
+/// Workers that took part in the newest generation of all that are parked survive.
+/// If there are any, one of them gets global rank 0, unless the nodes are ranked.
 ///
-/// All workers connect to the address of node rank 0. So that is a node whose address is
-/// proved, if there is one and the nodes are not ranked.
+/// All workers connect to the address of node rank 0. So that is a node whose
+/// address is proved, if there is one and the nodes are not ranked.
 ///
-/// The agents of the current epoch are its members; an agent that may be placed
-/// in the next epoch is a candidate.
+/// The agents of the current generation are its members; an agent that may be
+/// placed in the next generation is a candidate.
 class agent_table {
 public:
   struct tally {
     uint32_t candidates = 0;
     uint32_t holding = 0;    ///< May still have workers running.
-    uint32_t members = 0;    ///< Members of the current epoch …
+    uint32_t members = 0;    ///< Members of the current generation …
     uint32_t starting = 0;   ///< … that have not started all their workers,
     uint32_t unfinished = 0; ///< … that have not succeeded yet.
     uint32_t newcomers = 0;  ///< Candidates that are not members.
@@ -96,7 +98,7 @@ public:
   /// @param settings `agent_count_max` and `ranked` count.
   explicit agent_table(const job_settings& settings) : settings_(settings) {}
 
-  /// From now on an epoch has at most so many agents.
+  /// From now on a generation has at most so many agents.
   void resize(uint32_t agent_count_max) {
     settings_.agent_count_max = agent_count_max;
   }
@@ -104,14 +106,14 @@ public:
   const std::map<agent_id, agent_record>& records() const { return records_; }
   const tally& counts() const { return tally_; }
 
-  /// The newest epoch, formed here or adopted; 0 before the first.
-  epoch_id epoch() const { return common_.epoch; }
+  /// The newest generation, formed here or adopted; 0 before the first.
+  generation_id generation() const { return common_.generation; }
 
-  /// What is equal in all plans of the current epoch.
-  const epoch_plan& common_plan() const { return common_; }
+  /// What is equal in all plans of the current generation.
+  const generation_plan& common_plan() const { return common_; }
 
-  /// The plan of a member of the current epoch.
-  epoch_plan plan_for(const agent_record& x) const;
+  /// The plan of a member of the current generation.
+  generation_plan plan_for(const agent_record& x) const;
 
   bool contains(const agent_id& agent) const {
     return records_.contains(agent);
@@ -120,8 +122,8 @@ public:
   /// @returns null if there is no such agent
   agent_record* find(const agent_id& agent);
 
-  /// @returns null if `epoch` is over or the agent is not a member of it
-  agent_record* find_member(const agent_id& agent, epoch_id epoch);
+  /// @returns null if `generation` is over or the agent is not a member of it
+  agent_record* find_member(const agent_id& agent, generation_id generation);
 
   /// Adds an agent. If the nodes are ranked and another agent has its rank, the
   /// new one is shadowed.
@@ -144,20 +146,22 @@ public:
     count(x, +1);
   }
 
-  // -- epochs -----------------------------------------------------------------
+  // -- generations
+  // -----------------------------------------------------------------
 
-  /// Makes a new epoch the current one. Its members start their workers.
+  /// Makes a new generation the current one. Its members start their workers.
   /// @pre there is a candidate, and every offer was checked when it came in
   /// @returns the members' plans by ascending node rank
-  std::vector<epoch_plan> form(epoch_id epoch, uint32_t restart_count);
+  std::vector<generation_plan> form(generation_id generation,
+                                    uint32_t restart_count);
 
-  /// Makes an epoch that another coordinator has formed the current one.
-  void adopt(const epoch_plan& plan);
+  /// Makes a generation that another coordinator has formed the current one.
+  void adopt(const generation_plan& plan);
 
-  /// Ends the membership of all members of the current epoch.
+  /// Ends the membership of all members of the current generation.
   void dismiss_members();
 
-  /// Marks all agents that may hold workers of the current epoch as stopping.
+  /// Marks all agents that may hold workers of the current generation as stopping.
   /// @returns these agents
   std::vector<agent_id> stop_members();
 
@@ -166,7 +170,8 @@ private:
   std::vector<agent_record*> choose_members();
   void put_first(std::vector<agent_record*>& members,
                  std::vector<agent_record*>::iterator found) const;
-  void choose_first(std::vector<agent_record*>& members, epoch_id last) const;
+  void choose_first(std::vector<agent_record*>& members,
+                    generation_id last) const;
   void hand_over_rank(const agent_record& gone);
   bool is_rank_taken(const offer& x) const;
   void count(const agent_record& x, int sign);
@@ -175,7 +180,7 @@ private:
   job_settings settings_;
   std::map<agent_id, agent_record> records_;
   tally tally_;
-  epoch_plan common_; ///< Its `own` means nothing.
+  generation_plan common_; ///< Its `own` means nothing.
   uint64_t arrivals_ = 0;
 };
 

@@ -20,10 +20,10 @@ namespace actorrun::core {
 inline constexpr auto lease_max
   = std::chrono::milliseconds{std::chrono::minutes{10}};
 
-/// Numbers from here on are not believed. What is below leaves room for more epochs
-/// than a job can have, however far ahead a clock was.
-inline constexpr auto claimed_epoch_end
-  = epoch_id{(uint64_t{1} << 53U) - (uint64_t{1} << 40U)};
+/// Numbers from here on are not believed. What is below leaves room for more
+/// generations than a job can have, however far ahead a clock was.
+inline constexpr auto claimed_generation_end
+  = generation_id{(uint64_t{1} << 53U) - (uint64_t{1} << 40U)};
 
 /// Settings and orders that count whatever a later coordinator's command line says,
 /// and what its predecessors have granted and spent.
@@ -37,8 +37,8 @@ struct charter {
   std::vector<excluded_host> excluded{}; ///< Their time means nothing.
   /// No agent can have a longer lease, guard included, whose workers may live.
   std::chrono::milliseconds lease{};
-  /// No epoch has a higher number.
-  epoch_id newest{};
+  /// No generation has a higher number.
+  generation_id newest{};
 
   friend bool operator==(const charter&, const charter&) = default;
 };
@@ -46,15 +46,16 @@ struct charter {
 /// Whether nothing has changed that gets a new revision.
 bool is_same_job(const charter& x, const charter& y);
 
-/// Whether an agent that asks for these settings fits the job. Nodes that come after
-/// a resize may ask for the old numbers or for the new; their lease fits those, and
-/// may be shorter or longer for it by `leeway`.
+/// Whether an agent that asks for these settings fits the job. Nodes that come
+/// after a resize may ask for the old numbers or for the new; their lease fits
+/// those, and may be shorter or longer for it by `leeway`.
 bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
           std::chrono::milliseconds leeway);
 
-/// What bears witness of a job to a coordinator that was not told: its agents, and what
-/// an earlier coordinator has left behind. An agent may lie, and what was left behind
-/// may be of an earlier job with the same name; but two that say the same are believed.
+/// What bears witness of a job to a coordinator that was not told: its agents, and
+/// what an earlier coordinator has left behind. An agent may lie, and what was left
+/// behind may be of an earlier job with the same name; but two that say the same
+/// are believed.
 class charter_witnesses {
 public:
   /// @param who The agent; empty: an earlier coordinator.

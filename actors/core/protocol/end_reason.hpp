@@ -1,7 +1,7 @@
-// Says why an epoch ends if its workers have not failed.
+// Says why a generation ends if its workers have not failed.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ struct end_origin {
     node_left,      ///< Its agent was asked to end, or has ended its share.
     node_lost,      ///< Its agent has died, or was silent.
     node_cut_off,   ///< Its agent has stopped its workers, out of touch.
-    operator_asked, ///< For another epoch, or for other nodes in it.
+    operator_asked, ///< For another generation, or for other nodes in it.
   };
 
   kind what = kind::operator_asked;

@@ -1,4 +1,4 @@
-// Lists the hosts whose nodes get no place in an epoch.
+// Lists the hosts whose nodes get no place in a generation.
 #pragma once
 
 #include "actors/core/time.hpp"

@@ -1,4 +1,4 @@
-// Orders the failures of one epoch, on all its nodes, by the workers' times of
+// Orders the failures of one generation, on all its nodes, by the workers' times of
 // death.
 #pragma once
 
@@ -18,9 +18,9 @@ namespace actorrun::core {
 /// for a failure that it has held back.
 ///
 /// Deaths at the same time are ordered by arrival, then by global rank. A worker
-/// whose own words say that a peer has gone counts as having died 0.5 s later, and one
-/// that was killed by a signal as having died when it may have begun to end. Those that
-/// were being stopped come last.
+/// whose own words say that a peer has gone counts as having died 0.5 s later, and
+/// one that was killed by a signal as having died when it may have begun to end.
+/// Those that were being stopped come last.
 class failure_order {
 public:
   /// A failure may be added again, if its report was repeated after a link broke.

@@ -20,8 +20,8 @@ struct leadership_options {
   duration lease = std::chrono::seconds{15};
   /// From the end of the leadership to the earliest end of its lease.
   duration guard = std::chrono::milliseconds{300};
-  /// What this node's command line asks for: who asks for another job than runs is no
-  /// candidate.
+  /// What this node's command line asks for: who asks for another job than runs is
+  /// no candidate.
   job_settings settings{};
   /// Leases of agents may differ by so much after a resize.
   std::chrono::milliseconds leeway{};
@@ -39,9 +39,9 @@ struct leadership_options {
 /// requests.
 ///
 /// If its machine proves that the owner of an entry has ended, the entry is taken
-/// over at once. Otherwise it ends with its lease. Either way there is only one leader: a
-/// coordinator may decide until `set_leadership_end`, which lies before the end
-/// of its lease.
+/// over at once. Otherwise it ends with its lease. Either way there is only one
+/// leader: a coordinator may decide until `set_leadership_end`, which lies before
+/// the end of its lease.
 class leadership {
 public:
   enum class phase {
@@ -138,7 +138,7 @@ private:
   charter job_;                       ///< As the mark has it, or is to have it.
   bool is_over_ = false;              ///< The job; so is the mark to say.
   bool has_news_ = false;             ///< That the mark does not say yet.
-  epoch_id ceiling_;                  ///< The number in the mark.
+  generation_id ceiling_;             ///< The number in the mark.
   bool is_job_over_ = false;          ///< As the mark said before we led.
   time_point next_renewal_{};
   timer_id timer_;

@@ -37,7 +37,7 @@ bool is_final(errc code) {
 
 /// Of one agent among the nodes of the job; whole milliseconds.
 /// @param own Differs from agent to agent.
-duration first_delay(const std::optional<epoch_plan>& plan, size_t own) {
+duration first_delay(const std::optional<generation_plan>& plan, size_t own) {
   constexpr auto parts = int64_t{1'024};
   const auto node_count = plan ? plan->node_count : 0;
   return std::chrono::floor<milliseconds>(spread_per_node * int64_t{node_count}
@@ -238,12 +238,12 @@ void membership::on(const join_accepted& event, time_point now, effects& out) {
     arm(alarm::keep_alive, keep_alive_due_, out);
     arm(alarm::fence, fence_due_, out);
     if (share_.may_run())
-      out.emplace_back(set_fence{fence_due_, share_.epoch()});
+      out.emplace_back(set_fence{fence_due_, share_.generation()});
     if (now > join_sent_ + keep_alive_interval_)
       check_control(now, out); // The answer was slow.
   }
   if (has_safe_points())
-    out.emplace_back(send_safe_point{share_.epoch(), *safe_point_});
+    out.emplace_back(send_safe_point{share_.generation(), *safe_point_});
   want_safe_point(now, out);
   if (ending_)
     out.emplace_back(send_leaving{ending_->signal});
@@ -339,13 +339,13 @@ void membership::extend_fence(time_point due, time_point now, effects& out) {
     return;
   fence_due_ = due;
   if (share_.may_run())
-    out.emplace_back(set_fence{due, share_.epoch()});
+    out.emplace_back(set_fence{due, share_.generation()});
 }
 
-// The clock was read just before, and the answer that moved the fence counted as one
-// in time.
+// The clock was read just before, and the answer that moved the fence counted as
+// one in time.
 void membership::on(const fence_fired& event, time_point now, effects& out) {
-  if (!share_.holds(event.epoch) || !share_.may_run())
+  if (!share_.holds(event.generation) || !share_.may_run())
     return;
   fence_due_ = event.due;
   on_fence(now, out);
@@ -360,7 +360,7 @@ void membership::on_fence(time_point now, effects& out) {
   }
   // A busy coordinator may need longer than the fence to accept an agent, and
   // workers that have been killed may need longer to end.
-  const auto is_done = !share_.may_run() || fenced_ == share_.epoch();
+  const auto is_done = !share_.may_run() || fenced_ == share_.generation();
   if (is_done && link_ == link::joined && now < accepted_at_ + fence_) {
     arm(alarm::fence, accepted_at_ + fence_, out);
     return;
@@ -368,7 +368,7 @@ void membership::on_fence(time_point now, effects& out) {
   if (share_.may_run()) {
     if (share_.state() != share_state::failed)
       share_.set_state(share_state::stopping);
-    fenced_ = share_.epoch();
+    fenced_ = share_.generation();
     out.emplace_back(kill_group{fenced_, true});
   }
   if (is_connected()) {
@@ -388,7 +388,8 @@ bool membership::was_fenced(const worker_failure& x, time_point now) const {
   return (by_kill || not_begun) && now - x.age >= fence_due_;
 }
 
-// -- epochs -------------------------------------------------------------------
+// -- generations
+// -------------------------------------------------------------------
 
 // A coordinator knows at least what it says, and what its agents have told it.
 void membership::keep(const charter& told) {
@@ -402,9 +403,10 @@ void membership::on(const charter_changed& event, time_point, effects&) {
     keep(event.job);
 }
 
-void membership::on(const epoch_formed& event, time_point now, effects& out) {
-  // Over a link that was given up: others may have formed newer epochs, of which
-  // nothing came.
+void membership::on(const generation_formed& event, time_point now,
+                    effects& out) {
+  // Over a link that was given up: others may have formed newer generations, of
+  // which nothing came.
   if (link_ == link::seeking)
     return;
   keep(event.job);
@@ -413,18 +415,19 @@ void membership::on(const epoch_formed& event, time_point now, effects& out) {
       end({.result = {}, .why = ok.error(), .signal = 0}, 0, now, out);
     return;
   }
-  if (event.plan.epoch <= newest_) {
+  if (event.plan.generation <= newest_) {
     // Fencing: it is over already, unless it is a duplicate. A coordinator that
     // does not know that must not wait for us.
-    const auto is_duplicate = share_.holds(event.plan.epoch)
-                              || (next_ && next_->epoch == event.plan.epoch);
+    const auto is_duplicate
+      = share_.holds(event.plan.generation)
+        || (next_ && next_->generation == event.plan.generation);
     if (!is_duplicate && is_connected())
-      out.emplace_back(send_stopped{event.plan.epoch, 0});
+      out.emplace_back(send_stopped{event.plan.generation, 0});
     return;
   }
   if (now >= fence_due_ && share_.may_run())
     return on_fence(now, out);
-  newest_ = event.plan.epoch;
+  newest_ = event.plan.generation;
   if (ending_) {
     out.emplace_back(send_stopped{newest_, 0});
   } else if (now >= fence_due_) {
@@ -432,33 +435,35 @@ void membership::on(const epoch_formed& event, time_point now, effects& out) {
   } else if (share_.may_run()) {
     next_ = event.plan;
     share_.set_state(share_state::stopping);
-    out.emplace_back(kill_group{share_.epoch()});
+    out.emplace_back(kill_group{share_.generation()});
   } else {
     begin(event.plan, out);
   }
 }
 
-void membership::on(const epoch_revoked& event, time_point now, effects& out) {
-  newest_ = std::max(newest_, event.epoch);
-  if (next_ && next_->epoch <= event.epoch)
+void membership::on(const generation_revoked& event, time_point now,
+                    effects& out) {
+  newest_ = std::max(newest_, event.generation);
+  if (next_ && next_->generation <= event.generation)
     next_.reset();
-  if (!share_.may_run() || share_.epoch() > event.epoch) {
-    if (share_.holds(event.epoch))
+  if (!share_.may_run() || share_.generation() > event.generation) {
+    if (share_.holds(event.generation))
       share_.set_state(share_state::idle);
     if (link_ == link::seeking)
       return; // There is no link for the answer.
     // Those that are parked have waited for too long: told when they have ended.
-    if (event.is_over && share_.epoch() == event.epoch
+    if (event.is_over && share_.generation() == event.generation
         && !parked_.local_ranks.empty())
       return stop(0, out);
-    if (share_.holds(event.epoch))
+    if (share_.holds(event.generation))
       report_stopped(0, now, out);
     else
-      out.emplace_back(send_stopped{.epoch = event.epoch, .parked = parked_});
+      out.emplace_back(
+        send_stopped{.generation = event.generation, .parked = parked_});
   } else if (event.is_over) {
     if (share_.state() != share_state::failed)
       share_.set_state(share_state::stopping);
-    out.emplace_back(kill_group{share_.epoch()});
+    out.emplace_back(kill_group{share_.generation()});
   } else if (share_.state() == share_state::failed) {
     share_.set_state(share_state::stopping);
   } else {
@@ -467,7 +472,7 @@ void membership::on(const epoch_revoked& event, time_point now, effects& out) {
 }
 
 void membership::on(const safe_point_ordered& event, time_point, effects& out) {
-  if (!share_.holds(event.epoch) || share_.state() != share_state::running)
+  if (!share_.holds(event.generation) || share_.state() != share_state::running)
     return;
   // What they have answered before counts no more. Until they answer this one, the
   // next coordinator must know that some may hold.
@@ -476,10 +481,10 @@ void membership::on(const safe_point_ordered& event, time_point, effects& out) {
     safe_point_ = safe_point_report{
       .what = safe_point_report::kind::stepping,
       .round = event.order.what == kind::go_on ? 0 : event.order.round};
-  out.emplace_back(order_safe_point{event.epoch, event.order});
+  out.emplace_back(order_safe_point{event.generation, event.order});
 }
 
-void membership::begin(const epoch_plan& plan, effects& out) {
+void membership::begin(const generation_plan& plan, effects& out) {
   parked_ = {};
   safe_point_.reset();
   is_parking_ = false;
@@ -494,7 +499,7 @@ void membership::stop(int signal, effects& out) {
     return;
   is_parking_ = false;
   share_.set_state(share_state::stopping);
-  out.emplace_back(stop_group{share_.epoch(), signal});
+  out.emplace_back(stop_group{share_.generation(), signal});
 }
 
 void membership::stop_for_next(const std::string& reason, effects& out) {
@@ -503,32 +508,33 @@ void membership::stop_for_next(const std::string& reason, effects& out) {
   is_parking_ = true;
   if (share_.state() != share_state::failed)
     share_.set_state(share_state::stopping);
-  out.emplace_back(
-    stop_group{.epoch = share_.epoch(), .may_park = true, .reason = reason});
+  out.emplace_back(stop_group{
+    .generation = share_.generation(), .may_park = true, .reason = reason});
 }
 
-// Whether the announced epoch still has a place for this agent, only a new
+// Whether the announced generation still has a place for this agent, only a new
 // announcement can say.
 void membership::forget_next() {
   if (next_)
-    newest_ = share_.epoch();
+    newest_ = share_.generation();
   next_.reset();
 }
 
 // -- what the worker group reports --------------------------------------------
 
 void membership::on(const group_started& event, time_point now, effects& out) {
-  if (!share_.holds(event.epoch) || share_.state() != share_state::starting)
+  if (!share_.holds(event.generation)
+      || share_.state() != share_state::starting)
     return;
   share_.set_state(share_state::running);
   if (is_connected())
-    out.emplace_back(send_started{event.epoch, event.pids});
+    out.emplace_back(send_started{event.generation, event.pids});
   if (gives_notice_)
     give_notice(now, out);
 }
 
 void membership::on(const group_failed& event, time_point now, effects& out) {
-  if (!share_.holds(event.epoch))
+  if (!share_.holds(event.generation))
     return;
   // The worker died before the order to stop had reached its group.
   if (share_.state() == share_state::stopping)
@@ -542,28 +548,28 @@ void membership::on(const group_failed& event, time_point now, effects& out) {
     return leave_drained(now, out);
   share_.fail(failure, now);
   if (is_connected())
-    out.emplace_back(send_failed{event.epoch, std::move(failure)});
+    out.emplace_back(send_failed{event.generation, std::move(failure)});
   stop_for_next("a worker of this node has failed", out);
 }
 
 void membership::on(const group_succeeded& event, time_point now,
                     effects& out) {
-  if (!share_.holds(event.epoch))
+  if (!share_.holds(event.generation))
     return;
   // The workers ended by themselves before the order to stop had reached them, or
   // because they were given notice.
   if (share_.state() == share_state::stopping
       || (share_.is_active() && noticed_at_))
-    return on(group_stopped{event.epoch}, now, out);
+    return on(group_stopped{event.generation}, now, out);
   if (!share_.is_active())
     return;
   share_.set_state(share_state::succeeded);
   if (is_connected())
-    out.emplace_back(send_succeeded{event.epoch});
+    out.emplace_back(send_succeeded{event.generation});
 }
 
 void membership::on(const group_stopped& event, time_point now, effects& out) {
-  if (!share_.holds(event.epoch))
+  if (!share_.holds(event.generation))
     return;
   if (event.master_port != 0)
     offer_.master_port = event.master_port;
@@ -578,10 +584,11 @@ void membership::on(const group_stopped& event, time_point now, effects& out) {
     forget_next();
   if (is_connected())
     report_stopped(offer_.master_port, now, out);
-  // A newer epoch that was revoked before it could begin here.
-  if (is_connected() && !next_ && newest_ > event.epoch)
-    out.emplace_back(send_stopped{
-      .epoch = newest_, .master_port = offer_.master_port, .parked = parked_});
+  // A newer generation that was revoked before it could begin here.
+  if (is_connected() && !next_ && newest_ > event.generation)
+    out.emplace_back(send_stopped{.generation = newest_,
+                                  .master_port = offer_.master_port,
+                                  .parked = parked_});
   if (ending_ && !parked_.local_ranks.empty())
     stop(ending_->signal, out);
   else if (ending_)
@@ -592,7 +599,7 @@ void membership::on(const group_stopped& event, time_point now, effects& out) {
 
 // The coordinator counts on them, and names them in the next plan.
 void membership::on(const group_parked& event, time_point now, effects& out) {
-  if (!share_.holds(event.epoch) || share_.may_run())
+  if (!share_.holds(event.generation) || share_.may_run())
     return;
   parked_ = event.parked;
   if (is_connected())
@@ -601,12 +608,12 @@ void membership::on(const group_parked& event, time_point now, effects& out) {
 
 void membership::on(const group_safe_point& event, time_point now,
                     effects& out) {
-  if (!share_.holds(event.epoch) || share_.state() != share_state::running)
+  if (!share_.holds(event.generation) || share_.state() != share_state::running)
     return;
   const auto is_first = !std::exchange(safe_point_, event.report);
   if (!is_connected())
     return;
-  out.emplace_back(send_safe_point{event.epoch, event.report});
+  out.emplace_back(send_safe_point{event.generation, event.report});
   if (is_first) // The limit may have come near while the group changed.
     want_safe_point(now, out);
 }
@@ -622,7 +629,7 @@ void membership::on(const limit_near& event, time_point now, effects& out) {
     if (is_connected())
       want_safe_point(now, out);
   } else if (share_.state() == share_state::running) {
-    out.emplace_back(notify_workers{share_.epoch()});
+    out.emplace_back(notify_workers{share_.generation()});
   }
 }
 
@@ -630,7 +637,7 @@ void membership::on(const limit_near& event, time_point now, effects& out) {
 void membership::want_safe_point(time_point now, effects& out) const {
   if (limit_ && now < *limit_ && share_.state() == share_state::running)
     out.emplace_back(send_safe_point{
-      share_.epoch(),
+      share_.generation(),
       {.what = safe_point_report::kind::wanted,
        .left = std::chrono::ceil<std::chrono::milliseconds>(*limit_ - now)}});
 }
@@ -647,8 +654,9 @@ void membership::add_failures(collateral failures, time_point aged_at,
 // Repeated after a link broke; the failures are older by then.
 void membership::report_stopped(uint16_t master_port, time_point now,
                                 effects& out) const {
-  out.emplace_back(send_stopped{share_.epoch(), master_port, share_.others(now),
-                                unkillable_count_, parked_});
+  out.emplace_back(send_stopped{share_.generation(), master_port,
+                                share_.others(now), unkillable_count_,
+                                parked_});
 }
 
 // -- the end ------------------------------------------------------------------
@@ -674,7 +682,7 @@ void membership::on(const leave_requested& event, time_point now,
   if (std::exchange(is_asked_to_leave_, true)) { // No grace period.
     if (has_workers())
       out.emplace_back(
-        kill_group{.epoch = share_.epoch(), .with_parked = true});
+        kill_group{.generation = share_.generation(), .with_parked = true});
     return;
   }
   if (ending_) // The workers have been told, for another reason.
@@ -703,7 +711,7 @@ void membership::on(const drain_ordered& event, time_point now, effects& out) {
 // Workers that have not all started yet get it then.
 void membership::give_notice(time_point now, effects& out) {
   noticed_at_ = now;
-  out.emplace_back(notify_workers{share_.epoch()});
+  out.emplace_back(notify_workers{share_.generation()});
 }
 
 // The end of a worker that has been told of the end is no failure.
@@ -733,11 +741,12 @@ void membership::give_up_workers(uint32_t count) {
     ending_.emplace();
   next_.reset();
   const auto one = count == 1;
-  ending_->why = failure{errc::worker_unkillable,
-                         std::to_string(count) + (one ? " worker" : " workers")
-                           + " of epoch " + to_string(share_.epoch()) + " on "
-                           + offer_.host + " did not end after SIGKILL and "
-                           + (one ? "hangs" : "hang") + " in the kernel"};
+  ending_->why
+    = failure{errc::worker_unkillable,
+              std::to_string(count) + (one ? " worker" : " workers")
+                + " of generation " + to_string(share_.generation()) + " on "
+                + offer_.host + " did not end after SIGKILL and "
+                + (one ? "hangs" : "hang") + " in the kernel"};
 }
 
 // Unkillable workers stay a reason, whatever ends the agent.

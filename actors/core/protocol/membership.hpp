@@ -2,9 +2,9 @@
 // workers do.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/protocol/alarm_set.hpp"
-#include "actors/core/protocol/epoch_share.hpp"
+#include "actors/core/protocol/generation_share.hpp"
 #include "actors/core/protocol/membership_events.hpp"
 #include "actors/core/time.hpp"
 #include "messages/result.hpp"
@@ -29,12 +29,13 @@ namespace actorrun::core {
 /// There is one link at a time: the handle of a coordinator looks alike on all
 /// links to it. The next is sought when the last is known to be gone.
 ///
-/// The share of the newest epoch (`epoch_share`) does not depend on the link.
+/// The share of the newest generation (`generation_share`) does not depend on the
+/// link.
 ///
-/// A link that does not answer may be a network that is cut, or one that works again
-/// while TCP waits ever longer before it repeats what was lost, or forgets flows. So
-/// before the fence falls a second connection is tried. If the coordinator answers
-/// there, the link is given up for it.
+/// A link that does not answer may be a network that is cut, or one that works
+/// again while TCP waits ever longer before it repeats what was lost, or forgets
+/// flows. So before the fence falls a second connection is tried. If the
+/// coordinator answers there, the link is given up for it.
 ///
 /// A keep-alive is sent when supervisor and process host have answered, and not
 /// otherwise: the lease proves that the workers can be ended. One at a time is
@@ -45,9 +46,9 @@ namespace actorrun::core {
 /// answered. The coordinator's lease runs from receiving it, and longer. So the
 /// workers here are dead before others can take their place.
 ///
-/// Workers that are parked belong to no epoch: neither the fence nor a newer epoch
-/// concerns them. They go on with the next epoch that has a place for this agent, and
-/// end when it leaves.
+/// Workers that are parked belong to no generation: neither the fence nor a newer
+/// generation concerns them. They go on with the next generation that has a place
+/// for this agent, and end when it leaves.
 ///
 /// An agent that is drained gives its workers notice, unless all workers of the job
 /// are about to come to a safe point. From the notice on the end of a worker is no
@@ -87,8 +88,8 @@ public:
   /// Whether a coordinator has accepted it, at least once.
   bool was_accepted() const { return was_accepted_; }
 
-  /// The plan of the epoch it has, or last had.
-  const std::optional<epoch_plan>& plan() const { return share_.plan(); }
+  /// The plan of the generation it has, or last had.
+  const std::optional<generation_plan>& plan() const { return share_.plan(); }
 
   const offer& offering() const { return offer_; }
 
@@ -144,13 +145,13 @@ private:
   void extend_fence(time_point due, time_point now, effects& out);
   bool was_fenced(const worker_failure& failure, time_point now) const;
 
-  // epochs
-  void on(const epoch_formed& event, time_point now, effects& out);
+  // generations
+  void on(const generation_formed& event, time_point now, effects& out);
   void on(const charter_changed& event, time_point now, effects& out);
   void keep(const charter& told);
-  void on(const epoch_revoked& event, time_point now, effects& out);
+  void on(const generation_revoked& event, time_point now, effects& out);
   void on(const safe_point_ordered& event, time_point now, effects& out);
-  void begin(const epoch_plan& plan, effects& out);
+  void begin(const generation_plan& plan, effects& out);
   void stop(int signal, effects& out);
   void stop_for_next(const std::string& reason, effects& out);
   void forget_next();
@@ -215,24 +216,24 @@ private:
   bool is_overdue_ = false; ///< The next one waits for the answer.
   duration fence_{0};       ///< From a keep-alive that was answered.
   time_point fence_due_ = time_point::max();
-  epoch_id fenced_; ///< The last whose workers were killed by the fence.
+  generation_id fenced_; ///< The last whose workers were killed by the fence.
   std::optional<failure> last_failure_; ///< To find the coordinator.
   uint32_t attempts_ = 0;
 
-  epoch_share share_;
+  generation_share share_;
   parked_share parked_; ///< While `share_` runs nothing.
   bool is_parking_
     = false; ///< The workers have been ordered to stop, or to park.
-  /// What the workers of the present epoch have answered last. A coordinator that
-  /// does not know may have to let them go on.
+  /// What the workers of the present generation have answered last. A coordinator
+  /// that does not know may have to let them go on.
   std::optional<safe_point_report> safe_point_;
   std::optional<time_point> limit_; ///< Before it the workers are to save.
-  epoch_id newest_; ///< Newest epoch seen; older ones are refused.
+  generation_id newest_; ///< Newest generation seen; older ones are refused.
   /// What the job's coordinators have said of it, for the next of them.
   std::optional<charter> job_;
-  /// Begins when the workers of the present epoch are gone and the lease is
+  /// Begins when the workers of the present generation are gone and the lease is
   /// known to last.
-  std::optional<epoch_plan> next_;
+  std::optional<generation_plan> next_;
   uint32_t unkillable_count_ = 0;
   bool is_draining_ = false;
   bool gives_notice_ = false;            ///< Then, to workers that run.

@@ -20,7 +20,7 @@ struct effect_writer {
   }
   std::string operator()(const send_join& x) const {
     return "send_join"
-           + (x.held ? " " + to_string(x.held->plan.epoch) + " "
+           + (x.held ? " " + to_string(x.held->plan.generation) + " "
                          + to_string(x.held->state)
                      : std::string{});
   }
@@ -29,16 +29,16 @@ struct effect_writer {
     return "send_keep_alive";
   }
   std::string operator()(const send_started& x) const {
-    return "send_started " + to_string(x.epoch);
+    return "send_started " + to_string(x.generation);
   }
   std::string operator()(const send_failed& x) const {
-    return "send_failed " + to_string(x.epoch);
+    return "send_failed " + to_string(x.generation);
   }
   std::string operator()(const send_succeeded& x) const {
-    return "send_succeeded " + to_string(x.epoch);
+    return "send_succeeded " + to_string(x.generation);
   }
   std::string operator()(const send_stopped& x) const {
-    return "send_stopped " + to_string(x.epoch)
+    return "send_stopped " + to_string(x.generation)
            + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
            + (x.unkillable_count == 0
                 ? ""
@@ -48,24 +48,26 @@ struct effect_writer {
                 : " parked=" + std::to_string(x.parked.local_ranks.size()));
   }
   std::string operator()(const send_safe_point& x) const {
-    return "send_safe_point " + to_string(x.epoch) + " " + to_string(x.report);
+    return "send_safe_point " + to_string(x.generation) + " "
+           + to_string(x.report);
   }
   std::string operator()(const send_leaving&) const { return "send_leaving"; }
   std::string operator()(const send_left&) const { return "send_left"; }
   std::string operator()(const start_group& x) const {
-    return "start_group " + to_string(x.plan.epoch);
+    return "start_group " + to_string(x.plan.generation);
   }
   std::string operator()(const stop_group& x) const {
-    return "stop_group " + to_string(x.epoch);
+    return "stop_group " + to_string(x.generation);
   }
   std::string operator()(const order_safe_point& x) const {
-    return "order_safe_point " + to_string(x.epoch) + " " + to_string(x.order);
+    return "order_safe_point " + to_string(x.generation) + " "
+           + to_string(x.order);
   }
   std::string operator()(const notify_workers& x) const {
-    return "notify_workers " + to_string(x.epoch);
+    return "notify_workers " + to_string(x.generation);
   }
   std::string operator()(const kill_group& x) const {
-    return "kill_group " + to_string(x.epoch);
+    return "kill_group " + to_string(x.generation);
   }
   std::string operator()(const set_fence&) const { return "set_fence"; }
   std::string operator()(const finish& x) const {

@@ -1,7 +1,7 @@
 // Lists what an agent's membership is notified of, and what it orders.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/protocol/charter.hpp"
 #include "actors/core/safe_point.hpp"
 #include "actors/core/time.hpp"
@@ -63,12 +63,12 @@ struct lease_granted {
 /// Workers were killed by the fence before the next one was set: this process was
 /// stopped between the two.
 struct fence_fired {
-  epoch_id epoch;
+  generation_id generation;
   time_point due; ///< When it was to fire.
 };
 
-struct epoch_formed {
-  epoch_plan plan;
+struct generation_formed {
+  generation_plan plan;
   charter job{};
 };
 
@@ -77,9 +77,9 @@ struct charter_changed {
   charter job;
 };
 
-struct epoch_revoked {
-  epoch_id epoch;
-  /// Workers of a newer epoch may run already: there is no grace period.
+struct generation_revoked {
+  generation_id generation;
+  /// Workers of a newer generation may run already: there is no grace period.
   bool is_over = false;
   std::string reason{}; ///< For workers that live through it; one line.
 };
@@ -89,23 +89,24 @@ struct job_ended {
 };
 
 struct group_started {
-  epoch_id epoch;
+  generation_id generation;
   std::vector<int64_t> pids{}; ///< By local rank.
 };
 
 struct group_failed {
-  epoch_id epoch;
+  generation_id generation;
   worker_failure failure;
   time_point aged_at{}; ///< When the failure's age was right; 0: now.
 };
 
 struct group_succeeded {
-  epoch_id epoch;
+  generation_id generation;
 };
 
 struct group_stopped {
-  epoch_id epoch;
-  uint16_t master_port = 0; ///< A fresh one for the next epoch; 0: as before.
+  generation_id generation;
+  uint16_t master_port
+    = 0; ///< A fresh one for the next generation; 0: as before.
   /// Other workers that failed before they were ordered to stop.
   collateral others{};
   time_point aged_at{}; ///< When their ages were right; 0: now.
@@ -117,19 +118,19 @@ struct group_stopped {
 
 /// Workers that were parked have ended.
 struct group_parked {
-  epoch_id epoch;
+  generation_id generation;
   parked_share parked; ///< What is left.
 };
 
 /// How far the workers are on the way to a safe point.
 struct group_safe_point {
-  epoch_id epoch;
+  generation_id generation;
   safe_point_report report;
 };
 
 /// Workers are to come to a safe point, before a change that can wait.
 struct safe_point_ordered {
-  epoch_id epoch;
+  generation_id generation;
   safe_point_order order;
 };
 
@@ -142,7 +143,7 @@ struct leave_requested {
 /// first order has an effect.
 struct drain_ordered {
   duration time{0};
-  /// The epoch ends there before that: its workers need no notice.
+  /// The generation ends there before that: its workers need no notice.
   bool at_safe_point = false;
 };
 
@@ -152,14 +153,13 @@ struct limit_near {
   duration left{0};
 };
 
-using membership_event
-  = std::variant<agent_started, coordinator_found, coordinator_not_found,
-                 coordinator_disconnected, second_way_found, join_accepted,
-                 join_rejected, control_checked, lease_granted, fence_fired,
-                 epoch_formed, charter_changed, epoch_revoked, job_ended,
-                 group_started, group_failed, group_succeeded, group_stopped,
-                 group_parked, group_safe_point, safe_point_ordered,
-                 leave_requested, drain_ordered, limit_near, timer_fired>;
+using membership_event = std::variant<
+  agent_started, coordinator_found, coordinator_not_found,
+  coordinator_disconnected, second_way_found, join_accepted, join_rejected,
+  control_checked, lease_granted, fence_fired, generation_formed,
+  charter_changed, generation_revoked, job_ended, group_started, group_failed,
+  group_succeeded, group_stopped, group_parked, group_safe_point,
+  safe_point_ordered, leave_requested, drain_ordered, limit_near, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -169,8 +169,9 @@ struct seek_coordinator {};
 /// Cut the link, if there is one.
 struct drop_link {};
 
-/// Connect to the coordinator a second time, beside the link, which does not answer:
-/// until `second_way_found`, or until the link is sought anew or this is called off.
+/// Connect to the coordinator a second time, beside the link, which does not
+/// answer: until `second_way_found`, or until the link is sought anew or this is
+/// called off.
 struct try_second_way {};
 
 /// The link answers again.
@@ -196,21 +197,21 @@ struct send_keep_alive {
 };
 
 struct send_started {
-  epoch_id epoch;
+  generation_id generation;
   std::vector<int64_t> pids{};
 };
 
 struct send_failed {
-  epoch_id epoch;
+  generation_id generation;
   worker_failure failure;
 };
 
 struct send_succeeded {
-  epoch_id epoch;
+  generation_id generation;
 };
 
 struct send_stopped {
-  epoch_id epoch;
+  generation_id generation;
   uint16_t master_port = 0;
   /// Failures that `send_failed` has not reported. Repeated whenever this
   /// message is repeated.
@@ -220,7 +221,7 @@ struct send_stopped {
 };
 
 struct send_safe_point {
-  epoch_id epoch;
+  generation_id generation;
   safe_point_report report;
 };
 
@@ -231,12 +232,12 @@ struct send_leaving {
 struct send_left {};
 
 struct start_group {
-  epoch_plan plan;
+  generation_plan plan;
 };
 
 /// Stop signal, grace period, SIGKILL.
 struct stop_group {
-  epoch_id epoch;
+  generation_id generation;
   int signal = 0; ///< 0: the job's stop signal.
   /// None: the job's grace period.
   std::optional<std::chrono::milliseconds> grace{};
@@ -245,20 +246,20 @@ struct stop_group {
 };
 
 struct kill_group {
-  epoch_id epoch;
+  generation_id generation;
   bool is_fenced = false;   ///< The coordinator does not answer.
   bool with_parked = false; ///< No worker is wanted any more.
 };
 
 /// Pass it on to the group.
 struct order_safe_point {
-  epoch_id epoch;
+  generation_id generation;
   safe_point_order order;
 };
 
 /// Send the workers the notice signal: the node will leave.
 struct notify_workers {
-  epoch_id epoch;
+  generation_id generation;
 };
 
 /// Have the workers killed at `due`, even if this agent hangs by then.
@@ -266,7 +267,7 @@ struct set_fence {
   time_point due; ///< `time_point::max()`: no limit.
   /// That the last fence was for, and this one goes on; 0: none. If that has fired,
   /// `fence_fired` follows.
-  epoch_id running{};
+  generation_id running{};
 };
 
 struct finish {

@@ -1,4 +1,4 @@
-// Lists the nodes that get no place in an epoch, because workers there have
+// Lists the nodes that get no place in a generation, because workers there have
 // outlived SIGKILL.
 #pragma once
 

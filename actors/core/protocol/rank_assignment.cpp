@@ -55,7 +55,7 @@ bool natural_less(std::string_view a, std::string_view b) {
 }
 
 result<std::vector<placement>> assign_ranks(std::span<const offer> offers) {
-  if (offers.size() > agents_per_epoch_max)
+  if (offers.size() > agents_per_generation_max)
     return failure{errc::too_many_agents,
                    std::to_string(offers.size()) + " agents offer their slots"};
   auto placements = std::vector<placement>{};

@@ -1,7 +1,7 @@
 // Assigns ranks to the slots that agents offer.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "messages/result.hpp"
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace actorrun::core {
 
-/// At most so many agents in one epoch.
-inline constexpr uint32_t agents_per_epoch_max = 100'000;
+/// At most so many agents in one generation.
+inline constexpr uint32_t agents_per_generation_max = 100'000;
 
 /// Compares host names in natural order: digits by their value, so that `node2`
 /// comes before `node10`. A total order; equal only for equal texts.
@@ -30,7 +30,7 @@ bool natural_less(std::string_view a, std::string_view b);
 ///          each role the role ranks are exactly 0..R-1.
 /// @retval errc::bad_slot_count   a slot count is out of its range
 /// @retval errc::duplicate_agent  two offers name the same agent
-/// @retval errc::too_many_agents  N > `agents_per_epoch_max`
+/// @retval errc::too_many_agents  N > `agents_per_generation_max`
 /// @complexity O(N log N) time, O(N) memory.
 /// @see torch/distributed/elastic/agent/server/api.py assigns ranks by running
 ///      sums in group-rank order; so do we, for uneven nodes and roles too.

@@ -86,7 +86,7 @@ rendezvous::rendezvous(job_settings settings, timeouts limits,
     costs_(limits.join_settle, limits.rejoin_backoff, exclude_after) {
   assert(settings.agent_count_min >= 1);
   assert(settings.agent_count_min <= settings.agent_count_max);
-  assert(settings.agent_count_max <= agents_per_epoch_max);
+  assert(settings.agent_count_max <= agents_per_generation_max);
   assert(!settings.ranked
          || settings.agent_count_min == settings.agent_count_max);
 }
@@ -217,11 +217,12 @@ std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
     const auto claims = "agent " + x.agent.value + " claims workers, but ";
     if (auto ok = check_plan(event.held->plan, x); !ok)
       return failure{errc::bad_plan, claims + ok.error().text};
-    if (event.held->plan.epoch >= claimed_epoch_end)
+    if (event.held->plan.generation >= claimed_generation_end)
       return failure{errc::bad_plan,
-                     claims + "no epoch of theirs can have such a number"};
+                     claims + "no generation of theirs can have such a number"};
     const auto is_of_another
-      = first_epoch_ == epoch_id{} || event.held->plan.epoch < first_epoch_;
+      = first_generation_ == generation_id{}
+        || event.held->plan.generation < first_generation_;
     if (is_first_ && is_of_another
         && event.held->state == share_state::succeeded)
       return failure{errc::job_over,
@@ -291,7 +292,7 @@ void rendezvous::on(const agent_leaving& event, time_point, effects& out) {
   const auto reason
     = agent_leaves(event.agent, event.signal, asked_to_leave_by(record));
   add_departure(*record, reason);
-  if (!is_active() || record->member_of != epoch()
+  if (!is_active() || record->member_of != generation()
       || record->share == share_state::succeeded)
     return;
   revoke(reason, std::nullopt, out);
@@ -307,7 +308,7 @@ void rendezvous::lose(const agent_id& agent, const end_reason& reason,
   const auto* record = agents_.find(agent);
   if (record == nullptr)
     return;
-  const auto is_missed = is_active() && record->member_of == epoch()
+  const auto is_missed = is_active() && record->member_of == generation()
                          && record->share != share_state::succeeded;
   // An agent in quarantine leaves because of its own workers: that exempts
   // no failure.
@@ -363,66 +364,74 @@ void rendezvous::reconcile(agent_record& record,
       x.drain = drain_order{"an operator", left, now + left, false, now};
     });
   if (held) {
-    recovery_.see(held->plan.epoch);
+    recovery_.see(held->plan.generation);
     policy_.restore(held->plan.restart_count);
   } else {
     recovery_.forget(agent);
   }
-  // It cannot be of this job; but whoever has removed what proves that may be wrong.
-  if (held && !recovery_.is_open() && epoch().value == 0
+  // It cannot be of this job; but whoever has removed what proves that may be
+  // wrong.
+  if (held && !recovery_.is_open() && generation().value == 0
       && hold_back_end_ == time_point{})
     hold_back_until(now + limits_.lease(), now, out);
   if (held && recovery_.is_open()
       && (recovery_.is_listening()
-          || (held->plan.epoch >= epoch()
+          || (held->plan.generation >= generation()
               && held->plan.node_count >= settings_.agent_count_min)))
     return recover(record, *held, now, out);
-  if (record.holds == epoch() && (is_active() || phase_ == phase::stopping)) {
-    const auto is_current = held && held->plan.epoch == epoch();
+  if (record.holds == generation()
+      && (is_active() || phase_ == phase::stopping)) {
+    const auto is_current = held && held->plan.generation == generation();
     if (phase_ == phase::stopping) {
       if (is_current && held->failure)
         add_failures(agent, {{*held->failure}, 0}, now);
-      out.emplace_back(revoke_epoch{epoch(), {agent}, reason_, std::nullopt});
+      out.emplace_back(
+        revoke_generation{generation(), {agent}, reason_, std::nullopt});
     } else if (is_current) {
       resume(record, *held, now, out);
     } else { // The link broke before the plan had arrived.
       out.emplace_back(
-        announce_epoch{{agents_.plan_for(record)}, reason_.text});
+        announce_generation{{agents_.plan_for(record)}, reason_.text});
     }
     return;
   }
   const auto runs = held && may_run(held->state);
-  agents_.change(
-    record, [&](auto& x) { x.holds = runs ? held->plan.epoch : epoch_id{}; });
+  agents_.change(record, [&](auto& x) {
+    x.holds = runs ? held->plan.generation : generation_id{};
+  });
   if (!runs)
     return;
   expect_stop(record);
-  out.emplace_back(revoke_epoch{
-    held->plan.epoch, {agent}, {"the epoch is over"}, std::nullopt, true});
+  out.emplace_back(revoke_generation{held->plan.generation,
+                                     {agent},
+                                     {"the generation is over"},
+                                     std::nullopt,
+                                     true});
 }
 
-// A member of the running epoch is back after its link broke.
+// A member of the running generation is back after its link broke.
 void rendezvous::resume(agent_record& record, const claim& held, time_point now,
                         effects& out) {
   const auto agent = record.offering.agent;
   if (held.failure || held.state == share_state::failed)
-    on(worker_failed{agent, epoch(), held.failure.value_or(worker_failure{})},
+    on(worker_failed{agent, generation(),
+                     held.failure.value_or(worker_failure{})},
        now, out);
   switch (held.state) {
     case share_state::starting:
       return;
     case share_state::running:
-      on(workers_started{agent, epoch()}, now, out);
+      on(workers_started{agent, generation()}, now, out);
       if (is_active() && round_.is_active()) // The order may have been lost.
         send_order({agent}, reason_of_round(), out);
       return;
     case share_state::succeeded:
-      return on(workers_succeeded{agent, epoch()}, now, out);
+      return on(workers_succeeded{agent, generation()}, now, out);
     case share_state::failed:
       return;
     case share_state::idle:
       return on(workers_stopped{.agent = agent,
-                                .epoch = epoch(),
+                                .generation = generation(),
                                 .parked = record.parked},
                 now, out);
     case share_state::stopping:
@@ -432,7 +441,7 @@ void rendezvous::resume(agent_record& record, const claim& held, time_point now,
   }
 }
 
-// An agent of an earlier coordinator's epoch.
+// An agent of an earlier coordinator's generation.
 void rendezvous::recover(agent_record& record, const claim& held,
                          time_point now, effects& out) {
   const auto progress
@@ -449,8 +458,8 @@ void rendezvous::recover(agent_record& record, const claim& held,
     conclude_recovery(now, out);
 }
 
-// What is known, wherever it comes from, counts from the beginning: agents that none
-// has heard of may have had the longest lease of all.
+// What is known, wherever it comes from, counts from the beginning: agents that
+// none has heard of may have had the longest lease of all.
 void rendezvous::know_lease(duration lease, time_point now, effects& out) {
   const auto longest = std::chrono::ceil<std::chrono::milliseconds>(
     std::min<duration>(lease, lease_max));
@@ -468,7 +477,7 @@ void rendezvous::hold_back_until(time_point end, time_point now, effects& out) {
 // One agent is believed that it may have workers, and nothing else.
 void rendezvous::hear(const agent_id& agent, const charter& told,
                       time_point now, effects& out) {
-  if (told.newest < claimed_epoch_end)
+  if (told.newest < claimed_generation_end)
     recovery_.see(told.newest);
   if (!recovery_.is_open() && now >= hold_back_end_)
     return;
@@ -482,7 +491,7 @@ void rendezvous::take_over(const charter& known) {
   const auto& x = known.settings;
   if (known.revision <= charter_.revision || x.agent_count_min < 1
       || x.agent_count_min > x.agent_count_max
-      || x.agent_count_max > agents_per_epoch_max
+      || x.agent_count_max > agents_per_generation_max
       || x.ranked != settings_.ranked)
     return;
   charter_ = known;
@@ -515,8 +524,8 @@ charter rendezvous::job() const {
   return out;
 }
 
-// Agents learn of an order at once; of a restart that was spent with the next epoch,
-// which follows.
+// Agents learn of an order at once; of a restart that was spent with the next
+// generation, which follows.
 void rendezvous::note_charter(effects& out) {
   auto now = charter{.revision = charter_.revision,
                      .settings = settings_,
@@ -559,31 +568,31 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
     alarms_.disarm(which);
   const auto found = recovery_.conclude(agents_);
   for (const auto& x : found.stale) {
-    out.emplace_back(
-      revoke_epoch{x.epoch, {x.agent}, {"the epoch is over"}, {}, true});
+    out.emplace_back(revoke_generation{
+      x.generation, {x.agent}, {"the generation is over"}, {}, true});
     if (auto* record = agents_.find(x.agent))
       expect_stop(*record);
   }
-  if (!found.has_epoch)
+  if (!found.has_generation)
     return;
   // An operator may have given the job other numbers of nodes before.
   const auto count = common_plan().node_count;
-  if (!settings_.ranked && count <= agents_per_epoch_max
+  if (!settings_.ranked && count <= agents_per_generation_max
       && count > settings_.agent_count_max) {
     settings_.agent_count_max = count;
     agents_.resize(settings_.agent_count_max);
-    resize_reason_ = {"epoch " + to_string(epoch()) + " was found with "
-                      + counted(count, "node")};
+    resize_reason_ = {"generation " + to_string(generation())
+                      + " was found with " + counted(count, "node")};
   }
   if (found.is_done && failures_.empty())
     return end_unproved(found, now, out);
   phase_ = phase::starting; // Or running: `supervise` looks.
-  costs_.epoch_begins(now);
+  costs_.generation_begins(now);
   const auto is_incomplete
     = found.member_count < common_plan().node_count
       || common_plan().node_count < settings_.agent_count_min;
   const auto of_all = " of " + counted(common_plan().node_count, "agent")
-                      + " of epoch " + to_string(epoch());
+                      + " of generation " + to_string(generation());
   const auto news
     = is_incomplete
         ? std::to_string(found.member_count) + of_all
@@ -600,27 +609,28 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
 
 // All members that are back have succeeded, and so may the others have: who has
 // learned that the job has ended has gone. It is not run again.
-void rendezvous::end_unproved(const epoch_recovery::findings& found,
+void rendezvous::end_unproved(const generation_recovery::findings& found,
                               time_point now, effects& out) {
   const auto count = common_plan().node_count;
   const auto is_whole
     = found.member_count == count && count >= settings_.agent_count_min;
-  // Whose workers run in another epoch shows that this one was not the last, unless
-  // all others of it are here to say so.
+  // Whose workers run in another generation shows that this one was not the last,
+  // unless all others of it are here to say so.
   if (found.is_contradicted && (!is_whole || found.member_count == 1)) {
     agents_.dismiss_members();
-    reason_ = {"workers of several epochs came back to the new coordinator"};
+    reason_
+      = {"workers of several generations came back to the new coordinator"};
     return;
   }
   phase_ = phase::running;
-  costs_.epoch_begins(now);
+  costs_.generation_begins(now);
   if (is_whole)
     return;
   end({.kind = outcome::verdict::unmet,
        .first_failure = {},
        .signal = 0,
        .reason
-       = "the workers of epoch " + to_string(epoch()) + " on "
+       = "the workers of generation " + to_string(generation()) + " on "
          + std::to_string(found.member_count) + " of " + counted(count, "node")
          + " have succeeded, and the others did not come back to the new"
            " coordinator: nothing shows whether the job has, and it is not"
@@ -635,7 +645,7 @@ void rendezvous::add_departures_of_recovery(const std::string& news) {
     = common_plan().node_count - agents_.counts().members;
   const auto& failed = failures_.first().agent;
   const auto is_failed_missing
-    = agents_.find_member(failed, epoch()) == nullptr;
+    = agents_.find_member(failed, generation()) == nullptr;
   if (missing_count == 1 && is_failed_missing)
     failures_.add_departure(failed, {news});
   else if (missing_count > 0)
@@ -649,14 +659,14 @@ void rendezvous::add_departures_of_recovery(const std::string& news) {
 // -- workers start and end ----------------------------------------------------
 
 void rendezvous::on(const workers_started& event, time_point, effects&) {
-  auto* record = agents_.find_member(event.agent, event.epoch);
+  auto* record = agents_.find_member(event.agent, event.generation);
   if (record != nullptr && record->share == share_state::starting)
     agents_.change(*record, [](auto& x) { x.share = share_state::running; });
 }
 
 void rendezvous::on(const worker_failed& event, time_point now, effects& out) {
-  auto* record = agents_.find_member(event.agent, event.epoch);
-  if (record == nullptr || record->holds != event.epoch)
+  auto* record = agents_.find_member(event.agent, event.generation);
+  if (record == nullptr || record->holds != event.generation)
     return;
   agents_.change(*record, [](auto& x) { x.share = share_state::failed; });
   add_failures(event.agent, {{event.failure}, 0}, now);
@@ -666,9 +676,10 @@ void rendezvous::on(const worker_failed& event, time_point now, effects& out) {
 
 void rendezvous::on(const workers_succeeded& event, time_point, effects& out) {
   auto* record = agents_.find(event.agent);
-  if (record == nullptr || record->holds != event.epoch)
+  if (record == nullptr || record->holds != event.generation)
     return;
-  const auto counts = agents_.find_member(event.agent, event.epoch) != nullptr;
+  const auto counts
+    = agents_.find_member(event.agent, event.generation) != nullptr;
   agents_.change(*record, [counts](auto& x) {
     x.share = counts ? share_state::succeeded : share_state::idle;
     x.holds = {};
@@ -684,7 +695,7 @@ void rendezvous::on(const workers_stopped& event, time_point now,
     return;
   if (event.master_port != 0)
     record->offering.master_port = event.master_port;
-  if (record->holds != event.epoch) {
+  if (record->holds != event.generation) {
     if (record->holds.value == 0) // Fewer are left.
       set_parked(*record, event.parked);
     return;
@@ -696,7 +707,7 @@ void rendezvous::on(const workers_stopped& event, time_point now,
   set_parked(*record, event.parked);
   if (event.unkillable_count > 0)
     put_in_quarantine(*record, event.unkillable_count);
-  if (agents_.find_member(event.agent, event.epoch) == nullptr)
+  if (agents_.find_member(event.agent, event.generation) == nullptr)
     return;
   if (event.unkillable_count > 0)
     has_quarantined_ = true;
@@ -713,15 +724,15 @@ void rendezvous::set_parked(agent_record& record, parked_share x) const {
     record.parked_since = now_;
 }
 
-// Others have gone on without them, so what they have in memory is old. Whenever leases
-// are looked at.
+// Others have gone on without them, so what they have in memory is old. Whenever
+// leases are looked at.
 void rendezvous::end_idle_workers(time_point now, effects& out) {
   for (const auto& [id, x] : agents()) {
     if (!x.parked_since || now - *x.parked_since < idle_workers_max
         || !x.connected)
       continue;
-    out.emplace_back(revoke_epoch{
-      x.parked.epoch,
+    out.emplace_back(revoke_generation{
+      x.parked.generation,
       {id},
       {"this node has had no place for " + duration_text(idle_workers_max)},
       std::nullopt,
@@ -735,8 +746,8 @@ void rendezvous::expect_stop(agent_record& record) const {
   record.stop_due = now_ + record.stop_limit;
 }
 
-// Whenever leases are looked at: of those that have none, this process ends all. They
-// may be late.
+// Whenever leases are looked at: of those that have none, this process ends all.
+// They may be late.
 void rendezvous::give_up_overdue(time_point now, effects& out) {
   for (const auto& [id, x] : agents()) {
     if (x.holds.value == 0 || !x.stop_due || *x.stop_due > now || x.given_up
@@ -765,13 +776,13 @@ void rendezvous::put_in_quarantine(agent_record& record,
 // called off while it was out of touch.
 void rendezvous::on(const safe_point_reported& event, time_point now,
                     effects& out) {
-  auto* record = agents_.find_member(event.agent, event.epoch);
-  if (record == nullptr || record->holds != event.epoch
+  auto* record = agents_.find_member(event.agent, event.generation);
+  if (record == nullptr || record->holds != event.generation
       || phase_ == phase::stopping || phase_ == phase::ended)
     return;
   using kind = safe_point_report::kind;
   const auto& report = event.report;
-  record->steps_in = event.epoch;
+  record->steps_in = event.generation;
   if (report.what == kind::wanted)
     return want_save(now + report.left);
   if (round_.is_active())
@@ -790,7 +801,8 @@ void rendezvous::want_save(time_point limit) {
     limit_ = limit;
 }
 
-// No epoch ends for it: if a worker fails meanwhile, those of the next are asked.
+// No generation ends for it: if a worker fails meanwhile, those of the next are
+// asked.
 void rendezvous::save_before_limit(time_point now, effects& out) {
   if (now >= *limit_)
     limit_.reset();
@@ -814,7 +826,7 @@ void rendezvous::revoke_for(const end_reason& change, effects& out) {
   revoke(change, std::nullopt, out);
   ended_for_newcomers_ = is_for_newcomers;
   for (const auto& [id, x] : agents())
-    if (is_for_newcomers && x.is_candidate() && x.member_of != epoch())
+    if (is_for_newcomers && x.is_candidate() && x.member_of != generation())
       let_in_.push_back(id);
 }
 
@@ -823,7 +835,7 @@ bool rendezvous::have_safe_points() const {
          && agents_.counts().starting == 0
          && std::ranges::any_of(agents(), [this](const auto& entry) {
               const auto& x = entry.second;
-              return x.member_of == epoch() && x.steps_in == epoch();
+              return x.member_of == generation() && x.steps_in == generation();
             });
 }
 
@@ -858,7 +870,7 @@ void rendezvous::conclude_refused_round(effects& out) {
   if (const auto limit = std::exchange(limit_, std::nullopt))
     handled_limit_ = limit;
   for (const auto& [id, x] : agents())
-    if (x.is_draining() && x.drain->at_safe_point && x.holds == epoch()) {
+    if (x.is_draining() && x.drain->at_safe_point && x.holds == generation()) {
       auto& record = *agents_.find(id);
       record.drain->at_safe_point = false;
       notify(record, now_, out);
@@ -895,8 +907,8 @@ std::string rendezvous::reason_of_round() const {
                                   : change.text;
 }
 
-// Of the changes that can wait. Nodes that have come may have left again, and others
-// have come.
+// Of the changes that can wait. Nodes that have come may have left again, and
+// others have come.
 end_reason rendezvous::wanted_change() const {
   const auto& counts = agents_.counts();
   if (counts.excluded > 0)
@@ -933,14 +945,14 @@ void rendezvous::admit_standbys(end_reason reason, uint32_t newcomers_before) {
 
 void rendezvous::send_order(std::vector<agent_id> agents, std::string reason,
                             effects& out) const {
-  out.emplace_back(send_safe_point_order{epoch(), std::move(agents),
+  out.emplace_back(send_safe_point_order{generation(), std::move(agents),
                                          round_.order(), std::move(reason)});
 }
 
 std::vector<agent_id> rendezvous::busy_members() const {
   auto out = std::vector<agent_id>{};
   for (const auto& [id, x] : agents())
-    if (x.member_of == epoch() && x.holds == epoch())
+    if (x.member_of == generation() && x.holds == generation())
       out.push_back(id);
   return out;
 }
@@ -1030,7 +1042,7 @@ result<std::string> rendezvous::drain(const drain_requested& event,
 
 void rendezvous::begin_drain(agent_record& record, time_point now,
                              effects& out) {
-  const auto at_safe_point = record.member_of == epoch()
+  const auto at_safe_point = record.member_of == generation()
                              && record.share == share_state::running
                              && have_safe_points();
   agents_.change(record, [=](auto& x) {
@@ -1109,8 +1121,8 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
     return refused(std::move(why));
   const auto min = event.agent_count_min;
   const auto max = event.agent_count_max;
-  if (min < 1 || min > max || max > agents_per_epoch_max)
-    return refused("a job has 1 to " + std::to_string(agents_per_epoch_max)
+  if (min < 1 || min > max || max > agents_per_generation_max)
+    return refused("a job has 1 to " + std::to_string(agents_per_generation_max)
                    + " nodes, and no more as its minimum than as its maximum");
   if (settings_.ranked)
     return refused("the nodes of this job have fixed ranks"
@@ -1120,9 +1132,9 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
     return refused(counted(counts.candidates, "node")
                    + (counts.candidates == 1 ? " is" : " are")
                    + " here: a minimum of " + std::to_string(min)
-                   + " would end the epoch that runs");
+                   + " would end the generation that runs");
   if (is_active() && max < counts.members && is_finishing())
-    return refused("some nodes have finished their work: a new epoch would"
+    return refused("some nodes have finished their work: a new generation would"
                    " throw it away");
   const auto before = nodes_asked(settings_);
   const auto now = range(min, max);
@@ -1151,15 +1163,15 @@ void rendezvous::on(const restart_requested& event, time_point, effects& out) {
   auto why = why_not_now();
   if (why.empty() && !is_active())
     why = phase_ == phase::stopping
-            ? "epoch " + to_string(epoch()) + " is being stopped already ("
-                + reason_.text + ")"
-            : "no epoch runs: " + waiting_for();
+            ? "generation " + to_string(generation())
+                + " is being stopped already (" + reason_.text + ")"
+            : "no generation runs: " + waiting_for();
   if (!why.empty()) {
     out.emplace_back(to_answer(event.by, what, refused(std::move(why))));
     return;
   }
   out.emplace_back(to_answer(event.by, what,
-                             "epoch " + to_string(epoch())
+                             "generation " + to_string(generation())
                                + " is being stopped, and the next one follows;"
                                  " that costs no restart"));
   revoke(
@@ -1313,7 +1325,8 @@ result<agent_record*> rendezvous::find_node(const std::string& name) {
       fits.push_back(agents_.find(id));
   if (fits.empty() && is_active())
     for (const auto& [id, x] : agents())
-      if (x.member_of == epoch() && std::to_string(x.place.node_rank) == name)
+      if (x.member_of == generation()
+          && std::to_string(x.place.node_rank) == name)
         fits.push_back(agents_.find(id));
   if (fits.empty())
     return refused(why_unknown(name));
@@ -1364,12 +1377,13 @@ bool rendezvous::can_spare_host(const std::string& host) const {
     if (x.offering.host != host)
       rest += x.is_candidate();
     else
-      is_missed |= x.is_candidate() || (is_active() && x.member_of == epoch());
+      is_missed
+        |= x.is_candidate() || (is_active() && x.member_of == generation());
   }
   return are_enough(rest, is_missed);
 }
 
-// Where no epoch runs and too few are here anyway, fewer make no difference.
+// Where no generation runs and too few are here anyway, fewer make no difference.
 // Where one runs, some of its nodes may be out of touch just now.
 bool rendezvous::are_enough(uint32_t rest, bool is_missed) const {
   const auto min = settings_.agent_count_min;
@@ -1377,13 +1391,13 @@ bool rendezvous::are_enough(uint32_t rest, bool is_missed) const {
          || (!is_active() && agents_.counts().candidates < min);
 }
 
-// Why a node of the epoch has no place in it any more.
+// Why a node of the generation has no place in it any more.
 end_reason rendezvous::exclusion_of_member() const {
   auto out = end_reason{};
   for (const auto& [id, x] : agents())
     if (const auto* found = exclusions_.find(x.offering.host);
-        out.empty() && found != nullptr && x.excluded && x.member_of == epoch()
-        && x.share != share_state::succeeded)
+        out.empty() && found != nullptr && x.excluded
+        && x.member_of == generation() && x.share != share_state::succeeded)
       out = asked_for(to_string(*found), found->by);
   return out;
 }
@@ -1391,7 +1405,7 @@ end_reason rendezvous::exclusion_of_member() const {
 end_reason rendezvous::drain_of_member() const {
   auto out = end_reason{};
   for (const auto& [id, x] : agents())
-    if (out.empty() && x.is_draining() && x.member_of == epoch()
+    if (out.empty() && x.is_draining() && x.member_of == generation()
         && x.share != share_state::succeeded)
       out = asked_for(title(x) + " is to leave, asked for by " + x.drain->by,
                       x.drain->by);
@@ -1463,7 +1477,7 @@ void rendezvous::advance(time_point now, effects& out) {
       return supervise(now, out);
     case phase::stopping:
       if (agents_.counts().holding == 0)
-        conclude_epoch(now, out);
+        conclude_generation(now, out);
       return;
     case phase::ended:
       return close_if_empty(out);
@@ -1473,7 +1487,7 @@ void rendezvous::advance(time_point now, effects& out) {
 // A job that regroups needs less time than one that starts: its agents run
 // already.
 duration rendezvous::quiet() const {
-  return epoch().value == 0 ? limits_.quiet : limits_.join_settle;
+  return generation().value == 0 ? limits_.quiet : limits_.join_settle;
 }
 
 void rendezvous::gather(time_point now, effects& out) {
@@ -1482,7 +1496,7 @@ void rendezvous::gather(time_point now, effects& out) {
     let_in_for_minimum(out);
   if (counts.candidates >= settings_.agent_count_min)
     alarms_.disarm(alarm::join);
-  // Workers of an older epoch must have ended everywhere. Their agents report
+  // Workers of an older generation must have ended everywhere. Their agents report
   // it, or their leases run out.
   if (recovery_.is_listening() || counts.holding > 0)
     return;
@@ -1499,7 +1513,7 @@ void rendezvous::gather(time_point now, effects& out) {
     alarms_.disarm(alarm::last_call);
     // Nodes that have yet to come have time; those that have gone for good must
     // not leave a coordinator behind.
-    if (agents().empty() && epoch().value == 0)
+    if (agents().empty() && generation().value == 0)
       alarms_.disarm(alarm::join);
     else if (!alarms_.is_armed(alarm::join))
       arm(alarm::join, now + limits_.join, out);
@@ -1529,31 +1543,32 @@ void rendezvous::form(time_point now, effects& out) {
   // All whom earlier coordinators have given a lease are gone, or have ours.
   charter_.lease = limits_.lease();
   witnesses_.close();
-  // Those for whom the last epoch was ended have gone again: that was for nothing.
+  // Those for whom the last generation was ended have gone again: that was for
+  // nothing.
   if (std::exchange(ended_for_newcomers_, false)
       && agents_.counts().newcomers == 0)
     costs_.member_departs(now);
-  auto plans
-    = agents_.form(recovery_.number_epoch(epoch()), policy_.restart_count());
+  auto plans = agents_.form(recovery_.number_generation(generation()),
+                            policy_.restart_count());
   for (auto which : {alarm::quiet, alarm::last_call})
     alarms_.disarm(which);
-  if (first_epoch_ == epoch_id{})
-    first_epoch_ = plans.front().epoch;
+  if (first_generation_ == generation_id{})
+    first_generation_ = plans.front().generation;
   phase_ = phase::starting;
   has_quarantined_ = false;
   admission_reason_ = {};
-  costs_.epoch_begins(now);
-  out.emplace_back(announce_epoch{std::move(plans), reason_.text});
+  costs_.generation_begins(now);
+  out.emplace_back(announce_generation{std::move(plans), reason_.text});
 }
 
 void rendezvous::supervise(time_point now, effects& out) {
   if (agents_.counts().unfinished == 0)
-    return end(
-      {.kind = outcome::verdict::succeeded,
-       .first_failure = {},
-       .signal = 0,
-       .reason = "all workers of epoch " + to_string(epoch()) + " succeeded"},
-      now, out);
+    return end({.kind = outcome::verdict::succeeded,
+                .first_failure = {},
+                .signal = 0,
+                .reason = "all workers of generation " + to_string(generation())
+                          + " succeeded"},
+               now, out);
   if (agents_.counts().starting == 0)
     phase_ = phase::running;
   if (round_.is_active() && reason_of_round().empty())
@@ -1567,9 +1582,9 @@ void rendezvous::supervise(time_point now, effects& out) {
     save_before_limit(now, out);
 }
 
-// If some agents have succeeded already, the job is about to end: a new epoch
-// would throw their work away. If one is draining, it will end this epoch in any
-// case, and its workers have been promised some time.
+// If some agents have succeeded already, the job is about to end: a new generation
+// would throw their work away. If one is draining, it will end this generation in
+// any case, and its workers have been promised some time.
 void rendezvous::admit_newcomers(time_point now, effects& out) {
   const auto& counts = agents_.counts();
   const auto is_full = counts.newcomers >= room();
@@ -1593,8 +1608,8 @@ bool rendezvous::can_admit() const {
          && counts.draining == 0;
 }
 
-// Some agents have succeeded, even if they are gone by now: one that is missed before
-// it has succeeded ends the epoch.
+// Some agents have succeeded, even if they are gone by now: one that is missed
+// before it has succeeded ends the generation.
 bool rendezvous::is_finishing() const {
   return agents_.counts().unfinished < common_plan().node_count;
 }
@@ -1624,7 +1639,8 @@ void rendezvous::revoke(const end_reason& reason,
                         const std::optional<worker_failure>& failure,
                         effects& out) {
   assert(is_active());
-  auto order = revoke_epoch{epoch(), agents_.stop_members(), reason, failure};
+  auto order
+    = revoke_generation{generation(), agents_.stop_members(), reason, failure};
   for (const auto& agent : order.agents)
     expect_stop(*agents_.find(agent));
   alarms_.disarm(alarm::settle);
@@ -1641,33 +1657,33 @@ void rendezvous::revoke(const end_reason& reason,
 
 // -- failures and what they cost ----------------------------------------------
 
-// The failure that is reported first ends the epoch.
+// The failure that is reported first ends the generation.
 void rendezvous::fail(effects& out) {
-  failures_.end_epoch();
+  failures_.end_generation();
   revoke({to_string(failures_.first())}, failures_.first(), out);
   add_drained(); // Their workers may all have ended well before they leave.
   update_cause();
 }
 
 // A failure that is reported later may still be the root cause. When an agent that
-// was cut off repeats it, the epoch may have been settled: the next one must not
-// answer for it.
+// was cut off repeats it, the generation may have been settled: the next one must
+// not answer for it.
 void rendezvous::add_failures(const agent_id& agent, collateral failures,
                               time_point now) {
   if (!is_active() && phase_ != phase::stopping && !recovery_.is_listening())
     return;
   failures_.add(agent, std::move(failures), now);
-  if (failures_.has_ended_epoch())
+  if (failures_.has_ended_generation())
     update_cause();
 }
 
 void rendezvous::add_departure(const agent_record& record,
                                const end_reason& reason) {
-  if (phase_ != phase::stopping || record.member_of != epoch()
+  if (phase_ != phase::stopping || record.member_of != generation()
       || record.share == share_state::succeeded)
     return;
   failures_.add_departure(record.offering.agent, reason);
-  if (failures_.has_ended_epoch())
+  if (failures_.has_ended_generation())
     update_cause();
 }
 
@@ -1685,19 +1701,19 @@ void rendezvous::add_drained() {
       add_departure(x, agent_leaves(id, 0, x.drain->by));
 }
 
-void rendezvous::conclude_epoch(time_point now, effects& out) {
+void rendezvous::conclude_generation(time_point now, effects& out) {
   add_drained(); // One that was cut off may hear of its drain only now.
   phase_ = phase::gathering;
   if (!failures_.empty())
     settle_failures(now, out);
   failures_.clear();
   if (phase_ != phase::ended)
-    charge_epoch(out);
+    charge_generation(out);
 }
 
 // Only now it is known whose doing it was: peers that miss a node may say so before
 // its loss is known. Who was asked to go has cost nothing.
-void rendezvous::charge_epoch(effects& out) {
+void rendezvous::charge_generation(effects& out) {
   using kind = end_origin::kind;
   const auto origin = reason_.origin.value_or(end_origin{});
   if (origin.what != kind::operator_asked)
@@ -1718,7 +1734,7 @@ void rendezvous::charge(const agent_id& agent, effects& out) {
   const auto host = record != nullptr ? record->offering.host : gone->host;
   auto stands_in = false;
   if (record == nullptr) {
-    // It may have been started again while the epoch was being stopped.
+    // It may have been started again while the generation was being stopped.
     for (const auto& [id, x] : agents())
       if (x.offering.host == host && x.member_of.value == 0
           && (record == nullptr || x.arrival > record->arrival))
@@ -1776,15 +1792,15 @@ void rendezvous::let_in_for_minimum(effects& out) {
       let_in(*agents_.find(id), "too few other nodes are here", out);
 }
 
-// All failures have been reported. In an epoch that had ended for another
+// All failures have been reported. In a generation that had ended for another
 // reason they cost nothing either.
 void rendezvous::settle_failures(time_point now, effects& out) {
   const auto first = failures_.first(now);
   const auto others = failures_.others(now);
   const auto* exemption
-    = failures_.has_ended_epoch() ? failures_.exemption() : &reason_;
+    = failures_.has_ended_generation() ? failures_.exemption() : &reason_;
   if (exemption != nullptr || !others.empty())
-    out.emplace_back(explain_failures{epoch(), first, others,
+    out.emplace_back(explain_failures{generation(), first, others,
                                       exemption ? *exemption : end_reason{}});
   auto how = outcome{.kind = outcome::verdict::failed,
                      .first_failure = first,
@@ -1799,7 +1815,8 @@ void rendezvous::settle_failures(time_point now, effects& out) {
                  + "; too few nodes are left: " + quarantine_.text();
     end(std::move(how), now, out);
   } else if (exemption == nullptr) {
-    if (policy_.on_failure(epoch(), first) == restart_policy::answer::give_up)
+    if (policy_.on_failure(generation(), first)
+        == restart_policy::answer::give_up)
       end(std::move(how), now, out);
     else
       count_failure(first, now, out);
@@ -1853,7 +1870,7 @@ std::string rendezvous::waiting_for() const {
     case phase::gathering:
       if (counts.holding > 0 && !recovery_.is_listening())
         return counted(counts.holding, "agent")
-               + " must stop the workers of an older epoch";
+               + " must stop the workers of an older generation";
       if (holds_back())
         return "listening for agents of an earlier coordinator";
       return "waiting for "
@@ -1866,11 +1883,12 @@ std::string rendezvous::waiting_for() const {
       return "last call for more nodes: " + here;
     case phase::starting:
       return counted(counts.starting, "agent")
-             + " must start the workers of epoch " + to_string(epoch());
+             + " must start the workers of generation "
+             + to_string(generation());
     case phase::stopping:
       return counted(counts.holding, "agent")
-             + " must stop the workers of epoch " + to_string(epoch()) + " ("
-             + reason_.text + ")";
+             + " must stop the workers of generation " + to_string(generation())
+             + " (" + reason_.text + ")";
     case phase::running:
       if (round_.is_active())
         return reason_of_round() + ": " + way_to_safe_point();
@@ -1906,11 +1924,11 @@ std::string rendezvous::way_to_safe_point() const {
   return "the workers go on to step " + std::to_string(round_.order().step);
 }
 
-// When those that are not in the epoch are let in.
+// When those that are not in the generation are let in.
 std::string rendezvous::admission(const std::string& with,
                                   const std::string& otherwise) const {
   const auto& counts = agents_.counts();
-  const auto running = "epoch " + to_string(epoch()) + " runs with "
+  const auto running = "generation " + to_string(generation()) + " runs with "
                        + counted(counts.members, "node");
   if (counts.members >= settings_.agent_count_max)
     return running + ", the most there may be; " + otherwise;
@@ -1933,7 +1951,7 @@ std::string rendezvous::admission(const std::string& with,
 
 std::string rendezvous::waiting_for(const agent_id& agent) const {
   const auto is_placed
-    = agents().contains(agent) && agents().at(agent).member_of == epoch();
+    = agents().contains(agent) && agents().at(agent).member_of == generation();
   if (agents().contains(agent) && agents().at(agent).excluded) {
     const auto& host = agents().at(agent).offering.host;
     if (const auto* why = exclusions_.find(host))

@@ -1,14 +1,14 @@
 // Decides for a job which agents take part, with which ranks, and when a new
-// epoch begins.
+// generation begins.
 #pragma once
 
 #include "actors/core/protocol/agent_table.hpp"
 #include "actors/core/protocol/alarm_set.hpp"
 #include "actors/core/protocol/charter.hpp"
-#include "actors/core/protocol/epoch_costs.hpp"
-#include "actors/core/protocol/epoch_failures.hpp"
-#include "actors/core/protocol/epoch_recovery.hpp"
 #include "actors/core/protocol/exclusions.hpp"
+#include "actors/core/protocol/generation_costs.hpp"
+#include "actors/core/protocol/generation_failures.hpp"
+#include "actors/core/protocol/generation_recovery.hpp"
 #include "actors/core/protocol/lease_table.hpp"
 #include "actors/core/protocol/quarantine.hpp"
 #include "actors/core/protocol/rendezvous_events.hpp"
@@ -34,14 +34,14 @@ namespace actorrun::core {
 ///   |  +----------------- all stopped ------ stopping <-------+----------+
 ///   +-- recovering (a successor only)
 ///
-/// The root cause of an epoch's failures, and what it costs, is decided when
-/// all workers have stopped (`epoch_failures`), because the first report need
+/// The root cause of a generation's failures, and what it costs, is decided when
+/// all workers have stopped (`generation_failures`), because the first report need
 /// not be about the first death.
 ///
 /// Live workers that are parked on a node without a place end after a minute: they
 /// hold its devices.
 ///
-/// Every phase can lead to `ended`: all workers of an epoch have succeeded, no
+/// Every phase can lead to `ended`: all workers of a generation have succeeded, no
 /// restart is left, the minimum is not met in time, or the job is stopped on
 /// request. The job also ends if workers of a node cannot be killed and too few
 /// nodes are left without that node: a restart might wait for another forever.
@@ -49,52 +49,53 @@ namespace actorrun::core {
 /// A change that can wait, as a node that joins, waits until all workers have come
 /// to one step (`safe_point_round`), if they have safe points and do so in time.
 ///
-/// An agent that has been ordered to stop its workers says when it has. If it does not
-/// within the time that it has said it may take, its lease is not renewed any more.
+/// An agent that has been ordered to stop its workers says when it has. If it does
+/// not within the time that it has said it may take, its lease is not renewed any
+/// more.
 ///
 /// What operators ask is answered in the same step. It never costs a restart, and
 /// is refused where it would leave a job that runs with too few nodes. What a
-/// successor must know of that is in the job's `charter`, of which two agents, or what
-/// its predecessor has left behind, bear witness; of drains it knows what their nodes
-/// tell it, but not of those that wait for a replacement.
+/// successor must know of that is in the job's `charter`, of which two agents, or
+/// what its predecessor has left behind, bear witness; of drains it knows what
+/// their nodes tell it, but not of those that wait for a replacement.
 class rendezvous {
 public:
   enum class phase { gathering, last_call, starting, running, stopping, ended };
 
   /// @param exclude_after A host with so many failures that have cost a restart
   ///                      is excluded if enough others are left; 0: never.
-  /// @pre `1 <= agent_count_min <= agent_count_max <= agents_per_epoch_max`
+  /// @pre `1 <= agent_count_min <= agent_count_max <= agents_per_generation_max`
   rendezvous(job_settings settings, timeouts limits,
              uint32_t exclude_after = 0);
 
   /// Applies one event and returns its effects. Deterministic. O(1), except for
-  /// forming, revoking and ending an epoch, which are O(agents).
+  /// forming, revoking and ending a generation, which are O(agents).
   /// @param now Read once by the caller; never decreases between calls.
   std::vector<rendezvous_effect> step(const rendezvous_event& event,
                                       time_point now);
 
   phase current_phase() const { return phase_; }
 
-  /// The newest epoch, formed here or adopted; 0 before the first.
-  epoch_id epoch() const { return agents_.epoch(); }
+  /// The newest generation, formed here or adopted; 0 before the first.
+  generation_id generation() const { return agents_.generation(); }
 
   /// The highest number that is known to have been given. It grows before the
   /// effects that announce it are returned.
-  epoch_id highest_number() const {
-    return std::max(epoch(), recovery_.highest_seen());
+  generation_id highest_number() const {
+    return std::max(generation(), recovery_.highest_seen());
   }
 
   const std::map<agent_id, agent_record>& agents() const {
     return agents_.records();
   }
 
-  /// Agents in the current epoch that are not lost.
+  /// Agents in the current generation that are not lost.
   uint32_t member_count() const { return agents_.counts().members; }
 
   const restart_policy& budget() const { return policy_; }
 
-  /// What the next coordinator must know. It changes before the effects are returned
-  /// that depend on it.
+  /// What the next coordinator must know. It changes before the effects are
+  /// returned that depend on it.
   charter job() const;
 
   /// As they are now: an operator may change the numbers of nodes.
@@ -104,13 +105,13 @@ public:
     return exclusions_.list();
   }
 
-  /// What is equal in all plans of the current epoch.
-  const epoch_plan& common_plan() const { return agents_.common_plan(); }
+  /// What is equal in all plans of the current generation.
+  const generation_plan& common_plan() const { return agents_.common_plan(); }
 
   /// Set in phase `ended`.
   const std::optional<outcome>& result() const { return result_; }
 
-  /// The root cause, as far as it is known, of the newest epoch or job that a
+  /// The root cause, as far as it is known, of the newest generation or job that a
   /// failure has ended.
   const std::optional<worker_failure>& last_failure() const {
     return last_failure_;
@@ -122,15 +123,15 @@ public:
     return quarantine_.list();
   }
 
-  /// What the node has cost so that it gets no place for a while: `cost 3 epochs within
-  /// 41 s`; none: it may have one.
+  /// What the node has cost so that it gets no place for a while: `cost 3
+  /// generations within 41 s`; empty: it may have one.
   rare_value<std::string> why_it_stands_by(const agent_record& x) const {
     return x.stands_by ? rare_value{costs_.text(x.offering.agent)}
                        : rare_value<std::string>{};
   }
 
-  /// Why no epoch runs, or why nodes that are here have no place in the one that
-  /// runs, in one line for people. Empty if there is nothing to wait for.
+  /// Why no generation runs, or why nodes that are here have no place in the one
+  /// that runs, in one line for people. Empty if there is nothing to wait for.
   std::string waiting_for() const;
 
   /// When it stops waiting for that, and goes on without or gives up; none: it
@@ -189,7 +190,7 @@ private:
   void recover(agent_record& record, const claim& held, time_point now,
                effects& out);
   void conclude_recovery(time_point now, effects& out);
-  void end_unproved(const epoch_recovery::findings& found, time_point now,
+  void end_unproved(const generation_recovery::findings& found, time_point now,
                     effects& out);
   void on_held_back(time_point now, effects& out);
   void hear(const agent_id& agent, const charter& told, time_point now,
@@ -295,8 +296,8 @@ private:
   void add_departure(const agent_record& record, const end_reason& reason);
   void update_cause();
   void add_drained();
-  void conclude_epoch(time_point now, effects& out);
-  void charge_epoch(effects& out);
+  void conclude_generation(time_point now, effects& out);
+  void charge_generation(effects& out);
   void charge(const agent_id& agent, effects& out);
   void let_in(agent_record& record, std::string reason, effects& out);
   void let_in_those_due(time_point now, effects& out);
@@ -321,18 +322,19 @@ private:
   restart_policy policy_;
   lease_table leases_;
   agent_table agents_;
-  epoch_recovery recovery_;
-  charter_witnesses witnesses_; ///< Until this coordinator has formed an epoch.
+  generation_recovery recovery_;
+  charter_witnesses
+    witnesses_;     ///< Until this coordinator has formed a generation.
   charter charter_; ///< As it was told last, but for what `job` adds.
   uint64_t revision_seen_ = 0; ///< The highest that anyone has told.
   time_point began_{};
-  /// No new epoch before: agents that were not heard of may have workers.
+  /// No new generation before: agents that were not heard of may have workers.
   time_point hold_back_end_{};
   /// The job was over before this coordinator began.
   bool is_decided_ = false;
   bool writes_outcome_ = false;
   bool is_outcome_told_ = false;
-  epoch_failures failures_; ///< Of the current epoch.
+  generation_failures failures_; ///< Of the current generation.
   quarantine quarantine_;
   exclusions exclusions_;
   std::vector<agent_id> waiting_drains_; ///< In the order of the requests.
@@ -346,14 +348,14 @@ private:
   /// Why the job has other numbers of nodes than at the beginning; empty: it has
   /// not.
   end_reason resize_reason_;
-  /// Why nodes that stood by may take part in the next epoch, and how many those
-  /// are; empty: there is no such reason.
+  /// Why nodes that stood by may take part in the next generation, and how many
+  /// those are; empty: there is no such reason.
   end_reason admission_reason_;
   uint32_t admitted_count_ = 0;
-  epoch_costs costs_;
-  time_point revoked_at_{};        ///< The latest epoch.
+  generation_costs costs_;
+  time_point revoked_at_{};        ///< The latest generation.
   std::vector<agent_id> let_in_{}; ///< It was revoked for these newcomers.
-  safe_point_round round_;         ///< In an epoch that is active.
+  safe_point_round round_;         ///< In a generation that is active.
   time_point round_began_;
   /// The job ends then: all workers are to save at one step before.
   std::optional<time_point> limit_;
@@ -361,15 +363,16 @@ private:
   alarm_set<alarm, alarm_count> alarms_;
   phase phase_ = phase::gathering;
   bool is_first_
-    = false; ///< Of its job: whoever claims to have an epoch, and has not
+    = false; ///< Of its job: whoever claims to have a generation, and has not
              ///< got it here, is of one that was before.
-  epoch_id first_epoch_; ///< That was formed here; 0: none was.
-  bool hurry_ = false;   ///< Form the next epoch as soon as possible.
-  bool ended_for_newcomers_ = false; ///< The last epoch was.
+  generation_id first_generation_; ///< That was formed here; 0: none was.
+  bool hurry_ = false; ///< Form the next generation as soon as possible.
+  bool ended_for_newcomers_ = false; ///< The last generation was.
   bool closed_ = false;
-  bool has_quarantined_ = false; ///< A member, since the current epoch began.
-  end_reason reason_;            ///< Of the next epoch.
-  time_point now_{};             ///< Of the latest event.
+  bool has_quarantined_
+    = false;          ///< A member, since the current generation began.
+  end_reason reason_; ///< Of the next generation.
+  time_point now_{};  ///< Of the latest event.
   time_point last_arrival_{};
   time_point first_newcomer_{};
   bool settles_full_ = false; ///< They leave no room: none is waited for.

@@ -24,32 +24,32 @@ struct effect_writer {
   std::string operator()(const give_up_agent& x) const {
     return "give_up_agent " + x.agent.value;
   }
-  std::string operator()(const announce_epoch& x) const {
-    auto text = std::string{"announce_epoch"};
+  std::string operator()(const announce_generation& x) const {
+    auto text = std::string{"announce_generation"};
     for (const auto& plan : x.plans) {
       if (&plan == &x.plans.front())
-        text += " " + to_string(plan.epoch) + ":";
+        text += " " + to_string(plan.generation) + ":";
       text += " " + plan.own.agent.value + "="
               + std::to_string(plan.own.first_global_rank) + "+"
               + std::to_string(plan.own.slot_count);
     }
     return text;
   }
-  std::string operator()(const revoke_epoch& x) const {
-    auto text = "revoke_epoch " + to_string(x.epoch) + ":";
+  std::string operator()(const revoke_generation& x) const {
+    auto text = "revoke_generation " + to_string(x.generation) + ":";
     for (const auto& agent : x.agents)
       text += " " + agent.value;
     return text;
   }
   std::string operator()(const send_safe_point_order& x) const {
-    auto text = to_string(x.order) + " of " + to_string(x.epoch) + ":";
+    auto text = to_string(x.order) + " of " + to_string(x.generation) + ":";
     for (const auto& agent : x.agents)
       text += " " + agent.value;
     return text;
   }
   std::string operator()(const explain_failures& x) const {
-    return "explain_failures " + to_string(x.epoch) + ": " + x.first.agent.value
-           + "/" + std::to_string(x.first.local_rank)
+    return "explain_failures " + to_string(x.generation) + ": "
+           + x.first.agent.value + "/" + std::to_string(x.first.local_rank)
            + (x.others.empty() ? "" : " +" + std::to_string(x.others.count()))
            + (x.exemption.empty() ? "" : ", exempt");
   }

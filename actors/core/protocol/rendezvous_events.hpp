@@ -1,7 +1,7 @@
 // Lists what a rendezvous is notified of, and what it orders.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/charter.hpp"
 #include "actors/core/protocol/end_reason.hpp"
@@ -20,16 +20,17 @@ namespace actorrun::core {
 
 // -- events: what has happened ------------------------------------------------
 
-/// A successor may find workers of an earlier coordinator's epoch alive, so it
-/// listens for one lease, the longest that it knows of, before it forms an epoch. Only
-/// one that is proved to be the first need not; and whatever anyone says that it has
-/// of an epoch cannot be of this job.
+/// A successor may find workers of an earlier coordinator's generation alive, so it
+/// listens for one lease, the longest that it knows of, before it forms a
+/// generation. Only one that is proved to be the first need not; and whatever
+/// anyone says that it has of a generation cannot be of this job.
 struct coordinator_started {
   bool successor = false;
-  /// Up to it there may be epochs that are not known, as far as clocks agree.
-  epoch_id unseen{};
+  /// Up to it there may be generations that are not known, as far as clocks agree.
+  generation_id unseen{};
   /// What a predecessor has left behind, of which no agent need bear witness: its
-  /// tombstone, its journal, etcd. Revision 0: nothing but the lease and the number.
+  /// tombstone, its journal, etcd. Revision 0: nothing but the lease and the
+  /// number.
   charter known{};
   /// Its predecessor had decided this, and may not have told everybody.
   std::optional<outcome> decided{};
@@ -43,7 +44,7 @@ struct outcome_written {};
 struct agent_joined {
   offer offering;
   job_settings settings;
-  std::optional<claim> held;   ///< What it still has of an epoch.
+  std::optional<claim> held;   ///< What it still has of a generation.
   std::vector<int64_t> pids{}; ///< Of its workers; for the journal only.
   /// The longest that it takes to stop its workers; 0: as usual.
   duration stop_limit{0};
@@ -83,25 +84,25 @@ struct agent_left {
 
 struct workers_started {
   agent_id agent;
-  epoch_id epoch;
+  generation_id generation;
   std::vector<int64_t> pids{}; ///< By local rank; for the journal only.
 };
 
 struct worker_failed {
   agent_id agent;
-  epoch_id epoch;
+  generation_id generation;
   worker_failure failure;
 };
 
 struct workers_succeeded {
   agent_id agent;
-  epoch_id epoch;
+  generation_id generation;
 };
 
 struct workers_stopped {
   agent_id agent;
-  epoch_id epoch;
-  uint16_t master_port = 0;      ///< A fresh one for the next epoch.
+  generation_id generation;
+  uint16_t master_port = 0;      ///< A fresh one for the next generation.
   collateral others{};           ///< Failures there that were not reported yet.
   uint32_t unkillable_count = 0; ///< Workers that SIGKILL did not end.
   parked_share parked{};         ///< Workers that live, all that there are.
@@ -110,7 +111,7 @@ struct workers_stopped {
 /// How far the workers of an agent are on the way to a safe point.
 struct safe_point_reported {
   agent_id agent;
-  epoch_id epoch;
+  generation_id generation;
   safe_point_report report;
 };
 
@@ -144,7 +145,7 @@ struct resize_requested {
   std::string by{};
 };
 
-/// A new epoch is wanted, with the same nodes.
+/// A new generation is wanted, with the same nodes.
 struct restart_requested {
   std::string by{};
   std::string reason{}; ///< May be empty.
@@ -209,32 +210,32 @@ struct give_up_agent {
 };
 
 /// Send each member its plan.
-struct announce_epoch {
-  std::vector<epoch_plan> plans;
+struct announce_generation {
+  std::vector<generation_plan> plans;
   std::string reason;
 };
 
-struct revoke_epoch {
-  epoch_id epoch;
+struct revoke_generation {
+  generation_id generation;
   std::vector<agent_id> agents;
   end_reason reason;
   std::optional<worker_failure> failure;
-  /// It ended before: workers of a newer epoch may run already.
+  /// It ended before: workers of a newer generation may run already.
   bool is_over = false;
 };
 
 /// Tell these members how far their workers may go.
 struct send_safe_point_order {
-  epoch_id epoch;
+  generation_id generation;
   std::vector<agent_id> agents;
   safe_point_order order;
   std::string reason; ///< Of the change that it is for.
 };
 
-/// Log what is known of an epoch's failures, now that all have been reported,
-/// and was not known when the epoch was revoked.
+/// Log what is known of a generation's failures, now that all have been reported,
+/// and was not known when the generation was revoked.
 struct explain_failures {
-  epoch_id epoch;
+  generation_id generation;
   worker_failure first;
   collateral others;
   end_reason exemption; ///< Why they cost no restart; empty: they cost one.
@@ -256,11 +257,13 @@ struct report_exclusion {
   std::string reason;
 };
 
-/// Log that a node gets no place for a while, because it has cost too many epochs.
+/// Log that a node gets no place for a while, because it has cost too many
+/// generations.
 struct report_stand_by {
   agent_id agent;
   std::string host;
-  std::string reason; ///< `cost 3 epochs within 41 s, the last: agent n2 …`
+  std::string
+    reason; ///< `cost 3 generations within 41 s, the last: agent n2 …`
 };
 
 /// Log that such a node may take part again.
@@ -307,13 +310,13 @@ struct close_job {};
 
 using rendezvous_effect
   = std::variant<arm_timer, accept_agent, reject_agent, probe_agent,
-                 forget_agent, give_up_agent, announce_epoch, revoke_epoch,
-                 send_safe_point_order, explain_failures, notify_drain,
-                 report_exclusion, report_stand_by, report_return,
+                 forget_agent, give_up_agent, announce_generation,
+                 revoke_generation, send_safe_point_order, explain_failures,
+                 notify_drain, report_exclusion, report_stand_by, report_return,
                  set_log_level, tell_charter, answer_operator, write_outcome,
                  end_job, close_job>;
 
-/// One line per effect, for transcripts and logs: `revoke_epoch 2 a b: …`.
+/// One line per effect, for transcripts and logs: `revoke_generation 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);
 
 } // namespace actorrun::core

@@ -6,11 +6,12 @@
 namespace actorrun::core {
 
 restart_policy::answer
-restart_policy::on_failure(epoch_id epoch, const worker_failure& failure) {
-  assert(epoch >= failed_epoch_);
-  if (epoch == failed_epoch_)
+restart_policy::on_failure(generation_id generation,
+                           const worker_failure& failure) {
+  assert(generation >= failed_generation_);
+  if (generation == failed_generation_)
     return answer::collateral;
-  failed_epoch_ = epoch;
+  failed_generation_ = generation;
   if (is_permanent(failure) || restart_count_ >= restart_count_max_)
     return answer::give_up;
   ++restart_count_;

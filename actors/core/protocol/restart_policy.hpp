@@ -1,7 +1,7 @@
 // Spends the job's restarts, on worker failures only.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 
 #include <cstdint>
 
@@ -9,13 +9,13 @@ namespace actorrun::core {
 
 /// Decides what a worker failure leads to.
 ///
-/// However many workers of one epoch fail, one restart answers them all, so they
-/// cost one. A start that can never succeed is not repeated.
+/// However many workers of one generation fail, one restart answers them all, so
+/// they cost one. A start that can never succeed is not repeated.
 class restart_policy {
 public:
   enum class answer {
     restart,    ///< One restart has been spent; run the group again.
-    collateral, ///< The epoch's failure has been counted already.
+    collateral, ///< The generation's failure has been counted already.
     give_up,    ///< Nothing is left, or another try cannot help.
   };
 
@@ -23,9 +23,10 @@ public:
   explicit restart_policy(uint32_t restart_count_max)
     : restart_count_max_(restart_count_max) {}
 
-  /// @param epoch The epoch in which the worker failed, at least as new as any
+  /// @param generation The generation in which the worker failed, at least as new
+  /// as any
   ///              that was passed before.
-  answer on_failure(epoch_id epoch, const worker_failure& failure);
+  answer on_failure(generation_id generation, const worker_failure& failure);
 
   /// Takes over what an earlier coordinator had spent; never lowers the count.
   void restore(uint32_t restart_count);
@@ -41,7 +42,7 @@ public:
 private:
   uint32_t restart_count_max_;
   uint32_t restart_count_ = 0;
-  epoch_id failed_epoch_;
+  generation_id failed_generation_;
 };
 
 } // namespace actorrun::core

@@ -123,7 +123,7 @@ void event_log::on(const start_ordered&, const worker_group& group, moment at,
   meeting.duration_ms = in_ms(at.now - waiting_since_);
   out.push_back(text_of(meeting, at));
   auto ranks = about_agent("ASSIGN_WORKER_RANKS");
-  ranks.duration_ms = 0; // They come with the epoch.
+  ranks.duration_ms = 0; // They come with the generation.
   out.push_back(text_of(ranks, at));
 }
 

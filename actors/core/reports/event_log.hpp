@@ -2,7 +2,7 @@
 // log.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/time.hpp"
 #include "actors/core/workers/worker_group.hpp"
 #include "messages/ids.hpp"
@@ -29,10 +29,10 @@ struct event_subject {
 ///      "timestamp": 1785500000123, "metadata": {"run_id": "job1", …}}
 ///
 /// Names and fields are torchrun's, in its order. Unlike there, the time stamp
-/// is filled in (Unix time in ms), a worker's end is recorded for every epoch
+/// is filled in (Unix time in ms), a worker's end is recorded for every generation
 /// and not only for the last, and a failed job is recorded by its agent.
 ///
-/// - RENDEZVOUS, ASSIGN_WORKER_RANKS (AGENT): an epoch begins; `duration_ms`
+/// - RENDEZVOUS, ASSIGN_WORKER_RANKS (AGENT): a generation begins; `duration_ms`
 ///   counts from the begin, or from when the last worker had ended.
 /// - START (WORKER): it runs.
 /// - SUCCEEDED, FAILED, TERMINATED (WORKER): it has ended, the last if by us.
@@ -86,7 +86,7 @@ private:
   event_subject subject_;
   time_point begun_;
   time_point waiting_since_;
-  std::optional<epoch_plan> plan_; ///< Of the last epoch.
+  std::optional<generation_plan> plan_; ///< Of the last generation.
 };
 
 } // namespace actorrun::core

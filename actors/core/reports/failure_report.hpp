@@ -1,7 +1,7 @@
 // Writes the report on a failed job in torchrun's layout.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// Serves torch's TCPStore protocol to the workers of one epoch: clients' bytes
+// Serves torch's TCPStore protocol to the workers of one generation: clients' bytes
 // come in, replies go out.
 #pragma once
 

@@ -37,11 +37,11 @@ struct drop_client {
 using store_effect = std::variant<send_reply, drop_client>;
 using store_effects = std::vector<store_effect>;
 
-/// The store of one epoch: keys, queues and barriers.
+/// The store of one generation: keys, queues and barriers.
 ///
 /// Does what torch's own server does, but for three things. A request that
-/// cannot be answered cuts the connection and affects no other client. A client that
-/// gave up waiting silently (torch 2.0 and before do) gets no late answer
+/// cannot be answered cuts the connection and affects no other client. A client
+/// that gave up waiting silently (torch 2.0 and before do) gets no late answer
 /// in the place of the next. Everything has a limit.
 class store_table {
 public:

@@ -168,8 +168,8 @@ std::vector<last_request> timer_table::last_requests() const {
       worker = who;
       pid = x.pid;
     }
-    const auto is_of_worker
-      = who.epoch == worker.epoch && who.local_rank == worker.local_rank;
+    const auto is_of_worker = who.generation == worker.generation
+                              && who.local_rank == worker.local_rank;
     if (pid == 0 || !is_of_worker || !x.last_request_at)
       continue;
     if (out.empty() || out.back().pid != pid)
@@ -262,7 +262,7 @@ void timer_table::record(watch& worker, overrun what, time_point now,
 namespace {
 
 std::string text_of(const overrun& x) {
-  return to_string(x.who.epoch) + "/" + std::to_string(x.who.local_rank)
+  return to_string(x.who.generation) + "/" + std::to_string(x.who.local_rank)
          + " pid " + std::to_string(x.pid) + " \"" + x.scope + "\" "
          + std::to_string(x.lateness.count()) + " ns late, signal "
          + std::to_string(x.signal);

@@ -18,7 +18,7 @@
 
 namespace actorrun::core {
 
-/// Most workers a table watches at once: two epochs of a full agent.
+/// Most workers a table watches at once: two generations of a full agent.
 inline constexpr uint32_t timed_worker_count_max = 8192;
 
 /// How long a source of requests may take to say that it has been read out,
@@ -29,10 +29,10 @@ inline constexpr auto source_timeout = std::chrono::milliseconds{100};
 inline constexpr uint32_t records_max = 16;
 inline constexpr auto record_period = std::chrono::seconds{1};
 
-/// A worker of this agent. The epoch is part of it, so a timer cannot outlive
-/// its epoch, even if another has its pid or local rank by then.
+/// A worker of this agent. The generation is part of it, so a timer cannot outlive
+/// its generation, even if another has its pid or local rank by then.
 struct timed_worker {
-  epoch_id epoch;
+  generation_id generation;
   uint32_t local_rank = 0;
   /// Not 0: not the worker itself, but this process that it has started. Its
   /// timers are its own.

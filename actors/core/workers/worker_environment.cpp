@@ -22,7 +22,8 @@ variables read(std::span<const std::string> inherited) {
 }
 
 // A worker keeps its slot, and what that means for its devices, for life.
-void set_ranks(variables& env, const epoch_plan& plan, uint32_t local_rank) {
+void set_ranks(variables& env, const generation_plan& plan,
+               uint32_t local_rank) {
   const auto set = [&env](const char* name, uint64_t value) {
     env.insert_or_assign(name, std::to_string(value));
   };
@@ -36,7 +37,9 @@ void set_ranks(variables& env, const epoch_plan& plan, uint32_t local_rank) {
   env["MASTER_ADDR"] = plan.master_address;
   set("MASTER_PORT", plan.master_port);
   set("TORCHELASTIC_RESTART_COUNT", plan.restart_count);
-  set("ACTORRUN_EPOCH", plan.epoch.value);
+  set("ACTORRUN_GENERATION", plan.generation.value);
+  set("ACTORRUN_EPOCH",
+      plan.generation.value); // Its former name, for a release.
 }
 
 std::vector<std::string> lines_of(const variables& env) {
@@ -118,7 +121,7 @@ result<std::string> device_of(const std::vector<std::string>& devices,
 
 std::vector<std::string>
 worker_environment(std::span<const std::string> inherited,
-                   const job_environment& job, const epoch_plan& plan,
+                   const job_environment& job, const generation_plan& plan,
                    uint32_t local_rank, const std::string& error_file) {
   assert(local_rank < plan.own.slot_count);
   auto env = read(inherited);
@@ -144,8 +147,8 @@ worker_environment(std::span<const std::string> inherited,
   return lines_of(env);
 }
 
-std::vector<std::string> epoch_environment(const epoch_plan& plan,
-                                           uint32_t local_rank) {
+std::vector<std::string> generation_environment(const generation_plan& plan,
+                                                uint32_t local_rank) {
   auto env = variables{};
   set_ranks(env, plan, local_rank);
   return lines_of(env);

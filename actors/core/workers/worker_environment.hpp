@@ -1,7 +1,7 @@
 // Makes the environment variables of one worker.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "messages/result.hpp"
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace actorrun::core {
 
-/// What does not change from epoch to epoch.
+/// What does not change from generation to generation.
 struct job_environment {
   job_id job;
   std::string role = "default";
@@ -59,16 +59,17 @@ result<std::string> device_of(const std::vector<std::string>& devices,
 /// @param error_file Where the worker may say why it fails; empty: nowhere.
 /// @returns `NAME=value` by ascending name, each name once.
 /// @see torch/distributed/elastic/agent/server/local_elastic_agent.py sets the
-///      same names. We add ACTORRUN_EPOCH, ACTORRUN_JOB_ID and ACTORRUN_CONTROL, and our
-///      TORCHELASTIC_RESTART_COUNT is equal on all nodes.
+///      same names. We add ACTORRUN_GENERATION (and its former name, ACTORRUN_EPOCH),
+///      ACTORRUN_JOB_ID and ACTORRUN_CONTROL, and our TORCHELASTIC_RESTART_COUNT is
+///      equal on all nodes.
 std::vector<std::string>
 worker_environment(std::span<const std::string> inherited,
-                   const job_environment& job, const epoch_plan& plan,
+                   const job_environment& job, const generation_plan& plan,
                    uint32_t local_rank, const std::string& error_file = {});
 
-/// What differs between the epochs of a worker that lives through a change, of the
-/// variables that `worker_environment` makes.
-std::vector<std::string> epoch_environment(const epoch_plan& plan,
-                                           uint32_t local_rank);
+/// What differs between the generations of a worker that lives through a change, of
+/// the variables that `worker_environment` makes.
+std::vector<std::string> generation_environment(const generation_plan& plan,
+                                                uint32_t local_rank);
 
 } // namespace actorrun::core

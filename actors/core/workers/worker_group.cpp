@@ -13,8 +13,8 @@ namespace actorrun::core {
 
 namespace {
 
-/// Times of files come from a clock that ticks so seldom. What seems to have happened
-/// so little before another event may have happened after it.
+/// Times of files come from a clock that ticks so seldom. What seems to have
+/// happened so little before another event may have happened after it.
 constexpr auto file_time_grain = std::chrono::milliseconds{10};
 
 /// What an error file says of a time so long before its group counts as that time.
@@ -22,15 +22,15 @@ constexpr auto earliest_before_group = std::chrono::hours{24};
 
 } // namespace
 
-worker_group::worker_group(epoch_plan plan, std::string host,
+worker_group::worker_group(generation_plan plan, std::string host,
                            std::chrono::milliseconds kill_timeout,
                            std::chrono::milliseconds start_timeout,
                            const parked_workers& parked)
   : plan_(std::move(plan)), host_(std::move(host)), kill_timeout_(kill_timeout),
     start_timeout_(start_timeout), workers_(plan_.own.slot_count),
     waiting_count_(plan_.own.slot_count - uint32_t(parked.pids.size())),
-    parked_count_(uint32_t(parked.pids.size())), parked_epoch_(parked.epoch),
-    hold_(plan_.own.slot_count) {
+    parked_count_(uint32_t(parked.pids.size())),
+    parked_generation_(parked.generation), hold_(plan_.own.slot_count) {
   assert(!workers_.empty());
   for (const auto& [local_rank, pid] : parked.pids)
     workers_.at(local_rank)
@@ -223,8 +223,9 @@ void worker_group::on(const worker_greeted& event, time_point, effects&) {
     workers_[event.local_rank].is_live = true;
 }
 
-// The fence may have been quicker. What it has killed may take long to end, and must
-// not be counted on in the next epoch: there its end would look like a failure.
+// The fence may have been quicker. What it has killed may take long to end, and
+// must not be counted on in the next generation: there its end would look like a
+// failure.
 void worker_group::on(const worker_parked& event, time_point, effects& out) {
   if (can_park(event.local_rank))
     out.emplace_back(park_worker{event.local_rank});
@@ -239,8 +240,8 @@ void worker_group::on(const worker_spared& event, time_point now,
   settle(now, out);
 }
 
-// It cannot be told of an epoch any more. Until it has ended it stays parked: the
-// agent must not leave before, nor start another in its place.
+// It cannot be told of a generation any more. Until it has ended it stays parked:
+// the agent must not leave before, nor start another in its place.
 void worker_group::on(const worker_hung_up& event, time_point, effects& out) {
   assert(event.local_rank < workers_.size());
   auto& worker = workers_[event.local_rank];
@@ -315,7 +316,7 @@ void worker_group::resume(time_point now, effects& out) {
   for (const auto i : resumed)
     workers_[i].now = worker_record::state::running;
   parked_count_ = 0;
-  parked_epoch_ = plan_.epoch;
+  parked_generation_ = plan_.generation;
   if (!resumed.empty())
     out.emplace_back(resume_workers{std::move(resumed)});
   for (uint32_t i = 0; i < workers_.size(); ++i)
@@ -353,7 +354,7 @@ bool worker_group::can_park(uint32_t local_rank) const {
          && may_park_ && phase_ == phase::stopping && grace_timer_.value != 0;
 }
 
-// There is no next epoch for them.
+// There is no next generation for them.
 void worker_group::stop_parked(const stop_ordered& event, time_point now,
                                effects& out) {
   if (event.may_park || !may_park_)
@@ -382,7 +383,7 @@ void worker_group::stop_parked(const stop_ordered& event, time_point now,
   grace_timer_ = arm(now + event.grace, out);
 }
 
-// The next epoch starts another in its place.
+// The next generation starts another in its place.
 void worker_group::lose_parked(worker_record& worker, effects& out) {
   --parked_count_;
   worker.is_live = false;
@@ -426,7 +427,7 @@ std::vector<uint32_t> worker_group::spared() const {
 }
 
 parked_workers worker_group::parked() const {
-  auto out = parked_workers{.epoch = parked_epoch_};
+  auto out = parked_workers{.generation = parked_generation_};
   for (const auto i : in_state(worker_record::state::parked)) {
     out.pids.emplace(i, workers_[i].pid);
     if (workers_[i].has_stepped)
@@ -436,7 +437,7 @@ parked_workers worker_group::parked() const {
 }
 
 parked_share worker_group::parked_ranks() const {
-  return {parked_epoch_, in_state(worker_record::state::parked)};
+  return {parked_generation_, in_state(worker_record::state::parked)};
 }
 
 timer_id worker_group::arm(time_point due, effects& out) {
@@ -545,8 +546,8 @@ collateral worker_group::others_at(time_point now) const {
   return out;
 }
 
-// Whatever is reported ends the epoch, also for the worker that has failed first
-// and has not quite ended yet.
+// Whatever is reported ends the generation, also for the worker that has failed
+// first and has not quite ended yet.
 void worker_group::hold_back(worker_failure failure, time_point now,
                              effects& out) {
   add_other(std::move(failure), now);
@@ -656,7 +657,7 @@ void worker_group::fail_late_start(time_point now, effects& out) {
 
 // -- starts for which something is lacking ------------------------------------
 
-// Once a worker has failed here, the epoch is over anyway.
+// Once a worker has failed here, the generation is over anyway.
 bool worker_group::delay(const worker_not_started& event, time_point now,
                          effects& out) {
   if (phase_ != phase::starting || !is_shortage(event.error))

@@ -1,7 +1,7 @@
-// Decides how one node's workers of one epoch start, fail, stop and end.
+// Decides how one node's workers of one generation start, fail, stop and end.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/time.hpp"
 #include "actors/core/workers/overdue_worker.hpp"
 #include "actors/core/workers/step_hold.hpp"
@@ -20,8 +20,8 @@ namespace actorrun::core {
 /// The visible state of one worker.
 struct worker_record {
   /// `delayed`: its start has failed for lack of something, and is tried again.
-  /// `parked`: it belongs to no epoch. `given_up`: SIGKILL has not ended it, and it
-  /// is no longer waited for.
+  /// `parked`: it belongs to no generation. `given_up`: SIGKILL has not ended it,
+  /// and it is no longer waited for.
   enum class state : uint8_t {
     waiting,
     delayed,
@@ -33,13 +33,13 @@ struct worker_record {
   state now = state::waiting;
   int64_t pid = 0;      ///< 0 until it has been started.
   bool is_live = false; ///< It can live through a change: it has said so.
-  /// It has gone past a safe point, in this epoch or in an earlier one.
+  /// It has gone past a safe point, in this generation or in an earlier one.
   bool has_stepped = false;
 };
 
 /// What a group has left that the next one goes on with.
 struct parked_workers {
-  epoch_id epoch;                     ///< The last that they took part in.
+  generation_id generation;           ///< The last that they took part in.
   std::map<uint32_t, int64_t> pids{}; ///< By local rank.
   std::set<uint32_t> stepped{}; ///< Those that have gone past safe points.
 };
@@ -63,22 +63,22 @@ struct parked_workers {
 /// A worker that ends after a stop order has been stopped and has not failed. A
 /// worker that ended before the order, or had begun to, and is noticed later has
 /// failed, and is reported last. So has one that died of a signal that was not sent
-/// by us, though that is no reason for the stop. So has, once another one has failed here, a worker whose error
-/// file is older than the order: it had failed and was on its way out. So has a
-/// worker that was signalled before the order because of
-/// its timer, and one that SIGKILL does not end in time: that one counts as
-/// ended, because it will never run an instruction of its own again.
+/// by us, though that is no reason for the stop. So has, once another one has
+/// failed here, a worker whose error file is older than the order: it had failed
+/// and was on its way out. So has a worker that was signalled before the order
+/// because of its timer, and one that SIGKILL does not end in time: that one counts
+/// as ended, because it will never run an instruction of its own again.
 ///
 /// A live worker need not end when the group is stopped for the sake of the next
-/// epoch: it is asked to park, and is killed if it has not within the grace period.
-/// It is parked when it has said so and the fence leaves it alone: one that the fence
-/// was quicker to kill ends with this epoch. Parked workers belong to no epoch. The
-/// next group starts with them: it hands them its plan, and starts only what is
-/// missing. One that a plan names a survivor, and that has ended meanwhile, has failed
-/// in that epoch: its peers rely on it.
+/// generation: it is asked to park, and is killed if it has not within the grace
+/// period. It is parked when it has said so and the fence leaves it alone: one that
+/// the fence was quicker to kill ends with this generation. Parked workers belong
+/// to no generation. The next group starts with them: it hands them its plan, and
+/// starts only what is missing. One that a plan names a survivor, and that has
+/// ended meanwhile, has failed in that generation: its peers rely on it.
 ///
-/// Before a change that can wait, all live workers are brought to one step. One that
-/// has never come to a safe point may have none, so that none is waited for.
+/// Before a change that can wait, all live workers are brought to one step. One
+/// that has never come to a safe point may have none, so that none is waited for.
 class worker_group {
 public:
   enum class phase {
@@ -98,7 +98,7 @@ public:
   ///                      does not run yet; 0: never.
   /// @param parked What the last group has left: `parked()`.
   /// @pre the placement has at least one slot, and one for each that is parked
-  worker_group(epoch_plan plan, std::string host,
+  worker_group(generation_plan plan, std::string host,
                std::chrono::milliseconds kill_timeout
                = std::chrono::milliseconds{0},
                std::chrono::milliseconds start_timeout
@@ -110,7 +110,7 @@ public:
                                         time_point now);
 
   phase current_phase() const { return phase_; }
-  const epoch_plan& plan() const { return plan_; }
+  const generation_plan& plan() const { return plan_; }
 
   /// By local rank.
   const std::vector<worker_record>& workers() const { return workers_; }
@@ -124,8 +124,8 @@ public:
            && (when == time_point{} || when >= stop_ordered_at_);
   }
 
-  /// Whether this end was. That of a worker that was ending already was not, nor one
-  /// by a signal that was not ours.
+  /// Whether this end was. That of a worker that was ending already was not, nor
+  /// one by a signal that was not ours.
   bool has_ordered(const worker_exited& x) const {
     return has_ordered(x.when) && !x.was_ending && !x.is_foreign;
   }
@@ -211,7 +211,7 @@ private:
     return phase_ >= phase::preparing && phase_ <= phase::running;
   }
 
-  epoch_plan plan_;
+  generation_plan plan_;
   std::string host_;
   std::chrono::milliseconds kill_timeout_;
   std::chrono::milliseconds start_timeout_;
@@ -220,9 +220,9 @@ private:
   uint32_t waiting_count_; ///< Or delayed.
   uint32_t ended_count_ = 0;
   uint32_t parked_count_ = 0;
-  epoch_id parked_epoch_;        ///< The last that those took part in.
-  bool may_park_ = false;        ///< Live workers, in this stop.
-  bool has_told_parked_ = false; ///< Some were parked in the last report.
+  generation_id parked_generation_; ///< The last that those took part in.
+  bool may_park_ = false;           ///< Live workers, in this stop.
+  bool has_told_parked_ = false;    ///< Some were parked in the last report.
   int stop_signal_ = 0;
   step_hold hold_;         ///< While it runs.
   bool has_begun_ = false; ///< To start workers.

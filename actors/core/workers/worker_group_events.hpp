@@ -1,8 +1,8 @@
 // Lists what a worker group is notified of, and what it orders.
 #pragma once
 
-#include "actors/core/epoch.hpp"
 #include "actors/core/failure.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/safe_point.hpp"
 #include "actors/core/time.hpp"
 
@@ -53,7 +53,7 @@ struct worker_greeted {
   uint32_t local_rank = 0;
 };
 
-/// Nothing of it belongs to the group's epoch any more.
+/// Nothing of it belongs to the group's generation any more.
 struct worker_parked {
   uint32_t local_rank = 0;
 };
@@ -132,8 +132,8 @@ struct prepare_workers {};
 /// Start all workers that wait.
 struct start_workers {};
 
-/// A worker could not be started for lack of processes, descriptors or memory. It is
-/// tried again after the pause.
+/// A worker could not be started for lack of processes, descriptors or memory. It
+/// is tried again after the pause.
 struct report_shortage {
   uint32_t local_rank = 0;
   int error = 0; ///< errno
@@ -147,7 +147,7 @@ struct resume_workers {
   std::vector<uint32_t> local_ranks;
 };
 
-/// Tell these workers that their epoch is over.
+/// Tell these workers that their generation is over.
 struct ask_to_park {
   std::vector<uint32_t> local_ranks;
   std::chrono::milliseconds grace{0}; ///< Then they are killed.
@@ -159,8 +159,8 @@ struct order_steps {
   safe_point_order order;
 };
 
-/// The fence is to leave this worker alone: it belongs to no epoch. Answered with
-/// `worker_spared` unless the fence has fired: then its end follows.
+/// The fence is to leave this worker alone: it belongs to no generation. Answered
+/// with `worker_spared` unless the fence has fired: then its end follows.
 struct park_worker {
   uint32_t local_rank = 0;
 };

@@ -23,9 +23,10 @@ stream_target target_of(const log_options& options, const std::string& folder,
 
 } // namespace
 
-epoch_outputs plan_outputs(const log_options& options,
-                           const std::string& folder, uint32_t slot_count) {
-  auto result = epoch_outputs{};
+generation_outputs plan_outputs(const log_options& options,
+                                const std::string& folder,
+                                uint32_t slot_count) {
+  auto result = generation_outputs{};
   result.workers.reserve(slot_count);
   for (uint32_t rank = 0; rank < slot_count; ++rank)
     result.workers.push_back(

@@ -91,14 +91,15 @@ struct worker_outputs {
     = default;
 };
 
-/// Where all output of one node's epoch goes.
-struct epoch_outputs {
+/// Where all output of one node's generation goes.
+struct generation_outputs {
   std::vector<worker_outputs> workers; ///< By local rank.
   std::string
     filtered_out; ///< File for lines that contain a filter; empty: none.
   std::string filtered_err;
 
-  friend bool operator==(const epoch_outputs&, const epoch_outputs&) = default;
+  friend bool operator==(const generation_outputs&, const generation_outputs&)
+    = default;
 };
 
 /// Decides where output goes, in torchrun's layout:
@@ -109,7 +110,7 @@ struct epoch_outputs {
 /// @param slot_count Workers, N; the result has N of them.
 /// @see torchrun.md 5.4; local ranks that are not shown keep their files and
 ///      lose the console.
-epoch_outputs plan_outputs(const log_options& options,
-                           const std::string& folder, uint32_t slot_count);
+generation_outputs plan_outputs(const log_options& options,
+                                const std::string& folder, uint32_t slot_count);
 
 } // namespace actorrun::core

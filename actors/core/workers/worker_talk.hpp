@@ -18,9 +18,9 @@ namespace actorrun::core {
 /// It can live through a change.
 struct said_hello {};
 
-/// Nothing of it belongs to that epoch any more.
+/// Nothing of it belongs to that generation any more.
 struct said_parked {
-  epoch_id epoch;
+  generation_id generation;
 };
 
 /// Something failed that a change may explain: a closed connection.
@@ -35,13 +35,13 @@ struct said_step {
 
 /// It has been told to hold, and goes past no further safe point.
 struct said_held {
-  epoch_id epoch;
+  generation_id generation;
   uint64_t step = 0; ///< The first that it can still stop at.
 };
 
 /// It has stopped there and waits.
 struct said_reached {
-  epoch_id epoch;
+  generation_id generation;
   uint64_t step = 0;
 };
 
@@ -53,18 +53,18 @@ using worker_word = std::variant<said_hello, said_parked, said_trouble,
 
 // -- to the worker ------------------------------------------------------------
 
-/// It takes part in this epoch from now on, with these values.
-struct tell_epoch {
-  epoch_id epoch;
+/// It takes part in this generation from now on, with these values.
+struct tell_generation {
+  generation_id generation;
   std::vector<std::string> environment{}; ///< `NAME=value`: what may differ.
-  /// The first and last rank of each run of ranks that took part in the epoch
+  /// The first and last rank of each run of ranks that took part in the generation
   /// before, in order.
   std::vector<std::pair<uint32_t, uint32_t>> survivors{};
   uint32_t restart_count = 0;
-  std::string reason{}; ///< Why there is a new epoch; one line.
+  std::string reason{}; ///< Why there is a new generation; one line.
 };
 
-/// Its epoch is over: it is to park within that time, or is killed.
+/// Its generation is over: it is to park within that time, or is killed.
 struct tell_regroup {
   std::string reason{};
   duration time{0};
@@ -74,7 +74,7 @@ struct tell_regroup {
 /// where to stop.
 struct tell_hold {};
 
-/// It is to go on up to this step, and to wait there for the end of its epoch.
+/// It is to go on up to this step, and to wait there for the end of its generation.
 struct tell_stop_at {
   uint64_t step = 0;
 };
@@ -88,7 +88,7 @@ struct tell_stop {
   duration time{0};
 };
 
-using worker_order = std::variant<tell_epoch, tell_regroup, tell_hold,
+using worker_order = std::variant<tell_generation, tell_regroup, tell_hold,
                                   tell_stop_at, tell_go_on, tell_stop>;
 
 } // namespace actorrun::core

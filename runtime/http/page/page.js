@@ -10,7 +10,7 @@
 
   // The count within the coordinator's term, as all texts for people have it. What it
   // is made of is below 2^53 (docs/status.md).
-  const epoch_text = x => x === 0 ? '0' : String((x - 1) % 4096 + 1);
+  const generation_text = x => x === 0 ? '0' : String((x - 1) % 4096 + 1);
 
   const by_id = id => document.getElementById(id);
   const tree = by_id('tree');
@@ -118,7 +118,7 @@
     set_text(by_id('failure'), job.last_failure ? `Last failure: ${job.last_failure.text}` : '');
     const nodes = job.nodes_min === job.nodes_max ? job.nodes_min : `${job.nodes_min}:${job.nodes_max}`;
     const facts = [
-      ['Epoch', epoch_text(job.epoch)],
+      ['Generation', generation_text(job.generation)],
       ['World size', String(job.world_size)],
       ['Nodes', `${job.agents.length} of ${nodes}`],
       ['Restarts', `${job.restarts} of ${job.restarts_max}`],
@@ -143,19 +143,19 @@
     set_class(by_id('link'), `badge ${colour}`);
   }
 
-  // -- epochs -----------------------------------------------------------------
+  // -- generations -----------------------------------------------------------------
 
   function draw_history() {
-    const epochs = job.epochs || [];
-    by_id('history').hidden = epochs.length === 0;
+    const generations = job.generations || [];
+    by_id('history').hidden = generations.length === 0;
     const bars = [];
-    epochs.forEach((x, i) => {
+    generations.forEach((x, i) => {
       const begun = known(x.running_age_ms) ? x.running_age_ms : x.age_ms;
       const end = known(x.revoked_age_ms) ? x.revoked_age_ms : 0;
       if (x.age_ms - begun > 0 || (known(x.regroup_us) && i > 0))
         bars.push({ kind: 'gap', time: Math.max(x.age_ms - begun, (x.regroup_us || 0) / 1000), text: '' });
-      bars.push({ kind: x.cost_restart ? 'cost' : '', time: Math.max(begun - end, 0), text: epoch_text(x.epoch),
-        title: `epoch ${epoch_text(x.epoch)}: ${x.nodes} nodes, ${x.world_size} workers${x.end_reason ? '; ' + x.end_reason : ''}` });
+      bars.push({ kind: x.cost_restart ? 'cost' : '', time: Math.max(begun - end, 0), text: generation_text(x.generation),
+        title: `generation ${generation_text(x.generation)}: ${x.nodes} nodes, ${x.world_size} workers${x.end_reason ? '; ' + x.end_reason : ''}` });
     });
     const line = by_id('timeline');
     while (line.childElementCount > bars.length) line.lastChild.remove();
@@ -168,14 +168,14 @@
       if (bar.style.flexGrow !== grow) bar.style.flexGrow = grow;
       if (bar.title !== (x.title || '')) bar.title = x.title || '';
     });
-    const body = by_id('epochs');
-    while (body.childElementCount > epochs.length) body.lastChild.remove();
-    while (body.childElementCount < epochs.length) {
+    const body = by_id('generations');
+    while (body.childElementCount > generations.length) body.lastChild.remove();
+    while (body.childElementCount < generations.length) {
       const row = body.appendChild(make('tr'));
       for (let i = 0; i < 7; ++i) row.append(make('td'));
     }
-    epochs.forEach((x, i) => {
-      const cells = [epoch_text(x.epoch), x.nodes, x.world_size, `${span_text(x.age_ms)} ago`, short_span(x.regroup_us),
+    generations.forEach((x, i) => {
+      const cells = [generation_text(x.generation), x.nodes, x.world_size, `${span_text(x.age_ms)} ago`, short_span(x.regroup_us),
         x.cost_restart ? 'spent' : '-', or_dash(x.end_reason)];
       cells.forEach((text, j) => set_text(body.children[i].children[j], String(text)));
     });

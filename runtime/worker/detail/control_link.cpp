@@ -23,8 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// While an epoch that is over has not been left, hooks are called again so often:
-/// the program may have begun to wait for a peer after the first call.
+/// While a generation that is over has not been left, hooks are called again so
+/// often: the program may have begun to wait for a peer after the first call.
 constexpr auto hook_interval = 250ms;
 
 /// An agent that has so many connections waiting answers none in time.
@@ -259,11 +259,11 @@ bool control_link::take(std::string_view packet) {
   return true;
 }
 
-void control_link::on(epoch_order& x) {
+void control_link::on(generation_order& x) {
   if (latest_ && x.number <= latest_->order.number)
     return;
   end_locked(over::regroup, x.reason);
-  latest_ = std::make_shared<told_epoch>(std::move(x));
+  latest_ = std::make_shared<told_generation>(std::move(x));
 }
 
 void control_link::on(regroup_order& x) {
@@ -320,7 +320,7 @@ bool control_link::has_to_unblock() const {
   return entered_->how != over::no;
 }
 
-// The program may add hooks, and leave the epoch, while they run.
+// The program may add hooks, and leave the generation, while they run.
 void control_link::run_hooks() {
   auto reason = std::string{};
   {
@@ -379,7 +379,7 @@ control_link::told control_link::next() {
   }
 }
 
-bool control_link::wait_over(const told_epoch& x, clock::duration time) {
+bool control_link::wait_over(const told_generation& x, clock::duration time) {
   auto lock = std::unique_lock{mutex_};
   changed_.wait_until(lock, moment_after(time), [&] {
     return x.how != over::no || x.is_left || !speaks();
@@ -387,7 +387,7 @@ bool control_link::wait_over(const told_epoch& x, clock::duration time) {
   return x.how != over::no;
 }
 
-at_step control_link::pass(told_epoch& x, uint64_t step, bool saves) {
+at_step control_link::pass(told_generation& x, uint64_t step, bool saves) {
   auto lock = std::unique_lock{mutex_};
   while (x.how == over::no && speaks()) {
     if (!x.limit || step < *x.limit) {
@@ -409,7 +409,7 @@ at_step control_link::pass(told_epoch& x, uint64_t step, bool saves) {
   return at_step::over;
 }
 
-void control_link::leave(told_epoch& x) {
+void control_link::leave(told_generation& x) {
   auto lock = std::unique_lock{mutex_};
   x.is_left = true;
   changed_.notify_all();
@@ -429,7 +429,7 @@ std::string control_link::refusal() const {
   return refusal_;
 }
 
-std::string control_link::reason_of(const told_epoch& x) const {
+std::string control_link::reason_of(const told_generation& x) const {
   const auto lock = std::lock_guard{mutex_};
   return x.over_reason;
 }

@@ -17,7 +17,7 @@
 
 namespace actorrun::worker {
 
-/// How an epoch has ended early.
+/// How a generation has ended early.
 enum class over : uint8_t {
   no,
   regroup,
@@ -25,11 +25,11 @@ enum class over : uint8_t {
   lost, ///< The agent has hung up.
 };
 
-/// An epoch as the agent has told it, and what has become of it.
-struct told_epoch {
-  explicit told_epoch(epoch_order x) : order(std::move(x)) {}
+/// A generation as the agent has told it, and what has become of it.
+struct told_generation {
+  explicit told_generation(generation_order x) : order(std::move(x)) {}
 
-  const epoch_order order;
+  const generation_order order;
   std::atomic<over> how{over::no};
   std::atomic<bool> is_left{false};
 
@@ -46,21 +46,21 @@ struct told_epoch {
 enum class at_step : uint8_t {
   past,
   to_save, ///< It is to stop here, and saves before.
-  over,    ///< The epoch is over, or the connection is closed.
+  over,    ///< The generation is over, or the connection is closed.
 };
 
 /// One connection. Another process that inherits it, by a fork, has none.
 class control_link {
 public:
   using clock = std::chrono::steady_clock;
-  using told = std::shared_ptr<told_epoch>;
+  using told = std::shared_ptr<told_generation>;
 
   /// Connects and says hello. The thread keeps the link alive until its end.
   /// @returns null if there is no agent
   static std::shared_ptr<control_link> open(const std::string& path);
 
-  /// What is called on the thread when an epoch ends early, again and again until
-  /// the program has left it. For all links of the process.
+  /// What is called on the thread when a generation ends early, again and again
+  /// until the program has left it. For all links of the process.
   static void add_hook(std::function<void(std::string_view reason)> hook);
 
   ~control_link();
@@ -85,31 +85,31 @@ public:
 
   // -- orders -----------------------------------------------------------------
 
-  /// Waits until an epoch has been told, or there will be none.
+  /// Waits until a generation has been told, or there will be none.
   /// @returns false if there is none in time
   bool await_first(clock::duration time);
 
-  /// Waits for an epoch later than the one that was entered last, and enters it.
-  /// Parks those that are over before they have begun.
+  /// Waits for a generation later than the one that was entered last, and enters
+  /// it. Parks those that are over before they have begun.
   /// @returns null if the worker is to end, or the agent has hung up (`is_lost`)
   told next();
 
-  /// Waits until an epoch is over, or the program has left it or hung up.
+  /// Waits until a generation is over, or the program has left it or hung up.
   /// @returns whether it is over
-  bool wait_over(const told_epoch& x, clock::duration time);
+  bool wait_over(const told_generation& x, clock::duration time);
 
   /// Goes past a step, or waits at it as long as the agent wants.
   /// @param saves  whether it returns before it says that it has stopped
-  at_step pass(told_epoch& x, uint64_t step, bool saves);
+  at_step pass(told_generation& x, uint64_t step, bool saves);
 
-  /// No hook runs for the epoch any more when this returns, but for one that calls
-  /// this itself, as the end of the program can.
-  void leave(told_epoch& x);
+  /// No hook runs for the generation any more when this returns, but for one that
+  /// calls this itself, as the end of the program can.
+  void leave(told_generation& x);
 
   /// Whether it has hung up, and has not told the worker to end before.
   bool is_lost() const;
   std::string refusal() const; ///< The agent's last words.
-  std::string reason_of(const told_epoch& x) const;
+  std::string reason_of(const told_generation& x) const;
 
 private:
   enum class state : uint8_t { open, closed, forgotten };
@@ -120,7 +120,7 @@ private:
   void run();
   bool await_packet();
   bool take(std::string_view packet);
-  void on(epoch_order& x);
+  void on(generation_order& x);
   void on(regroup_order& x);
   void on(hold_order& x);
   void on(stop_at_order& x);
@@ -141,7 +141,7 @@ private:
 
   mutable std::mutex mutex_; ///< For what follows.
   std::condition_variable changed_;
-  told latest_;  ///< The last epoch told …
+  told latest_;  ///< The last generation told …
   told entered_; ///< … and begun by the program.
   bool is_stopped_ = false;
   bool is_lost_ = false;

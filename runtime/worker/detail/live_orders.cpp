@@ -30,7 +30,7 @@ bool get_number(const json_value& order, std::string_view name, uint64_t& out) {
   return number.has_value();
 }
 
-bool get_environment(const json_value& order, epoch_order& out) {
+bool get_environment(const json_value& order, generation_order& out) {
   const auto* x = order.find("environment");
   if (x == nullptr)
     return true;
@@ -45,7 +45,7 @@ bool get_environment(const json_value& order, epoch_order& out) {
   return x->is == kind::object;
 }
 
-bool get_survivors(const json_value& order, epoch_order& out) {
+bool get_survivors(const json_value& order, generation_order& out) {
   const auto* x = order.find("survivors");
   if (x == nullptr)
     return true;
@@ -73,9 +73,9 @@ std::optional<live_order> made(bool is_good, Order x) {
   return out;
 }
 
-std::optional<live_order> parse_epoch(const json_value& order) {
-  auto x = epoch_order{};
-  const auto is_good = get_number(order, "epoch", x.number)
+std::optional<live_order> parse_generation(const json_value& order) {
+  auto x = generation_order{};
+  const auto is_good = get_number(order, "generation", x.number)
                        && get(order, "reason", x.reason)
                        && get_environment(order, x) && get_survivors(order, x)
                        && (order.find("restarts") == nullptr
@@ -99,8 +99,9 @@ std::string packet_of(std::string_view type, std::string_view name,
   return out + std::to_string(value) + "}";
 }
 
-std::string packet_of(std::string_view type, uint64_t epoch, uint64_t step) {
-  auto out = packet_of(type, "epoch", epoch);
+std::string packet_of(std::string_view type, uint64_t generation,
+                      uint64_t step) {
+  auto out = packet_of(type, "generation", generation);
   out.pop_back();
   return out + R"(,"step":)" + std::to_string(step) + "}";
 }
@@ -116,8 +117,8 @@ std::optional<live_order> parse_order(std::string_view packet) {
   const auto* type = order->find("type");
   if (type == nullptr || type->is != kind::text)
     return std::nullopt;
-  if (type->text == "epoch")
-    return parse_epoch(*order);
+  if (type->text == "generation")
+    return parse_generation(*order);
   if (type->text == "regroup")
     return parse_with<regroup_order>(*order, get, "reason",
                                      &regroup_order::reason);
@@ -139,8 +140,8 @@ std::string hello_packet() {
   return packet_of("hello", "version", live_version);
 }
 
-std::string parked_packet(uint64_t epoch) {
-  return packet_of("parked", "epoch", epoch);
+std::string parked_packet(uint64_t generation) {
+  return packet_of("parked", "generation", generation);
 }
 
 std::string trouble_packet(std::string_view text) {
@@ -153,12 +154,12 @@ std::string step_packet(uint64_t step) {
   return packet_of("at", "step", step);
 }
 
-std::string held_packet(uint64_t epoch, uint64_t step) {
-  return packet_of("held", epoch, step);
+std::string held_packet(uint64_t generation, uint64_t step) {
+  return packet_of("held", generation, step);
 }
 
-std::string reached_packet(uint64_t epoch, uint64_t step) {
-  return packet_of("reached", epoch, step);
+std::string reached_packet(uint64_t generation, uint64_t step) {
+  return packet_of("reached", generation, step);
 }
 
 std::string plain_line(std::string_view text) {

@@ -19,7 +19,7 @@ inline constexpr int live_version = 1;
 /// Bytes of the longest packet, in both directions.
 inline constexpr size_t live_packet_size_max = 4096;
 
-struct epoch_order {
+struct generation_order {
   uint64_t number = 0;
   std::vector<std::pair<std::string, std::string>> environment{};
   /// First and last ranks of runs, in order.
@@ -53,18 +53,18 @@ struct refusal_order {
 struct unknown_order {};
 
 using live_order
-  = std::variant<epoch_order, regroup_order, hold_order, stop_at_order,
+  = std::variant<generation_order, regroup_order, hold_order, stop_at_order,
                  go_on_order, stop_order, refusal_order, unknown_order>;
 
 /// @returns nothing if it is none
 std::optional<live_order> parse_order(std::string_view packet);
 
 std::string hello_packet();
-std::string parked_packet(uint64_t epoch);
+std::string parked_packet(uint64_t generation);
 std::string trouble_packet(std::string_view text);
 std::string step_packet(uint64_t step);
-std::string held_packet(uint64_t epoch, uint64_t step);
-std::string reached_packet(uint64_t epoch, uint64_t step);
+std::string held_packet(uint64_t generation, uint64_t step);
+std::string reached_packet(uint64_t generation, uint64_t step);
 
 /// The first line, of bounded length, without control characters.
 std::string plain_line(std::string_view text);

@@ -27,7 +27,8 @@ constexpr auto loopback_host = "127.0.0.1";
 
 constexpr auto types_prefix = "actorrun::v1::";
 
-/// As CAF names a system: the kind of name, which is the same for all, and 24 bytes.
+/// As CAF names a system: the kind of name, which is the same for all, and 24
+/// bytes.
 std::string new_node_name() {
   static auto source = std::mt19937_64{std::random_device{}()};
   auto out = test::node('\0').substr(0, 8);
@@ -94,23 +95,23 @@ struct hollow_agent::effect_runner {
   }
 
   void operator()(const send_started& x) {
-    auto notice = about<v1::WorkersStarted>(x.epoch);
+    auto notice = about<v1::WorkersStarted>(x.generation);
     notice.mutable_pids()->Assign(x.pids.begin(), x.pids.end());
     st.send("WorkersStarted", notice);
   }
 
   void operator()(const send_failed& x) {
-    auto notice = about<v1::WorkerFailed>(x.epoch);
+    auto notice = about<v1::WorkerFailed>(x.generation);
     *notice.mutable_failure() = to_wire(x.failure);
     st.send("WorkerFailed", notice);
   }
 
   void operator()(const send_succeeded& x) {
-    st.send("WorkersSucceeded", about<v1::WorkersSucceeded>(x.epoch));
+    st.send("WorkersSucceeded", about<v1::WorkersSucceeded>(x.generation));
   }
 
   void operator()(const send_stopped& x) {
-    auto notice = about<v1::WorkersStopped>(x.epoch);
+    auto notice = about<v1::WorkersStopped>(x.generation);
     notice.set_master_port(x.master_port);
     st.send("WorkersStopped", notice);
   }
@@ -119,15 +120,15 @@ struct hollow_agent::effect_runner {
   void operator()(const send_left&) { leave_notice(0, true); }
 
   void operator()(const start_group& x) {
-    st.events_.emplace_back(group_started{x.plan.epoch, {1'000'000}});
+    st.events_.emplace_back(group_started{x.plan.generation, {1'000'000}});
   }
 
-  void operator()(const stop_group& x) { stop(x.epoch); }
+  void operator()(const stop_group& x) { stop(x.generation); }
 
   void operator()(const kill_group& x) {
     if (x.is_fenced)
       st.to_.on_fenced();
-    stop(x.epoch);
+    stop(x.generation);
   }
 
   void operator()(const notify_workers&) {}
@@ -138,8 +139,8 @@ struct hollow_agent::effect_runner {
 
   void operator()(const finish&) { st.hang_up(); }
 
-  void stop(epoch_id epoch) {
-    st.events_.emplace_back(group_stopped{epoch, 29'500, {}, {}, 0});
+  void stop(generation_id generation) {
+    st.events_.emplace_back(group_stopped{generation, 29'500, {}, {}, 0});
   }
 
   const std::string& id() const {
@@ -147,10 +148,10 @@ struct hollow_agent::effect_runner {
   }
 
   template <class T>
-  T about(epoch_id epoch) const {
+  T about(generation_id generation) const {
     auto notice = T{};
     notice.set_agent_id(id());
-    notice.set_epoch(epoch.value);
+    notice.set_generation(generation.value);
     return notice;
   }
 
@@ -314,16 +315,16 @@ void hollow_agent::on_message(const frame_message& x) {
     const auto y = read(v1::JoinRejected{});
     to_.on_trouble(y.text());
     dispatch(join_rejected{{static_cast<errc>(y.code()), y.text()}});
-  } else if (name == "EpochFormed") {
-    const auto y = read(v1::EpochFormed{});
+  } else if (name == "GenerationFormed") {
+    const auto y = read(v1::GenerationFormed{});
     const auto plan = from_wire(y.plan());
-    to_.on_formed(plan.epoch);
-    dispatch(epoch_formed{plan, from_wire(y.charter())});
+    to_.on_formed(plan.generation);
+    dispatch(generation_formed{plan, from_wire(y.charter())});
   } else if (name == "CharterChanged") {
     dispatch(charter_changed{from_wire(read(v1::CharterChanged{}).charter())});
-  } else if (name == "EpochRevoked") {
-    const auto y = read(v1::EpochRevoked{});
-    dispatch(epoch_revoked{{y.epoch()}, y.over()});
+  } else if (name == "GenerationRevoked") {
+    const auto y = read(v1::GenerationRevoked{});
+    dispatch(generation_revoked{{y.generation()}, y.over()});
   } else if (name == "JobEnded") {
     dispatch(job_ended{from_wire(read(v1::JobEnded{}).outcome())});
   } else if (name == "NodeStatusRequest") {

@@ -1,5 +1,5 @@
-// Plays a node agent without workers: the shipped listener, encryption and membership,
-// and a host of processes that only pretends.
+// Plays a node agent without workers: the shipped listener, encryption and
+// membership, and a host of processes that only pretends.
 #pragma once
 
 #include "actors/core/job_settings.hpp"
@@ -31,7 +31,7 @@ struct hollow_job {
 /// Called by an agent, on the reactor's thread.
 struct hollow_listener {
   std::function<void()> on_accepted;
-  std::function<void(epoch_id)> on_formed; ///< The plan has arrived.
+  std::function<void(generation_id)> on_formed; ///< The plan has arrived.
   std::function<void()> on_fenced; ///< It would have killed its workers.
   std::function<void(const std::string&)>
     on_trouble; ///< No link, or a lost one.

@@ -4,7 +4,7 @@
 // ends the process. Prints, with CLOCK_MONOTONIC in nanoseconds:
 //
 //     joined COUNT AT            all of them have been accepted, each once more
-//     formed EPOCH COUNT AT      all of them that live have got their plan
+//     formed GENERATION COUNT AT      all of them that live have got their plan
 //     died LEFT AT               one has died
 //     fenced TIMES               another agent would have killed its workers
 //     trouble TIMES TEXT         no link, or a lost one; the first, and some others
@@ -80,7 +80,7 @@ private:
   uint32_t count_; ///< That live.
   uint32_t mortal_;
   uint32_t accepted_ = 0;
-  std::map<epoch_id, uint32_t> formed_;
+  std::map<generation_id, uint32_t> formed_;
   uint64_t fenced_ = 0;
   uint64_t troubles_ = 0;
   hollow_listener listener_{
@@ -91,7 +91,7 @@ private:
           say(formatted("joined {} {}", count_, stamp_now()));
       },
     .on_formed =
-      [this](epoch_id x) {
+      [this](generation_id x) {
         if (++formed_[x] == count_)
           say(formatted("formed {} {} {}", x.value, count_, stamp_now()));
       },

@@ -36,8 +36,9 @@ constexpr size_t viewer_count = 5;
 /// How often a coordinator is killed.
 constexpr size_t restart_count = 5;
 
-/// After all are back, for an epoch that was lost to be followed by another one.
-constexpr auto lost_epoch_wait = std::chrono::seconds{4};
+/// After all are back, for a generation that was lost to be followed by another
+/// one.
+constexpr auto lost_generation_wait = std::chrono::seconds{4};
 
 /// For ten thousand agents to meet on a busy machine.
 constexpr auto meeting_max = std::chrono::minutes{2};
@@ -172,8 +173,8 @@ result<int64_t> await_all(hollow_job& x, const std::string& begin,
   return latest;
 }
 
-/// Agents that look for a coordinator before it listens may get its port for their own
-/// end of a connection.
+/// Agents that look for a coordinator before it listens may get its port for their
+/// own end of a connection.
 measured await_listener(const std::string& log) {
   const auto due = deadline();
   for (;;) {
@@ -342,7 +343,7 @@ measured restart(setting& s, hollow_job& x) {
   auto line = row{.what = "  its coordinator is killed and started again: all"
                           " are back",
                   .unit = "ms",
-                  .goal = "no epoch lost"};
+                  .goal = "no generation lost"};
   line.met = true;
   for (size_t i = 0; i < (s.quick() ? 1 : restart_count); ++i) {
     settle();
@@ -359,8 +360,8 @@ measured restart(setting& s, hollow_job& x) {
     if (!joined)
       return joined.error();
     line.ours.add(milliseconds_between(begun, *joined));
-    // Had a fence fallen, there would be another epoch.
-    if (await_all(x, "formed ", clock::now() + lost_epoch_wait))
+    // Had a fence fallen, there would be another generation.
+    if (await_all(x, "formed ", clock::now() + lost_generation_wait))
       line.met = false;
   }
   print(line);

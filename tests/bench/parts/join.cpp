@@ -62,8 +62,8 @@ struct lines {
 
 size_t plan_count(const std::vector<rendezvous_effect>& effects) {
   for (const auto& x : effects)
-    if (const auto* epoch = std::get_if<announce_epoch>(&x))
-      return epoch->plans.size();
+    if (const auto* generation = std::get_if<announce_generation>(&x))
+      return generation->plans.size();
   return 0;
 }
 
@@ -78,7 +78,7 @@ measured join_all(lines& x) {
   auto last_samples = begin;
   auto formed = size_t{0};
   for (uint32_t i = 0; i < agent_count; ++i) {
-    // The last join forms the epoch, which is not the cost of a join.
+    // The last join forms the generation, which is not the cost of a join.
     if (i == agent_count - 1)
       x.join.ours.add((processor_time() - last_samples) / sample_count);
     formed = plan_count(uut.step(joins[i], now));
@@ -92,7 +92,8 @@ measured join_all(lines& x) {
   x.join.limit.add((first_samples - begin) / sample_count);
   x.memory.ours.add(double(::mallinfo2().uordblks - used) / agent_count);
   if (formed != agent_count)
-    return unmeasured("the epoch has " + std::to_string(formed) + " agents");
+    return unmeasured("the generation has " + std::to_string(formed)
+                      + " agents");
   return {};
 }
 

@@ -45,7 +45,7 @@ public:
 
   /// Kills a node that has a place.
   /// @param same Set to the number of processes that have lived on.
-  /// @returns milliseconds until the last worker of the next epoch has begun
+  /// @returns milliseconds until the last worker of the next generation has begun
   result<double> lose_node(setting& s, size_t& same) {
     const auto before = job_.newest();
     settle();

@@ -80,7 +80,7 @@ result<figures> times_of_death(setting& s) {
     if (!time)
       return time.error();
     found.add(*time);
-    auto next = group->tracker.await(group->newest[0].epoch, 1);
+    auto next = group->tracker.await(group->newest[0].generation, 1);
     if (!next)
       return next.error();
     group->newest = std::move(*next);

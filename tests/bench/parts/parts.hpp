@@ -20,8 +20,8 @@ measured measure_restart(setting& s);
 /// Kills an agent; measures the time until the others' workers run again.
 measured measure_regroup(setting& s);
 
-/// Kills a node of workers that live through changes; measures the time until all have
-/// begun the next epoch.
+/// Kills a node of workers that live through changes; measures the time until all
+/// have begun the next generation.
 measured measure_live(setting& s);
 
 /// Starts eight agents at once; measures the time until their last worker runs.
@@ -65,8 +65,8 @@ measured measure_viewers(setting& s);
 /// it.
 measured measure_hollow(setting& s);
 
-/// Starts a job on many hosts by one command; measures the time until its last worker
-/// runs.
+/// Starts a job on many hosts by one command; measures the time until its last
+/// worker runs.
 measured measure_hosts(setting& s);
 
 /// Measures what a job that regroups costs the other actors of a host program.

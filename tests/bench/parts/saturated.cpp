@@ -28,11 +28,11 @@ measured measure_saturated(setting& s) {
   }
   if (!job->all_running())
     return unmeasured("an agent has ended");
-  auto newest = job->epoch();
+  auto newest = job->generation();
   for (const auto& stamp : job->tracker().read())
-    newest = std::max(newest, stamp.epoch);
-  x.ours.add(double(newest - job->epoch()));
-  x.met = newest == job->epoch();
+    newest = std::max(newest, stamp.generation);
+  x.ours.add(double(newest - job->generation()));
+  x.met = newest == job->generation();
   print(x);
   return {};
 }

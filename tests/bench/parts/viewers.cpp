@@ -65,11 +65,12 @@ measured measure_delay(setting& s) {
   auto top = start_top(s, *screen, {"--job", job});
   if (!top)
     return top.error();
-  if (const auto seen = screen->await("running  epoch 1 "); !seen)
+  if (const auto seen = screen->await("running  generation 1 "); !seen)
     return seen.error();
-  auto x = row{.what = "worker dies → next epoch on the screen of top, p99",
-               .unit = "ms",
-               .goal = "p99 ≤ 150 ms"};
+  auto x
+    = row{.what = "worker dies → next generation on the screen of top, p99",
+          .unit = "ms",
+          .goal = "p99 ≤ 150 ms"};
   for (size_t i = 0; i < kill_count(s); ++i) {
     const auto victim = group->newest[i % worker_count].pid;
     const auto regroup
@@ -77,7 +78,7 @@ measured measure_delay(setting& s) {
     if (!regroup)
       return regroup.error();
     const auto seen
-      = screen->await("running  epoch " + std::to_string(i + 2) + " ");
+      = screen->await("running  generation " + std::to_string(i + 2) + " ");
     if (!seen)
       return seen.error();
     x.ours.add(*regroup
@@ -88,7 +89,7 @@ measured measure_delay(setting& s) {
   worst.ours.add(x.ours.quantile(0.99));
   worst.limit.add(x.limit.quantile(0.99));
   worst.met = worst.ours.max() <= screen_delay_max;
-  x.what = "  all; limit: the last worker of that epoch has started";
+  x.what = "  all; limit: the last worker of that generation has started";
   x.goal.clear();
   print(worst);
   print(x);
@@ -213,8 +214,8 @@ private:
     auto ignored = std::error_code{};
     const auto size = std::filesystem::file_size(shown_logs_, ignored);
     return scraper_.byte_count() > 0 && browser_.byte_count() > 0
-           && screen_.picture().find("epoch 1") != std::string::npos && !ignored
-           && size > 0;
+           && screen_.picture().find("generation 1") != std::string::npos
+           && !ignored && size > 0;
   }
 
   terminal screen_;

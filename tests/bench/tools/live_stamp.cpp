@@ -1,4 +1,4 @@
-// A worker that lives through changes, and stamps each epoch that it begins.
+// A worker that lives through changes, and stamps each generation that it begins.
 
 #include "runtime/worker/live.hpp"
 #include "tests/bench/tools/stamp.hpp"
@@ -18,18 +18,18 @@ int main() {
     = path == nullptr ? -1 : ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0)
     return EXIT_FAILURE;
-  for (auto& epoch : actorrun::worker::epochs()) {
+  for (auto& generation : actorrun::worker::generations()) {
     auto now = timespec{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
     const auto record
       = stamp_record{.time = now.tv_sec * nanoseconds_per_second + now.tv_nsec,
-                     .epoch = epoch.number(),
+                     .generation = generation.number(),
                      .pid = ::getpid(),
-                     .local_rank = int32_t(epoch.local_rank()),
-                     .world_size = int32_t(epoch.world_size())};
+                     .local_rank = int32_t(generation.local_rank()),
+                     .world_size = int32_t(generation.world_size())};
     if (::write(file, &record, sizeof record) != sizeof record)
       return EXIT_FAILURE;
-    while (!epoch.wait_over(std::chrono::hours{1})) {
+    while (!generation.wait_over(std::chrono::hours{1})) {
     }
   }
   return EXIT_SUCCESS;

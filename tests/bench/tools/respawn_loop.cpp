@@ -1,6 +1,6 @@
 // The limit of every restart: N processes; when one ends, kills the others,
 // waits for them and starts all again. `respawn_loop N PROGRAM [ARGUMENTS…]`
-// Sets ACTORRUN_EPOCH to the number of the round.
+// Sets ACTORRUN_GENERATION to the number of the round.
 
 #include <csignal>
 #include <cstdlib>
@@ -40,8 +40,8 @@ int main(int argc, char** argv) {
   if (argc < 3)
     return EXIT_FAILURE;
   auto pids = std::vector<pid_t>(std::strtoul(argv[1], nullptr, 10));
-  for (auto epoch = 1;; ++epoch) {
-    ::setenv("ACTORRUN_EPOCH", std::to_string(epoch).c_str(), 1);
+  for (auto generation = 1;; ++generation) {
+    ::setenv("ACTORRUN_GENERATION", std::to_string(generation).c_str(), 1);
     if (!start(pids, argv + 2))
       return EXIT_FAILURE;
     await_first_death();

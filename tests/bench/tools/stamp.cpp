@@ -33,7 +33,7 @@ int main() {
     return EXIT_FAILURE;
   const auto record
     = stamp_record{.time = now.tv_sec * nanoseconds_per_second + now.tv_nsec,
-                   .epoch = number("ACTORRUN_EPOCH", 0),
+                   .generation = number("ACTORRUN_GENERATION", 0),
                    .pid = ::getpid(),
                    .local_rank = int32_t(number("LOCAL_RANK", uint64_t(-1))),
                    .world_size = int32_t(number("WORLD_SIZE", 0))};

@@ -47,7 +47,8 @@ void stamp(steady::time_point when) {
   append_record(
     stamp_file_variable,
     stamp_record{.time = nanoseconds_of(when),
-                 .epoch = uint64_t(number(std::getenv("ACTORRUN_EPOCH"))),
+                 .generation
+                 = uint64_t(number(std::getenv("ACTORRUN_GENERATION"))),
                  .pid = ::getpid(),
                  .local_rank = int32_t(number(std::getenv("LOCAL_RANK"))),
                  .world_size = int32_t(number(std::getenv("WORLD_SIZE")))});

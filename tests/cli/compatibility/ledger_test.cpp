@@ -34,7 +34,7 @@ names given_variables() {
   job.virtual_local_rank = true;
   job.timer_file = "fifo";
   job.control_socket = "socket";
-  auto plan = core::epoch_plan{};
+  auto plan = core::generation_plan{};
   plan.own.slot_count = 2;
   auto out = names{};
   for (const auto& x : core::worker_environment({}, job, plan, 0))

@@ -110,7 +110,8 @@ TEST_CASE("status_gpus: JSON has every number, and null for unknown ones",
   CHECK(lost["trouble"] == "GPU is lost");
 }
 
-// -- states and their reasons ------------------------------------------------------
+// -- states and their reasons
+// ------------------------------------------------------
 
 namespace {
 
@@ -131,7 +132,7 @@ v1::JobStatus degraded_job() {
 }
 
 ended_job ended(const std::string& how) {
-  return {.job = "old", .how = how, .why = "why", .epoch_count = 2};
+  return {.job = "old", .how = how, .why = "why", .generation_count = 2};
 }
 
 } // namespace
@@ -194,7 +195,8 @@ TEST_CASE("status: jobs that have ended are below those that run", "[cli]") {
   CHECK(has(text, "old  failed  2"));
 }
 
-// -- the page ----------------------------------------------------------------------
+// -- the page
+// ----------------------------------------------------------------------
 
 namespace {
 
@@ -215,11 +217,11 @@ void collect(const json& x, const std::string& path, types& out) {
 /// Everything is known, or nothing is.
 v1::JobStatus extreme_job(bool is_known) {
   auto job = job_with_gpus();
-  job.set_epoch(1);
+  job.set_generation(1);
   job.add_quarantined_nodes();
   job.add_departed_nodes();
   job.add_excluded_hosts();
-  auto& epoch = *job.add_epochs();
+  auto& generation = *job.add_generations();
   auto& agent = *job.mutable_agents(0);
   agent.add_pids(7);
   agent.mutable_vitals();
@@ -231,11 +233,11 @@ v1::JobStatus extreme_job(bool is_known) {
   job.set_waiting_left_ms(1);
   job.mutable_last_failure()->set_kind(v1::FAILURE_TIMER_EXPIRED);
   job.mutable_outcome();
-  epoch.set_running_age_ms(1);
-  epoch.set_revoked_age_ms(1);
-  epoch.set_regroup_us(1);
-  epoch.set_end_reason("x");
-  agent.set_epoch(1);
+  generation.set_running_age_ms(1);
+  generation.set_revoked_age_ms(1);
+  generation.set_regroup_us(1);
+  generation.set_end_reason("x");
+  agent.set_generation(1);
   agent.set_share(v1::SHARE_RUNNING);
   agent.set_lease_age_ms(1);
   agent.set_drain_left_ms(1);

@@ -22,7 +22,7 @@ v1::JobStatus job() {
   out.set_job_id("job-1");
   out.set_phase("running");
   out.set_is_healthy(true);
-  out.set_epoch(1);
+  out.set_generation(1);
   out.set_world_size(4);
   out.mutable_settings()->set_agent_count_min(2);
   out.mutable_settings()->set_agent_count_max(2);
@@ -34,7 +34,7 @@ v1::JobStatus job() {
     agent.set_address("10.0.0." + std::to_string(rank));
     agent.set_slot_count(2);
     agent.set_connected(true);
-    agent.set_epoch(1);
+    agent.set_generation(1);
     agent.set_node_rank(rank);
     agent.set_first_global_rank(2 * rank);
     agent.set_share(v1::SHARE_RUNNING);
@@ -65,7 +65,7 @@ v1::JobStatus job() {
   worker.set_output_age_ms(4'999);
   auto& other = *out.mutable_agents(0)->mutable_vitals();
   other.set_age_ms(61'000);
-  auto& gone = *other.add_workers(); // Of an earlier epoch.
+  auto& gone = *other.add_workers(); // Of an earlier generation.
   gone.set_pid(99);
   gone.set_state('R');
   return out;
@@ -106,7 +106,7 @@ TEST_CASE("status_vitals: the wide text has the load of nodes and a row per "
           "[cli]") {
   CHECK(
     to_text({job()}, true)
-    == R"(job job-1: running, epoch 1, world size 4, nodes 2, restarts 0 of 0
+    == R"(job job-1: running, generation 1, world size 4, nodes 2, restarts 0 of 0
   NODE  HOST  ADDRESS   STATE    SINCE   LEASE  RANKS  AGENT    LOAD             CPUS  MEMORY                 SEEN
   0     n0    10.0.0.0  running  3m 12s  -      0-1    agent-0  0.52 12.40 0.00  64    12.3 GiB of 503.0 GiB  now
   1     n1    10.0.0.1  running  3m 12s  40 ms  2-3    agent-1  -                -     -                      1m 1s ago
@@ -122,7 +122,7 @@ TEST_CASE("status_vitals: the wide text has the load of nodes and a row per "
 TEST_CASE("status_vitals: the short text has none of it", "[cli]") {
   CHECK(
     to_text({job()})
-    == R"(job job-1: running, epoch 1, world size 4, nodes 2, restarts 0 of 0
+    == R"(job job-1: running, generation 1, world size 4, nodes 2, restarts 0 of 0
   NODE  HOST  ADDRESS   STATE    RANKS  AGENT    WORKER PIDS
   0     n0    10.0.0.0  running  0-1    agent-0  100 101
   1     n1    10.0.0.1  running  2-3    agent-1  110 111
@@ -141,10 +141,11 @@ TEST_CASE("status_vitals: without workers there is no table of them", "[cli]") {
   CHECK(worker_rows(x).empty());
 }
 
-TEST_CASE("status_vitals: workers outside an epoch have no rank and come last",
-          "[cli]") {
+TEST_CASE(
+  "status_vitals: workers outside a generation have no rank and come last",
+  "[cli]") {
   auto x = job();
-  x.mutable_agents(1)->set_epoch(0);
+  x.mutable_agents(1)->set_generation(0);
   const auto rows = worker_rows(x);
   REQUIRE(rows.size() == 5);
   CHECK(rows[1][0] == "2");

@@ -336,7 +336,7 @@ TEST_CASE_METHOD(acting_fixture, "top: without a place there is no log",
                  "[cli]") {
   auto job = two_nodes();
   job.mutable_agents(0)->clear_node_rank();
-  job.mutable_agents(0)->set_epoch(0);
+  job.mutable_agents(0)->set_generation(0);
   show(job);
   press("G");
   CHECK(press("l").empty());

@@ -34,14 +34,14 @@ inline v1::WorkerVitals vitals_of(uint32_t local_rank, int64_t pid,
   return out;
 }
 
-/// Two nodes with two workers each; epoch 3 after two regroups.
+/// Two nodes with two workers each; generation 3 after two regroups.
 inline v1::JobStatus two_nodes() {
   auto job = v1::JobStatus{};
   job.set_job_id("job1");
   job.set_phase("running");
   job.set_phase_age_ms(252'000);
   job.set_is_healthy(true);
-  job.set_epoch(3);
+  job.set_generation(3);
   job.set_world_size(4);
   job.set_restart_count(1);
   job.mutable_settings()->set_agent_count_min(2);
@@ -50,17 +50,17 @@ inline v1::JobStatus two_nodes() {
   job.set_coordinator_host("n1");
   job.set_coordinator_pid(99);
   for (uint64_t i = 1; i <= 3; ++i) {
-    auto& epoch = *job.add_epochs();
-    epoch.set_epoch(i);
-    epoch.set_node_count(2);
-    epoch.set_world_size(4);
-    epoch.set_age_ms(1'000'000 - i * 100'000);
+    auto& generation = *job.add_generations();
+    generation.set_generation(i);
+    generation.set_node_count(2);
+    generation.set_world_size(4);
+    generation.set_age_ms(1'000'000 - i * 100'000);
     if (i > 1)
-      epoch.set_regroup_us(i * 40'000);
+      generation.set_regroup_us(i * 40'000);
     if (i < 3)
-      epoch.set_end_reason(i == 1 ? "agent n3 joined"
-                                  : "rank 1 exited with code 7");
-    epoch.set_cost_restart(i == 2);
+      generation.set_end_reason(i == 1 ? "agent n3 joined"
+                                       : "rank 1 exited with code 7");
+    generation.set_cost_restart(i == 2);
   }
   for (uint32_t i = 0; i < 2; ++i) {
     auto& agent = *job.add_agents();
@@ -70,7 +70,7 @@ inline v1::JobStatus two_nodes() {
     agent.set_role("default");
     agent.set_slot_count(2);
     agent.set_connected(true);
-    agent.set_epoch(3);
+    agent.set_generation(3);
     agent.set_node_rank(i);
     agent.set_first_global_rank(2 * i);
     agent.set_share(v1::SHARE_RUNNING);

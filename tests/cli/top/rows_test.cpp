@@ -52,7 +52,7 @@ TEST_CASE("top rows: one of several jobs has a row", "[cli]") {
 
 TEST_CASE("top rows: who has no place comes last, without ranks", "[cli]") {
   auto status = two_nodes();
-  status.mutable_agents(0)->set_epoch(0);
+  status.mutable_agents(0)->set_generation(0);
   CHECK(text(lone_job(status)) == "n2 2 3 n1 - -");
 }
 

@@ -23,8 +23,8 @@ TEST_CASE_METHOD(top_fixture, "top view: 80x24", "[cli]") {
   show(two_nodes());
   at += 1s;
   CHECK(frame(*this, 80, 24) == R"(
- job1  running  epoch 3  nodes 2 of 2:4  workers 4  restarts 1 of 3
- running for 4m 13s; epoch 2 ended: rank 1 exited with code 7
+ job1  running  generation 3  nodes 2 of 2:4  workers 4  restarts 1 of 3
+ running for 4m 13s; generation 2 ended: rank 1 exited with code 7
  regroups ▆█ last 120.0 ms, longest 120.0 ms
 NODE        STATE         CPU     MEMORY   SILENT    SINCE  NOTE
 ▾ 0 n1      running     100 %    2.0 GiB    1m 2s   4m 13s  load 1.50, 48.0 GiB~
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(top_fixture, "top view: 120x14, a node is away", "[cli]") {
   node.set_reason("its link is broken; its lease decides");
   show(job);
   CHECK(frame(*this, 120, 14) == R"(
- job1  running (degraded)  epoch 3  nodes 2 of 2:4  workers 4  restarts 1 of 3
+ job1  running (degraded)  generation 3  nodes 2 of 2:4  workers 4  restarts 1 of 3
  degraded: n2 is away
  regroups ▆█ last 120.0 ms, longest 120.0 ms
 NODE        STATE         CPU     MEMORY   SILENT    SINCE      PID  THREADS  NOTE
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(top_fixture, "top view: 20x5", "[cli]") {
   show(two_nodes());
   press("j");
   CHECK(frame(*this, 20, 5) == R"(
- job1  running  epo~
+ job1  running  gen~
  running for 4m 12s~
 ▾ 0 n1      running
     rank 0  runs
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(top_fixture,
   show(job);
   CHECK(lines(20, 5)[0] == " 3d723855~  running~");
   CHECK(lines(60, 5)[0]
-        == " 3d723855-a1cf-6077-0b50-28c77386b38f  running  epoch 3  no~");
+        == " 3d723855-a1cf-6077-0b50-28c77386b38f  running  generation ~");
   job.set_phase("gathering");
   job.mutable_agents(0)->set_state("gathering");
   show(job);
@@ -171,7 +171,7 @@ TEST_CASE_METHOD(top_fixture, "top view: the details of a job", "[cli]") {
  nodes        2 here, 2 to 4 wanted
  restarts     1 of 3 spent
 
- epochs, the newest first
+ generations, the newest first
  3            nodes 2, workers 4, formed 11m 40s ago, regrouped in 120.0 ms
  2            nodes 2, workers 4, formed 13m 20s ago, regrouped in 80.0 ms, cost
               a restart
@@ -227,8 +227,8 @@ TEST_CASE("top view: a question is there on any terminal", "[cli]") {
   x.show(two_nodes());
   x.press("jD");
   CHECK(frame(x, 80, 12) == R"(
- job1  running  epoch 3  nodes 2 of 2:4  workers 4  restarts 1 of 3
- running for 4m 12s; epoch 2 ended: rank 1 exited with code 7
+ job1  running  generation 3  nodes 2 of 2:4  workers 4  restarts 1 of 3
+ running for 4m 12s; generation 2 ended: rank 1 exited with code 7
  regroups ▆█ last 120.0 ms, longest 120.0 ms
 NODE        STATE         CPU     MEMORY   SILENT    SINCE  NOTE
 ▾ 0 n1      running     100 %    2.0 GiB    1m 1s   4m 12s  load 1.50, 48.0 GiB~
@@ -241,14 +241,14 @@ NODE        STATE         CPU     MEMORY   SILENT    SINCE  NOTE
  y/n  drain node 0 (n1): its workers get notice, then it leaves
 )");
   CHECK(frame(x, 20, 5) == R"(
- job1  running  epo~
+ job1  running  gen~
  y/n  drain node 0
  (n1): its workers
  get notice, then it
  leaves
 )");
   CHECK(frame(x, 20, 3).find("\n up down  y/n\n") != std::string::npos);
-  CHECK(frame(x, 20, 2) == "\n job1  running  epo~\n y/n  drain node 0 ~\n");
+  CHECK(frame(x, 20, 2) == "\n job1  running  gen~\n y/n  drain node 0 ~\n");
   CHECK(frame(x, 20, 1) == "\n y/n  drain node 0 ~\n");
 }
 
@@ -273,7 +273,7 @@ TEST_CASE("top view: an answer that has no room covers rows", "[cli]") {
                           " would end with it; to end the job: actorctl stop"},
              x.at);
   CHECK(frame(x, 40, 5) == R"(
- job1  running  epoch 3  nodes 2 of 2:4~
+ job1  running  generation 3  nodes 2 o~
  refused: node n1 hosts the coordinator,
  and the job would end with it; to end
  the job: actorctl stop
@@ -403,7 +403,7 @@ TEST_CASE("top view: the help has all keys", "[cli]") {
  f                          filter: show only rows with a text; Esc ends it
  / n N                      search for a text; the next one, the one before
  p                          pause: keep this picture
- w                          the details of the job: its epochs, who is gone
+ w                          the details of the job: its generations, who is gone
  h ?                        this help
  q                          quit (also Ctrl-C)
  l                          the log of this worker or node as it grows
@@ -439,8 +439,8 @@ TEST_CASE_METHOD(top_fixture, "top view: several jobs have a row each",
   show(other);
   press("z");
   CHECK(frame(*this, 60, 10) == R"(
- job1  running  epoch 3  nodes 2 of 2:4  workers 4  restart~
- running for 4m 12s; epoch 2 ended: rank 1 exited with code~
+ job1  running  generation 3  nodes 2 of 2:4  workers 4  re~
+ running for 4m 12s; generation 2 ended: rank 1 exited with~
 NODE        STATE         CPU     MEMORY   SILENT    SINCE
 ▾ job1      running         -          -        -   4m 12s
   ▸ 0 n1    running     100 %    2.0 GiB    1m 1s   4m 12s

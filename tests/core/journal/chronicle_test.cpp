@@ -22,7 +22,7 @@ TEST_CASE("chronicle: records say what has changed, once", "[core]") {
   CHECK(job.chronicle.now() == job.replayed());
 }
 
-TEST_CASE("chronicle: an epoch ends with its root cause and its cost",
+TEST_CASE("chronicle: a generation ends with its root cause and its cost",
           "[core]") {
   auto job = chronicle_fixture{};
   job.run_noted();
@@ -31,8 +31,8 @@ TEST_CASE("chronicle: an epoch ends with its root cause and its cost",
   CHECK(job.note(1s, job.failed("b", 1)) == "node"); // Repeated.
   job.stop_noted(1'100ms);
   const auto& now = job.chronicle.now();
-  REQUIRE(now.epochs.size() == 2);
-  const auto& first = now.epochs.front();
+  REQUIRE(now.generations.size() == 2);
+  const auto& first = now.generations.front();
   CHECK(first.cause->agent == agent_id{"b"});
   CHECK(first.exemption.empty());
   CHECK(first.restart_count == 1);
@@ -55,13 +55,13 @@ TEST_CASE("chronicle: a failure that was reported later can be the cause",
   job.note(1s, job.failed("b", 1));
   job.note(1'010ms, late);
   job.stop_noted(1'020ms);
-  const auto& first = job.chronicle.now().epochs.front();
+  const auto& first = job.chronicle.now().generations.front();
   CHECK(first.cause->agent == agent_id{"c"});
   REQUIRE(first.others.listed.size() == 1);
   CHECK(first.others.listed.front().agent == agent_id{"b"});
 }
 
-TEST_CASE("chronicle: an epoch that ended for another reason has no cause",
+TEST_CASE("chronicle: a generation that ended for another reason has no cause",
           "[core]") {
   auto job = chronicle_fixture{};
   job.run_noted();
@@ -70,7 +70,7 @@ TEST_CASE("chronicle: an epoch that ended for another reason has no cause",
   CHECK(job.note(2s, job.left("a")) == "gone wait");
   job.note(2s, job.stopped("b", 1));
   job.note(2s, job.stopped("c", 1));
-  const auto& first = job.chronicle.now().epochs.front();
+  const auto& first = job.chronicle.now().generations.front();
   CHECK_FALSE(first.cause);
   CHECK(first.stopped_at);
   CHECK(job.chronicle.now().departures.front().reason == "agent a left");
@@ -92,17 +92,17 @@ TEST_CASE("chronicle: a refusal, the end on request and the end are noted",
   CHECK(job.chronicle.now() == job.replayed());
 }
 
-TEST_CASE("chronicle: success ends the epoch and the job", "[core]") {
+TEST_CASE("chronicle: success ends the generation and the job", "[core]") {
   auto job = chronicle_fixture{};
   job.run_noted();
   job.note(1s, job.succeeded("a", 1));
   job.note(1s, job.succeeded("b", 1));
   CHECK(job.note(1s, job.succeeded("c", 1)) == "stopped node phase ended");
-  CHECK(job.chronicle.now().epochs.front().stopped_at);
-  CHECK_FALSE(job.chronicle.now().epochs.front().revoked_at);
+  CHECK(job.chronicle.now().generations.front().stopped_at);
+  CHECK_FALSE(job.chronicle.now().generations.front().revoked_at);
 }
 
-TEST_CASE("chronicle: a successor notes the epoch that it takes over",
+TEST_CASE("chronicle: a successor notes the generation that it takes over",
           "[core]") {
   auto first = chronicle_fixture{};
   first.run_noted();
@@ -115,17 +115,17 @@ TEST_CASE("chronicle: a successor notes the epoch that it takes over",
     return x;
   };
   CHECK(job.note(1ms, back("a")) == "joined formed node");
-  CHECK(job.chronicle.now().newest_epoch()->formed.adopted);
+  CHECK(job.chronicle.now().newest_generation()->formed.adopted);
   job.note(2ms, back("b"));
   job.note(3ms, back("c"));
   CHECK(job.chronicle.now().phase == rendezvous::phase::running);
-  CHECK(job.chronicle.now().newest_epoch()->running_at);
+  CHECK(job.chronicle.now().newest_generation()->running_at);
   CHECK(job.chronicle.now().nodes.at({"b"}).now->pids
         == std::vector<int64_t>{5, 6});
   CHECK(job.chronicle.now() == job.replayed());
 }
 
-TEST_CASE("snapshot: old epochs are shortened, then forgotten", "[core]") {
+TEST_CASE("snapshot: old generations are shortened, then forgotten", "[core]") {
   auto uut = journal::snapshot{};
   auto number = uint64_t{0};
   const auto put = [&](journal::fact x) {
@@ -134,20 +134,20 @@ TEST_CASE("snapshot: old epochs are shortened, then forgotten", "[core]") {
   auto failure = rendezvous_fixture::failure_of("a");
   failure.details.traceback = std::string(10'000, 'x');
   for (uint64_t i = 1; i <= 70; ++i) {
-    auto formed = journal::epoch_formed{};
-    formed.epoch = {i};
+    auto formed = journal::generation_formed{};
+    formed.generation = {i};
     put(formed);
     for (uint32_t rank = 0; rank < 20; ++rank) {
       failure.local_rank = rank;
       put(journal::worker_died{{i}, failure});
     }
   }
-  CHECK(uut.epochs.size() == journal::epochs_remembered_max);
-  CHECK(uut.forgotten_epoch_count == 6);
-  const auto& oldest = uut.epochs.front();
-  CHECK(oldest.formed.epoch == epoch_id{7});
+  CHECK(uut.generations.size() == journal::generations_remembered_max);
+  CHECK(uut.forgotten_generation_count == 6);
+  const auto& oldest = uut.generations.front();
+  CHECK(oldest.formed.generation == generation_id{7});
   CHECK(oldest.cause->details.traceback.size() == brief_traceback_max);
   CHECK(oldest.others.listed.size() == 4);
   CHECK(oldest.others.count() == 19);
-  CHECK(uut.epochs.back().cause->details.traceback.size() == 10'000);
+  CHECK(uut.generations.back().cause->details.traceback.size() == 10'000);
 }

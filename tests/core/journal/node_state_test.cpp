@@ -17,21 +17,21 @@ worker_failure failure_of(const std::string& agent) {
           .code = 7};
 }
 
-epoch_entry epoch_of(uint64_t number) {
-  auto out = epoch_entry{};
-  out.formed.epoch = {number};
+generation_entry generation_of(uint64_t number) {
+  auto out = generation_entry{};
+  out.formed.generation = {number};
   return out;
 }
 
-/// A node of epoch 2, which runs.
+/// A node of generation 2, which runs.
 struct fixture {
   fixture() {
     now.agent = {"b"};
     now.host = "node-b";
-    now.epoch = {2};
+    now.generation = {2};
     now.share = share_state::running;
     job.phase = rendezvous::phase::running;
-    job.epochs.push_back(epoch_of(2));
+    job.generations.push_back(generation_of(2));
   }
 
   std::string state() const { return state_of({now}, job); }
@@ -67,17 +67,17 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "node_state: a node without workers waits",
                  "[core]") {
-  SECTION("for an epoch") {
+  SECTION("for a generation") {
     now.share = share_state::idle;
     job.phase = rendezvous::phase::gathering;
     CHECK(state() == "waiting");
   }
   SECTION("beside one that runs") {
-    now.epoch = {1};
+    now.generation = {1};
     CHECK(state() == "standby");
   }
   SECTION("for the first one") {
-    job.epochs.clear();
+    job.generations.clear();
     job.phase = rendezvous::phase::gathering;
     CHECK(state() == "waiting");
   }
@@ -120,15 +120,15 @@ TEST_CASE_METHOD(fixture, "node_state: a node that waits to leave works on",
 
 TEST_CASE_METHOD(fixture, "node_state: why its workers end", "[core]") {
   now.share = share_state::stopping;
-  auto& epoch = job.epochs.back();
-  epoch.end_reason = "1 more joined";
+  auto& generation = job.generations.back();
+  generation.end_reason = "1 more joined";
   CHECK(reason() == "1 more joined");
-  epoch.cause = failure_of("a"); // Of another node.
+  generation.cause = failure_of("a"); // Of another node.
   CHECK(reason() == "1 more joined");
-  epoch.others.add(failure_of("b"));
+  generation.others.add(failure_of("b"));
   CHECK(reason().find("exited with code 7") != std::string::npos);
-  epoch.cause = failure_of("b");
-  epoch.cause->code = 9;
+  generation.cause = failure_of("b");
+  generation.cause->code = 9;
   CHECK(reason().find("code 9") != std::string::npos);
 }
 
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(fixture, "node_state: the last failure of the job", "[core]") {
   job.result.emplace().first_failure = failure_of("c");
   REQUIRE(last_failure_of(job) != nullptr);
   CHECK(last_failure_of(job)->agent == agent_id{"c"});
-  job.epochs.front().cause = failure_of("a");
-  job.epochs.push_back(epoch_of(3));
+  job.generations.front().cause = failure_of("a");
+  job.generations.push_back(generation_of(3));
   CHECK(last_failure_of(job)->agent == agent_id{"a"});
 }

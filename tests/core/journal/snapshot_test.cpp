@@ -24,9 +24,9 @@ node node_of(const std::string& agent) {
   return out;
 }
 
-worker_died death(uint64_t epoch, worker_failure failure) {
+worker_died death(uint64_t generation, worker_failure failure) {
   auto out = worker_died{};
-  out.epoch = {epoch};
+  out.generation = {generation};
   out.failure = std::move(failure);
   return out;
 }
@@ -47,9 +47,9 @@ struct fixture {
     uut.apply({++number, {time_point{t}, 1'000 + t.count()}, std::move(what)});
   }
 
-  void form(std::chrono::milliseconds t, uint64_t epoch) {
-    auto x = epoch_formed{};
-    x.epoch = {epoch};
+  void form(std::chrono::milliseconds t, uint64_t generation) {
+    auto x = generation_formed{};
+    x.generation = {generation};
     at(t, x);
   }
 
@@ -59,15 +59,16 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "snapshot: an epoch from its beginning to its end",
+TEST_CASE_METHOD(fixture,
+                 "snapshot: a generation from its beginning to its end",
                  "[core]") {
   form(1s, 1);
-  at(2s, epoch_running{{1}});
+  at(2s, generation_running{{1}});
   at(3s, death(1, failure_of("a", 7)));
   at(3s, death(1, failure_of("b", 8)));
-  at(4s, epoch_revoked{{1}, "rank 0 failed"});
-  at(5s, epoch_revoked{{1}, "again"}); // The first counts.
-  const auto& x = *uut.newest_epoch();
+  at(4s, generation_revoked{{1}, "rank 0 failed"});
+  at(5s, generation_revoked{{1}, "again"}); // The first counts.
+  const auto& x = *uut.newest_generation();
   CHECK(x.formed_at.when == time_point{1s});
   CHECK(x.running_at->when == time_point{2s});
   CHECK(x.revoked_at->when == time_point{4s});
@@ -76,10 +77,10 @@ TEST_CASE_METHOD(fixture, "snapshot: an epoch from its beginning to its end",
   CHECK(x.cause_at.when == time_point{3s});
   CHECK(x.others.count() == 1);
   // The root cause is known when all have stopped.
-  at(6s, epoch_stopped{.epoch = {1},
-                       .cause = failure_of("b", 8),
-                       .exemption = "b left",
-                       .restart_count = 1});
+  at(6s, generation_stopped{.generation = {1},
+                            .cause = failure_of("b", 8),
+                            .exemption = "b left",
+                            .restart_count = 1});
   CHECK(x.cause->code == 8);
   CHECK(x.others.count() == 0);
   CHECK(x.exemption == "b left");
@@ -89,24 +90,24 @@ TEST_CASE_METHOD(fixture, "snapshot: an epoch from its beginning to its end",
   CHECK(uut.latest.wall_ms == 7'000);
 }
 
-TEST_CASE_METHOD(fixture, "snapshot: facts of epochs that are not known",
+TEST_CASE_METHOD(fixture, "snapshot: facts of generations that are not known",
                  "[core]") {
-  at(1s, epoch_running{{4}});
+  at(1s, generation_running{{4}});
   at(1s, death(4, failure_of("a", 7)));
-  at(1s, epoch_revoked{{4}, "why"});
-  at(1s, epoch_stopped{.epoch = {4}, .restart_count = 2});
-  CHECK(uut.newest_epoch() == nullptr);
+  at(1s, generation_revoked{{4}, "why"});
+  at(1s, generation_stopped{.generation = {4}, .restart_count = 2});
+  CHECK(uut.newest_generation() == nullptr);
   CHECK(uut.restart_count == 2);
 }
 
 TEST_CASE_METHOD(fixture, "snapshot: the time of a regroup", "[core]") {
   form(1s, 1);
-  at(2s, epoch_running{{1}});
+  at(2s, generation_running{{1}});
   CHECK_FALSE(regroup_time(uut, 0));
-  at(3s, epoch_revoked{{1}, "1 more joined"});
+  at(3s, generation_revoked{{1}, "1 more joined"});
   form(4s, 2);
   CHECK_FALSE(regroup_time(uut, 1));
-  at(5s, epoch_running{{2}});
+  at(5s, generation_running{{2}});
   CHECK(regroup_time(uut, 1) == duration{2s});
   CHECK_FALSE(regroup_time(uut, 2));
 }
@@ -125,12 +126,12 @@ TEST_CASE_METHOD(fixture, "snapshot: nodes come, change and go", "[core]") {
   CHECK(entry.since.when == time_point{3s});
   at(4s, gpus_changed{{"a"}, "GPU 1: XID 79"});
   CHECK(entry.gpus->text == "GPU 1: XID 79");
-  // What was wrong with its node when a worker died stays with the epoch.
+  // What was wrong with its node when a worker died stays with the generation.
   form(4s, 1);
   at(5s, death(1, failure_of("a", 7)));
   at(6s, gpus_changed{{"a"}, ""});
   CHECK_FALSE(entry.gpus);
-  CHECK(uut.newest_epoch()->gpus->text == "GPU 1: XID 79");
+  CHECK(uut.newest_generation()->gpus->text == "GPU 1: XID 79");
   at(7s, node_gone{{"a"}, "agent a left"});
   at(7s, node_gone{{"b"}, "unknown"});
   at(7s, gpus_changed{{"a"}, "GPU 0: gone"});
@@ -152,7 +153,7 @@ TEST_CASE_METHOD(fixture, "snapshot: since when it waits", "[core]") {
 }
 
 TEST_CASE_METHOD(fixture, "snapshot: what is remembered is bounded", "[core]") {
-  for (uint64_t i = 1; i <= epochs_remembered_max + 3; ++i) {
+  for (uint64_t i = 1; i <= generations_remembered_max + 3; ++i) {
     form(1s, i);
     for (auto code = 1; code <= 8; ++code)
       at(1s, death(i, failure_of("a", code)));
@@ -161,17 +162,17 @@ TEST_CASE_METHOD(fixture, "snapshot: what is remembered is bounded", "[core]") {
     at(1s, node_changed{node_of(std::to_string(i))});
     at(1s, node_gone{{std::to_string(i)}, "left"});
   }
-  CHECK(uut.epochs.size() == epochs_remembered_max);
-  CHECK(uut.forgotten_epoch_count == 3);
+  CHECK(uut.generations.size() == generations_remembered_max);
+  CHECK(uut.forgotten_generation_count == 3);
   CHECK(uut.requests.size() == requests_remembered_max);
   CHECK(uut.refusals.size() == refusals_remembered_max);
   CHECK(uut.departures.size() == departures_remembered_max);
-  // Of older epochs less is told, and nothing is uncounted.
-  CHECK(uut.epochs.back().others.listed.size() == 7);
-  CHECK(uut.epochs.back().cause == failure_of("a", 1));
-  CHECK(uut.epochs.front().others.listed.size() == 4);
-  CHECK(uut.epochs.front().others.count() == 7);
-  CHECK(uut.epochs.front().cause == brief(failure_of("a", 1)));
+  // Of older generations less is told, and nothing is uncounted.
+  CHECK(uut.generations.back().others.listed.size() == 7);
+  CHECK(uut.generations.back().cause == failure_of("a", 1));
+  CHECK(uut.generations.front().others.listed.size() == 4);
+  CHECK(uut.generations.front().others.count() == 7);
+  CHECK(uut.generations.front().cause == brief(failure_of("a", 1)));
 }
 
 TEST_CASE_METHOD(fixture, "snapshot: another coordinator begins anew",
@@ -185,7 +186,7 @@ TEST_CASE_METHOD(fixture, "snapshot: another coordinator begins anew",
   CHECK(uut.ended_at->when == time_point{1s});
   CHECK(uut.end_request->signal == 15);
   at(2s, beginning(8));
-  CHECK(uut.epochs.empty());
+  CHECK(uut.generations.empty());
   CHECK_FALSE(uut.result);
   CHECK_FALSE(uut.end_request);
   CHECK(uut.coordinator.pid == 8);

@@ -7,7 +7,7 @@
 using namespace actorrun;
 using namespace actorrun::test;
 using journal::why;
-using journal::why_epoch;
+using journal::why_generation;
 
 namespace {
 
@@ -49,8 +49,8 @@ TEST_CASE("story: who is missing, since when, and what will happen", "[core]") {
 TEST_CASE("story: what happens when it has waited long enough", "[core]") {
   auto job = chronicle_fixture{};
   SECTION("with agents of another coordinator, it goes on") {
-    auto plan = epoch_plan{};
-    plan.epoch = {9};
+    auto plan = generation_plan{};
+    plan.generation = {9};
     plan.node_count = 3;
     plan.world_size = 3;
     plan.own.agent = {"a"};
@@ -63,17 +63,18 @@ TEST_CASE("story: what happens when it has waited long enough", "[core]") {
           == "Listening for agents of an earlier coordinator, for 1.0 s; it "
              "goes on in 200.0 ms.");
   }
-  SECTION("with workers of another epoch, it waits as long as it takes") {
+  SECTION("with workers of another generation, it waits as long as it takes") {
     job.run_noted();
     for (const auto* agent : {"a", "b", "c"})
       job.note(4s, job.left(agent));
     auto plan = job.announced;
-    plan.epoch = {9};
+    plan.generation = {9};
     plan.own.agent = {"d"};
     job.note(5s, job.rejoin("d", plan, share_state::running));
     job.note(5s, job.join("e"));
-    CHECK(sentence(job, 6s)
-          == "1 agent must stop the workers of an older epoch, for 2.0 s.");
+    CHECK(
+      sentence(job, 6s)
+      == "1 agent must stop the workers of an older generation, for 2.0 s.");
   }
 }
 
@@ -81,8 +82,9 @@ TEST_CASE("story: the root cause, what failed because of it, and the cost",
           "[core]") {
   auto job = chronicle_fixture{};
   job.run_noted();
-  CHECK(sentence(job, 1s)
-        == "Epoch 1 runs with 3 workers on 3 nodes, 0 restarts of 1 spent.");
+  CHECK(
+    sentence(job, 1s)
+    == "Generation 1 runs with 3 workers on 3 nodes, 0 restarts of 1 spent.");
   CHECK(journal::is_healthy(job.chronicle.now()));
   auto killed = death("c", 2, 3'100ms);
   killed.failure.kind = failure_kind::signalled;
@@ -98,8 +100,9 @@ TEST_CASE("story: the root cause, what failed because of it, and the cost",
   const auto x = why(job.chronicle.now(), time_point{11s});
   CHECK(
     x.sentence
-    == "Epoch 2 runs with 3 workers on 3 nodes, 1 restart of 1 spent. "
-       "Epoch 1 ended: rank 2 on node-c was killed by the kernel for memory "
+    == "Generation 2 runs with 3 workers on 3 nodes, 1 restart of 1 spent. "
+       "Generation 1 ended: rank 2 on node-c was killed by the kernel for "
+       "memory "
        "(cgroup limit 512 MiB), 3.1 s before ranks 0-1 failed, 1 of them on "
        "closed connections; this cost restart 1 of 1; the next one ran "
        "400.0 ms later.");
@@ -108,7 +111,7 @@ TEST_CASE("story: the root cause, what failed because of it, and the cost",
   CHECK(x.cause->host == "node-c");
   CHECK(x.cause->failure->global_rank == 2);
   CHECK(x.cause->failed_after_it == std::vector<uint32_t>{0, 1});
-  CHECK(x.epoch == epoch_id{1});
+  CHECK(x.generation == generation_id{1});
   CHECK(has(x, "connection closed"));
   CHECK(has(x, "memory"));
 }
@@ -124,9 +127,9 @@ TEST_CASE("story: a node that was lost, and not the workers that noticed it, "
   job.note(1'040ms, job.join("d"));
   job.note(1'050ms, job.stopped("b", 1));
   job.note(1'050ms, job.stopped("c", 1));
-  const auto x = why_epoch(job.chronicle.now(), 0);
+  const auto x = why_generation(job.chronicle.now(), 0);
   CHECK(x.sentence
-        == "Epoch 1 ended: node node-a (rank 0) was lost: connection "
+        == "Generation 1 ended: node node-a (rank 0) was lost: connection "
            "refused; rank 1 failed meanwhile; this cost no restart.");
   CHECK(x.cause->what == journal::culprit::kind::node_lost);
   CHECK(x.cause->host == "node-a");
@@ -137,7 +140,7 @@ TEST_CASE("story: a node that was lost, and not the workers that noticed it, "
     job.note(1'060ms, workers_started{{agent}, {2}, {1}});
   job.note(2s, job.disconnect("d"));
   job.note(2s, job.lose("d"));
-  CHECK(why_epoch(job.chronicle.now(), 1).cause->host == "node-d");
+  CHECK(why_generation(job.chronicle.now(), 1).cause->host == "node-d");
 }
 
 TEST_CASE("story: the end of a job", "[core]") {
@@ -147,18 +150,19 @@ TEST_CASE("story: the end of a job", "[core]") {
     job.note(1s, death("b", 1, 0ms, "ValueError: no data"));
     job.stop_noted(1s);
     const auto x = why(job.chronicle.now(), time_point{2s});
-    CHECK(
-      x.sentence
-      == "The job failed. Epoch 1 ended: rank 1 on node-b exited with code 7: "
-         "ValueError: no data; no restart was left (spent: 0 of 0).");
+    CHECK(x.sentence
+          == "The job failed. Generation 1 ended: rank 1 on node-b exited with "
+             "code 7: "
+             "ValueError: no data; no restart was left (spent: 0 of 0).");
     CHECK(has(x, "message: ValueError: no data"));
   }
   SECTION("succeeded") {
     for (const auto* agent : {"a", "b", "c"})
       job.note(1s, job.succeeded(agent, 1));
-    CHECK(sentence(job, 2s)
-          == "The job succeeded: all workers of epoch 1 succeeded, 0 restarts "
-             "of 0 spent.");
+    CHECK(
+      sentence(job, 2s)
+      == "The job succeeded: all workers of generation 1 succeeded, 0 restarts "
+         "of 0 spent.");
     CHECK(journal::is_healthy(job.chronicle.now()));
   }
   SECTION("stopped") {
@@ -175,25 +179,25 @@ TEST_CASE("story: the end of a job", "[core]") {
   }
 }
 
-TEST_CASE("story: of all epochs, none is told of twice", "[core]") {
+TEST_CASE("story: of all generations, none is told of twice", "[core]") {
   auto job = chronicle_fixture{};
   job.run_noted();
   const auto told = [&](std::chrono::milliseconds now) {
     auto out = std::vector<std::string>{};
     for (const auto& x : journal::why_all(job.chronicle.now(), time_point{now}))
-      out.push_back(x.sentence.substr(0, 12));
+      out.push_back(x.sentence.substr(0, 17));
     return out;
   };
   using texts = std::vector<std::string>;
-  CHECK(told(1s) == texts{"Epoch 1 runs"});
+  CHECK(told(1s) == texts{"Generation 1 runs"});
   job.note(1s, job.failed("b", 1));
   job.stop_noted(1s);
   for (const auto* agent : {"a", "b", "c"})
     job.note(1s, workers_started{{agent}, {2}, {1}});
-  CHECK(told(2s) == texts{"Epoch 1 ende", "Epoch 2 runs"});
+  CHECK(told(2s) == texts{"Generation 1 ende", "Generation 2 runs"});
   job.note(3s, stop_requested{SIGTERM, "alice", ""});
   CHECK(told(4s).size() == 2);
-  CHECK(told(4s).back() == "The job was ");
+  CHECK(told(4s).back() == "The job was stopp");
 }
 
 TEST_CASE("story: texts of workers cannot break lines or colour them",
@@ -218,10 +222,11 @@ TEST_CASE("story: a node that leaves is named with its signal", "[core]") {
   job.run_noted();
   job.note(1s, job.leaving("b", 15));
   const auto during = why(job.chronicle.now(), time_point{1'500ms});
-  CHECK(during.sentence
-        == "Epoch 1 is being stopped: node node-b (rank 1) left: its agent "
-           "was sent SIGTERM (signal 15); 3 nodes have yet to stop their "
-           "workers, for 500.0 ms.");
+  CHECK(
+    during.sentence
+    == "Generation 1 is being stopped: node node-b (rank 1) left: its agent "
+       "was sent SIGTERM (signal 15); 3 nodes have yet to stop their "
+       "workers, for 500.0 ms.");
   CHECK(during.cause->what == journal::culprit::kind::node_left);
   job.note(2s, job.left("b"));
   job.note(2s, job.stopped("a", 1));
@@ -231,7 +236,7 @@ TEST_CASE("story: a node that leaves is named with its signal", "[core]") {
         == "Waiting for 1 more node (node-b is gone): 2 of 3 nodes are here, "
            "for 1.0 s; otherwise the job gives up in 9 min 59 s.");
   CHECK(has(after, "gone for 1.0 s: node-b"));
-  CHECK(has(after, "before: Epoch 1 ended: node node-b (rank 1) left"));
+  CHECK(has(after, "before: Generation 1 ended: node node-b (rank 1) left"));
   CHECK(after.cause->host == "node-b");
 }
 
@@ -241,8 +246,9 @@ TEST_CASE("story: what an operator has asked for is known from the protocol, "
   using kind = journal::culprit::kind;
   auto job = chronicle_fixture{{2, 3, 1}};
   job.run_noted();
-  const auto end = [&] { return *why_epoch(job.chronicle.now(), 0).cause; };
-  SECTION("another epoch") {
+  const auto end
+    = [&] { return *why_generation(job.chronicle.now(), 0).cause; };
+  SECTION("another generation") {
     job.note(1s, restart_requested{"alice", "new data"});
     CHECK(end().what == kind::operator_stop);
     CHECK(end().reason == "restarted by alice: new data");
@@ -288,11 +294,12 @@ TEST_CASE("story: a node that was cut off, and has given up", "[core]") {
   job.run_noted();
   job.note(1s, job.disconnect("b"));
   job.note(1s, job.rejoin("b", job.plan_of("b"), share_state::stopping));
-  const auto x = why_epoch(job.chronicle.now(), 0);
+  const auto x = why_generation(job.chronicle.now(), 0);
   CHECK(x.cause->what == journal::culprit::kind::node_lost);
-  CHECK(x.sentence
-        == "Epoch 1 is being stopped: node node-b (rank 1) was cut off, and "
-           "stopped its workers.");
+  CHECK(
+    x.sentence
+    == "Generation 1 is being stopped: node node-b (rank 1) was cut off, and "
+       "stopped its workers.");
 }
 
 TEST_CASE("story: programs that cannot be started need no restart", "[core]") {
@@ -311,7 +318,7 @@ TEST_CASE("story: programs that cannot be started need no restart", "[core]") {
   job.note(1s, y);
   job.stop_noted(1s);
   CHECK(sentence(job, 2s)
-        == "The job failed. Epoch 1 ended: rank 0 on node-a could not be "
+        == "The job failed. Generation 1 ended: rank 0 on node-a could not be "
            "started: /opt/train: No such file or directory, nor could rank 2; "
            "another start cannot help.");
 }
@@ -321,13 +328,15 @@ TEST_CASE("story: who stands by, and who has yet to start", "[core]") {
   job.begin();
   job.note(0ms, job.join("a"));
   job.note(0ms, job.join("b"));
-  CHECK(sentence(job, 1s)
-        == "Epoch 1 starts: 2 of 2 nodes have yet to start their workers, for "
-           "1.0 s.");
+  CHECK(
+    sentence(job, 1s)
+    == "Generation 1 starts: 2 of 2 nodes have yet to start their workers, for "
+       "1.0 s.");
   job.note(1s, workers_started{{"a"}, {1}, {1}});
-  CHECK(sentence(job, 1s)
-        == "Epoch 1 starts: 1 of 2 nodes has yet to start its workers, for "
-           "1.0 s.");
+  CHECK(
+    sentence(job, 1s)
+    == "Generation 1 starts: 1 of 2 nodes has yet to start its workers, for "
+       "1.0 s.");
   job.note(1s, workers_started{{"b"}, {1}, {1}});
   job.note(2s, job.join("c"));
   const auto x = why(job.chronicle.now(), time_point{5s});
@@ -344,7 +353,7 @@ TEST_CASE("story: a drain that waits is told, until it begins or is taken back",
         == "steered node");
   auto x = why(job.chronicle.now(), time_point{14s});
   CHECK(x.sentence
-        == "Epoch 1 runs with 3 workers on 3 nodes, 0 restarts of 1 spent."
+        == "Generation 1 runs with 3 workers on 3 nodes, 0 restarts of 1 spent."
            " Node node-c waits for a replacement, to leave, as alice has asked"
            " 12.0 s ago.");
   CHECK(has(x, "leaves when another node can take its place, as alice has asked"
@@ -375,7 +384,7 @@ TEST_CASE("story: what operators ask for is their deed", "[core]") {
     job.note(1s, resize_requested{1, 3, "alice"});
     job.note(1s, exclusion_requested{"node-c", "alice", "bad disk"});
   }
-  const auto x = why_epoch(job.chronicle.now(), 0);
+  const auto x = why_generation(job.chronicle.now(), 0);
   REQUIRE(x.cause);
   CHECK(to_string(x.cause->what) == "operator");
   CHECK(x.cause->reason.find("alice") != std::string::npos);
@@ -399,11 +408,11 @@ TEST_CASE("story: a GPU's trouble is told with the failure that follows it",
   job.note(3s, death("b", 2, 500ms));
   job.stop_noted(3s);
   const auto x = why(job.chronicle.now(), time_point{4s});
-  CHECK(
-    x.sentence
-    == "The job failed. Epoch 1 ended: rank 2 on node-b exited with code 7, "
-       "1.5 s after trouble there (GPU 1: XID 79: has fallen off the bus); "
-       "no restart was left (spent: 0 of 0).");
+  CHECK(x.sentence
+        == "The job failed. Generation 1 ended: rank 2 on node-b exited with "
+           "code 7, "
+           "1.5 s after trouble there (GPU 1: XID 79: has fallen off the bus); "
+           "no restart was left (spent: 0 of 0).");
   CHECK(has(x, "GPUs of node-b: GPU 1: XID 79: has fallen off the bus"));
 }
 
@@ -426,7 +435,7 @@ TEST_CASE("story: names of hosts and agents cannot colour a terminal",
   job.note(1s, job.disconnect("a"));
   job.note(1s, job.lose("a"));
   CHECK(is_clean(why(job.chronicle.now(), time_point{1s})));
-  CHECK(is_clean(why_epoch(job.chronicle.now(), 0)));
+  CHECK(is_clean(why_generation(job.chronicle.now(), 0)));
 }
 
 TEST_CASE("story: a worker that says no more is quoted", "[core]") {
@@ -440,7 +449,8 @@ TEST_CASE("story: a worker that says no more is quoted", "[core]") {
   job.stop_noted(1s);
   const auto told = why(job.chronicle.now(), time_point{2s});
   CHECK(told.sentence
-        == "The job failed. Epoch 1 ended: rank 1 on node-b exited with code 7 "
+        == "The job failed. Generation 1 ended: rank 1 on node-b exited with "
+           "code 7 "
            "(\"OSError: [Errno 98] Address already in use\"); no restart was "
            "left (spent: 0 of 0).");
   CHECK(has(told, "its last lines:"));
@@ -455,7 +465,8 @@ TEST_CASE("story: a worker that misses a peer is not said to be the first",
     job.stop_noted(1s);
     CHECK(
       sentence(job, 2s)
-      == "The job failed. Epoch 1 ended: rank 1 on node-b exited with code "
+      == "The job failed. Generation 1 ended: rank 1 on node-b exited with "
+         "code "
          "7: RuntimeError: Connection closed by peer; it lost a connection "
          "to a worker whose own end was not reported, which may have failed "
          "first; no restart was left (spent: 0 of 0).");
@@ -464,7 +475,8 @@ TEST_CASE("story: a worker that misses a peer is not said to be the first",
     job.note(1'010ms, death("a", 0, 0ms));
     job.stop_noted(1'010ms);
     CHECK(sentence(job, 2s)
-          == "The job failed. Epoch 1 ended: rank 0 on node-a exited with code "
+          == "The job failed. Generation 1 ended: rank 0 on node-a exited with "
+             "code "
              "7, and rank 1 failed on closed connections; no restart was left "
              "(spent: 0 of 0).");
   }

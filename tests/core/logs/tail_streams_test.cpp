@@ -18,17 +18,18 @@ struct fixture {
     return text;
   }
 
-  void follow(uint64_t epoch, uint32_t count) {
-    REQUIRE(uut.open({epoch}, count));
+  void follow(uint64_t generation, uint32_t count) {
+    REQUIRE(uut.open({generation}, count));
     for (uint32_t i = 0; i < count; ++i)
       for (const auto is_err : {false, true})
-        uut.add({epoch}, i, is_err);
+        uut.add({generation}, i, is_err);
   }
 };
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "tail_streams: streams are found by worker and epoch",
+TEST_CASE_METHOD(fixture,
+                 "tail_streams: streams are found by worker and generation",
                  "[core]") {
   CHECK(uut.is_empty());
   follow(1, 2);
@@ -38,16 +39,17 @@ TEST_CASE_METHOD(fixture, "tail_streams: streams are found by worker and epoch",
   CHECK(numbers(uut.of_worker({1}, 2)) == "");
   CHECK(numbers(uut.of_worker({2}, 0)) == "");
   CHECK(numbers(uut.of_worker({3}, 0)) == "4 5");
-  CHECK(numbers(uut.of_epoch({1})) == "0 1 2 3");
-  CHECK(numbers(uut.of_epoch({2})) == "");
+  CHECK(numbers(uut.of_generation({1})) == "0 1 2 3");
+  CHECK(numbers(uut.of_generation({2})) == "");
   CHECK(numbers(uut.all()) == "0 1 2 3 4 5");
   REQUIRE(uut.find(5) != nullptr);
   CHECK(uut.find(5)->kind == tail_kind::err);
-  CHECK(uut.find(5)->epoch == epoch_id{3});
+  CHECK(uut.find(5)->generation == generation_id{3});
   CHECK(uut.find(6) == nullptr);
 }
 
-TEST_CASE_METHOD(fixture, "tail_streams: an epoch is followed once", "[core]") {
+TEST_CASE_METHOD(fixture, "tail_streams: a generation is followed once",
+                 "[core]") {
   follow(2, 1);
   CHECK_FALSE(uut.open({2}, 1));
   CHECK_FALSE(uut.open({1}, 1));
@@ -70,7 +72,7 @@ TEST_CASE_METHOD(fixture, "tail_streams: numbers are not used again",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "tail_streams: a new epoch waits for one that is over",
+                 "tail_streams: a new generation waits for one that is over",
                  "[core]") {
   follow(1, 2);
   follow(2, 1);
@@ -80,7 +82,7 @@ TEST_CASE_METHOD(fixture,
   uut.find(2)->is_closed = true;
   CHECK(uut.has_to_wait(out));
   CHECK_FALSE(uut.has_to_wait(err));
-  CHECK_FALSE(uut.has_to_wait(*uut.find(0))); // Its own epoch.
+  CHECK_FALSE(uut.has_to_wait(*uut.find(0))); // Its own generation.
   uut.remove(2);
   CHECK_FALSE(uut.has_to_wait(out));
   out.is_closed = true;
@@ -104,7 +106,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(x.is_at_goal());
 }
 
-TEST_CASE_METHOD(fixture, "tail_streams: a worker's may go on in a later epoch",
+TEST_CASE_METHOD(fixture,
+                 "tail_streams: a worker's may go on in a later generation",
                  "[core]") {
   follow(1, 2);
   REQUIRE(uut.open({2}, 2));
@@ -112,12 +115,12 @@ TEST_CASE_METHOD(fixture, "tail_streams: a worker's may go on in a later epoch",
   CHECK(numbers(uut.carry({1}, 1)) == "2 3");
   CHECK(numbers(uut.of_worker({2}, 0)) == "4");
   CHECK(numbers(uut.of_worker({2}, 1)) == "2 3");
-  CHECK(numbers(uut.of_epoch({2})) == "4 2 3");
+  CHECK(numbers(uut.of_generation({2})) == "4 2 3");
   // And in one after that.
   uut.remove(4);
   REQUIRE(uut.open({3}, 2));
   CHECK(numbers(uut.carry({2}, 1)) == "2 3");
-  CHECK(numbers(uut.of_epoch({3})) == "2 3");
+  CHECK(numbers(uut.of_generation({3})) == "2 3");
   CHECK(numbers(uut.carry({2}, 0)) == "");
   uut.remove(2);
   CHECK(numbers(uut.of_worker({3}, 1)) == "3");

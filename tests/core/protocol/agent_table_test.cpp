@@ -19,7 +19,7 @@ offer offer_of(const std::string& agent, std::optional<uint32_t> rank = {}) {
   return x;
 }
 
-std::string members(const std::vector<epoch_plan>& plans) {
+std::string members(const std::vector<generation_plan>& plans) {
   auto text = std::string{};
   for (const auto& x : plans)
     text += (text.empty() ? "" : " ") + x.own.agent.value + "="
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(fixture, "agent_table: members start and hold workers",
   uut.add(offer_of("b"));
   uut.add(offer_of("a"));
   CHECK(members(uut.form({1}, 3)) == "a=0 b=2");
-  CHECK(uut.epoch() == epoch_id{1});
+  CHECK(uut.generation() == generation_id{1});
   CHECK(uut.common_plan().world_size == 4);
   CHECK(uut.common_plan().master_address == "address-a");
   CHECK(uut.common_plan().restart_count == 3);
@@ -107,9 +107,9 @@ TEST_CASE_METHOD(fixture, "agent_table: members keep their places and ranks",
   CHECK(members(uut.form({3}, 0)) == "a=0 c=2");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "agent_table: one that has missed an epoch has no place kept",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "agent_table: one that has missed a generation has no place kept",
+  "[core]") {
   for (const auto* name : {"a", "b", "c"})
     uut.add(offer_of(name));
   REQUIRE(members(uut.form({1}, 0)) == "a=0 b=2");
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "agent_table: only members of the current epoch are "
+                 "agent_table: only members of the current generation are "
                  "found",
                  "[core]") {
   uut.add(offer_of("a"));
@@ -148,7 +148,8 @@ TEST_CASE_METHOD(fixture, "agent_table: counts follow every change", "[core]") {
   CHECK(uut.counts().holding == 0);
 }
 
-TEST_CASE_METHOD(fixture, "agent_table: only holders of the epoch are stopped",
+TEST_CASE_METHOD(fixture,
+                 "agent_table: only holders of the generation are stopped",
                  "[core]") {
   uut.add(offer_of("a"));
   uut.add(offer_of("b"));

@@ -195,7 +195,8 @@ TEST_CASE_METHOD(fixture, "failure_order: only the first has all its text",
         == brief_traceback_max);
 }
 
-TEST_CASE_METHOD(fixture, "failure_order: it can be used for the next epoch",
+TEST_CASE_METHOD(fixture,
+                 "failure_order: it can be used for the next generation",
                  "[core]") {
   add(100ms, {{failure_of("a", 0, 50ms)}, 3});
   uut.clear();

@@ -107,9 +107,9 @@ TEST_CASE_METHOD(
   "[core]") {
   stand(job_of(asked));
   at(0s, lease(7));
-  CHECK(last<core::campaign>().job.newest > epoch_id{5'000});
+  CHECK(last<core::campaign>().job.newest > generation_id{5'000});
   at(0s, campaign_won{2, 1});
-  CHECK(last<open_coordinator>().known.newest == epoch_id{5'000});
+  CHECK(last<open_coordinator>().known.newest == generation_id{5'000});
   CHECK(last<open_coordinator>().known.lease == 1'200ms);
 }
 

@@ -65,7 +65,7 @@ TEST_CASE_METHOD(fixture, "membership: without workers it leaves at once",
   CHECK(at(0s, drain_ordered{60s}) == "send_leaving; send_left; arm_timer 5");
 }
 
-TEST_CASE_METHOD(fixture, "membership: a drained agent begins no epoch",
+TEST_CASE_METHOD(fixture, "membership: a drained agent begins no generation",
                  "[core]") {
   run();
   at(0s, drain_ordered{60s});

@@ -121,9 +121,9 @@ TEST_CASE_METHOD(fixture,
   CHECK(others() == "0:45");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: other failures of one epoch are not the next's",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "membership: other failures of one generation are not the next's",
+  "[core]") {
   run();
   at(100ms, failed_at(100ms, failure_of(1, 0ms)));
   at(130ms, stopped_at(130ms, {{failure_of(0, 5ms)}, 0}));
@@ -133,9 +133,9 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(170ms, group_stopped{{2}}) == "send_stopped 2");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: other failures of an older epoch are dropped",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "membership: other failures of an older generation are dropped",
+  "[core]") {
   run();
   at(100ms, failed_at(100ms, failure_of(1, 0ms)));
   at(130ms, stopped_at(130ms, {{failure_of(0, 5ms)}, 0}));
@@ -208,7 +208,7 @@ TEST_CASE_METHOD(
   const auto kill = failure_kind::signalled;
   run();
   REQUIRE(at(890ms, granted(800ms)) == "set_fence");
-  CHECK(last<set_fence>().running == epoch_id{1});
+  CHECK(last<set_fence>().running == generation_id{1});
   // The agent was stopped before it did that.
   CHECK(at(950ms, fence_fired{{1}, time_point{900ms}})
         == "kill_group 1; drop_link; arm_timer 5; arm_timer 6");

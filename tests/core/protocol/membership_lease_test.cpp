@@ -243,10 +243,11 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(900ms, fire(4)) == "");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: an epoch that was revoked while fenced workers "
-                 "ended is answered",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "membership: a generation that was revoked while fenced workers "
+  "ended is answered",
+  "[core]") {
   run();
   at(900ms, fire(4));
   at(920ms, coordinator_found{});
@@ -288,7 +289,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(
   fixture,
-  "membership: an epoch that waits for a grant is forgotten with "
+  "membership: a generation that waits for a grant is forgotten with "
   "the link",
   "[core]") {
   run();
@@ -359,14 +360,16 @@ TEST_CASE("membership: other deaths are failures", "[core]") {
   }
 }
 
-TEST_CASE_METHOD(fixture, "membership: an agent that has slept starts no epoch",
+TEST_CASE_METHOD(fixture,
+                 "membership: an agent that has slept starts no generation",
                  "[core]") {
   be_in();
   CHECK(at(900ms, formed(1)) == "");
   CHECK(uut.share() == share_state::idle);
 }
 
-TEST_CASE_METHOD(fixture, "membership: a fresh grant starts a waiting epoch",
+TEST_CASE_METHOD(fixture,
+                 "membership: a fresh grant starts a waiting generation",
                  "[core]") {
   be_in();
   at(900ms, formed(1));
@@ -376,7 +379,7 @@ TEST_CASE_METHOD(fixture, "membership: a fresh grant starts a waiting epoch",
   CHECK(fence() == 1'800ms);
 }
 
-TEST_CASE_METHOD(fixture, "membership: a waiting epoch ends with the link",
+TEST_CASE_METHOD(fixture, "membership: a waiting generation ends with the link",
                  "[core]") {
   be_in();
   at(900ms, formed(1));
@@ -398,7 +401,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture,
                  "membership: a slow acceptance does not count as silence "
-                 "after an epoch either",
+                 "after a generation either",
                  "[core]") {
   run();
   at(0s, revoked(1));
@@ -426,7 +429,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(
-  fixture, "membership: an agent that has slept forgets the epoch to come",
+  fixture, "membership: an agent that has slept forgets the generation to come",
   "[core]") {
   run();
   at(0s, formed(2));
@@ -434,7 +437,8 @@ TEST_CASE_METHOD(
   CHECK(uut.share() == share_state::idle);
 }
 
-TEST_CASE_METHOD(fixture, "membership: the fence forgets the epoch to come",
+TEST_CASE_METHOD(fixture,
+                 "membership: the fence forgets the generation to come",
                  "[core]") {
   run();
   at(0s, formed(2));
@@ -447,10 +451,11 @@ TEST_CASE_METHOD(fixture, "membership: the fence forgets the epoch to come",
   CHECK(at(920ms, formed(2)) == "set_fence; start_group 2");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: a new epoch does not revive workers whose fence "
-                 "has passed",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "membership: a new generation does not revive workers whose fence "
+  "has passed",
+  "[core]") {
   run();
   // The timer is late, and the message was.
   CHECK(at(900ms, formed(2))

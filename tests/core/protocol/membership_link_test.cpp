@@ -228,7 +228,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE("membership: an agent that comes back claims what it has", "[core]") {
   struct row {
-    std::vector<membership_event> events; ///< After epoch 1 was formed.
+    std::vector<membership_event> events; ///< After generation 1 was formed.
     std::string state;
   };
   const row rows[] = {
@@ -290,7 +290,7 @@ TEST_CASE_METHOD(fixture,
     at(0s, coordinator_disconnected{});
     CHECK(at(1ms, formed(2)) == "");
   }
-  SECTION("the end of workers, and of an epoch that never began") {
+  SECTION("the end of workers, and of a generation that never began") {
     at(0s, formed(1));
     at(0s, formed(2));
     at(0s, revoked(2));
@@ -303,20 +303,22 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: an epoch that was announced begins although the "
-                 "link broke",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "membership: a generation that was announced begins although the "
+  "link broke",
+  "[core]") {
   run();
   at(0s, formed(2));
   at(1ms, coordinator_disconnected{});
   CHECK(at(2ms, stopped(1)) == "set_fence; start_group 2");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: an epoch that waits for old workers survives a "
-                 "broken link, and is begun once",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "membership: a generation that waits for old workers survives a "
+  "broken link, and is begun once",
+  "[core]") {
   run();
   at(0s, formed(2));
   at(1ms, coordinator_disconnected{});
@@ -546,7 +548,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(10s, formed(1)) == "");
   CHECK(uut.share() == share_state::idle);
   // There is no link for the answer to this.
-  CHECK(at(10s, epoch_revoked{{1}}) == "");
+  CHECK(at(10s, generation_revoked{{1}}) == "");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -554,9 +556,9 @@ TEST_CASE_METHOD(fixture,
                  "the workers",
                  "[core]") {
   run_alone();
-  CHECK(at(0s, epoch_revoked{{1}}) == "stop_group 1");
+  CHECK(at(0s, generation_revoked{{1}}) == "stop_group 1");
   at(0s, stopped(1));
-  CHECK(at(0s, epoch_revoked{{1}}) == "");
+  CHECK(at(0s, generation_revoked{{1}}) == "");
 }
 
 TEST_CASE(
@@ -573,7 +575,7 @@ TEST_CASE(
     uut.step(agent_started{}, {});
     uut.step(coordinator_found{true}, {});
     uut.step(membership_fixture::accepted(), {});
-    uut.step(epoch_formed{plan}, {});
+    uut.step(generation_formed{plan}, {});
     uut.step(membership_fixture::started(1), {});
     auto due = duration{0};
     for (const auto& effect : uut.step(coordinator_disconnected{}, {}))
@@ -627,7 +629,7 @@ TEST_CASE_METHOD(membership_fixture,
   at(0s, revoked(9)); // Which it had not begun.
   at(0s, coordinator_disconnected{});
   at(1s, coordinator_found{});
-  CHECK(last<send_join>().told->newest == epoch_id{9});
+  CHECK(last<send_join>().told->newest == generation_id{9});
   at(1s, accepted());
   CHECK(at(1s, formed(9)) == "send_stopped 9");
   CHECK(at(1s, formed(10)).find("start_group 10") != std::string::npos);

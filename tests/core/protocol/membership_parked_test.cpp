@@ -7,13 +7,14 @@ using namespace actorrun::test;
 namespace {
 
 struct fixture : membership_fixture {
-  static group_stopped parked(uint64_t epoch, std::vector<uint32_t> ranks) {
-    auto x = stopped(epoch);
-    x.parked = {{epoch}, std::move(ranks)};
+  static group_stopped parked(uint64_t generation,
+                              std::vector<uint32_t> ranks) {
+    auto x = stopped(generation);
+    x.parked = {{generation}, std::move(ranks)};
     return x;
   }
 
-  /// Both workers of epoch 1 are parked.
+  /// Both workers of generation 1 are parked.
   void park() {
     run();
     at(0s, revoked(1));
@@ -24,11 +25,11 @@ struct fixture : membership_fixture {
 } // namespace
 
 TEST_CASE_METHOD(fixture,
-                 "membership: workers may park for the next epoch only",
+                 "membership: workers may park for the next generation only",
                  "[core]") {
   run();
   SECTION("a change") {
-    at(0s, epoch_revoked{{1}, false, "b has left"});
+    at(0s, generation_revoked{{1}, false, "b has left"});
     CHECK(last<stop_group>().may_park);
     CHECK(last<stop_group>().reason == "b has left");
   }
@@ -54,12 +55,13 @@ TEST_CASE_METHOD(fixture, "membership: the coordinator learns who is parked",
   CHECK(at(0s, parked(1, {0, 1})) == "send_stopped 1 parked=2");
   CHECK(at(1ms, group_parked{{1}, {{1}, {1}}}) == "send_stopped 1 parked=1");
   CHECK(last<send_stopped>().parked == parked_share{{1}, {1}});
-  // An epoch that has not begun here: they are still those of the first.
+  // A generation that has not begun here: they are still those of the first.
   CHECK(at(2ms, revoked(2)) == "send_stopped 2 parked=1");
-  CHECK(last<send_stopped>().parked.epoch == epoch_id{1});
+  CHECK(last<send_stopped>().parked.generation == generation_id{1});
 }
 
-TEST_CASE_METHOD(fixture, "membership: the next epoch has them", "[core]") {
+TEST_CASE_METHOD(fixture, "membership: the next generation has them",
+                 "[core]") {
   park();
   CHECK(at(1ms, formed(2)) == "set_fence; start_group 2");
   at(1ms, started(2));

@@ -11,8 +11,9 @@ using kind = safe_point_report::kind;
 constexpr auto hold = safe_point_order{safe_point_order::kind::hold};
 
 struct fixture : membership_fixture {
-  static group_safe_point said(uint64_t epoch, kind what, uint64_t step = 0) {
-    return {{epoch}, {what, step}};
+  static group_safe_point said(uint64_t generation, kind what,
+                               uint64_t step = 0) {
+    return {{generation}, {what, step}};
   }
 };
 
@@ -79,7 +80,8 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
-TEST_CASE_METHOD(fixture, "membership: what is of another epoch goes nowhere",
+TEST_CASE_METHOD(fixture,
+                 "membership: what is of another generation goes nowhere",
                  "[core]") {
   run();
   CHECK(at(0s, safe_point_ordered{{2}, hold}) == "");

@@ -6,7 +6,8 @@ using namespace actorrun::test;
 
 namespace {
 
-/// Epoch 1 runs, the coordinator is elsewhere. The keep-alive of 300 ms is on its way.
+/// Generation 1 runs, the coordinator is elsewhere. The keep-alive of 300 ms is on
+/// its way.
 struct fixture : membership_fixture {
   fixture() {
     seek();

@@ -1,13 +1,14 @@
-// How an agent obeys epochs, and how it ends.
+// How an agent obeys generations, and how it ends.
 #include "tests/support/membership_fixture.hpp"
 
 using namespace actorrun;
 using namespace actorrun::test;
 using fixture = membership_fixture;
 
-// -- epochs -------------------------------------------------------------------
+// -- generations
+// -------------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "membership: an epoch starts, runs and succeeds",
+TEST_CASE_METHOD(fixture, "membership: a generation starts, runs and succeeds",
                  "[core]") {
   be_in();
   CHECK(at(0s, formed(1)) == "set_fence; start_group 1");
@@ -35,8 +36,9 @@ TEST_CASE_METHOD(fixture,
   const auto& how = last<finish>().how;
   REQUIRE(how.why);
   CHECK(how.why->code == errc::bad_plan);
-  CHECK(how.why->text
-        == "the plan of epoch 1 starts 127 workers where the node offers 2");
+  CHECK(
+    how.why->text
+    == "the plan of generation 1 starts 127 workers where the node offers 2");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -79,7 +81,8 @@ TEST_CASE_METHOD(fixture, "membership: a failure stays until it is answered",
   CHECK(uut.share() == share_state::idle);
 }
 
-TEST_CASE_METHOD(fixture, "membership: a revoked epoch is stopped", "[core]") {
+TEST_CASE_METHOD(fixture, "membership: a revoked generation is stopped",
+                 "[core]") {
   run();
   CHECK(at(0s, revoked(1)) == "stop_group 1");
   CHECK(last<stop_group>().signal == 0);
@@ -87,12 +90,13 @@ TEST_CASE_METHOD(fixture, "membership: a revoked epoch is stopped", "[core]") {
   CHECK(at(1ms, stopped(1)) == "send_stopped 1");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: workers of an epoch that is over get no grace "
-                 "period",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "membership: workers of a generation that is over get no grace "
+  "period",
+  "[core]") {
   run();
-  CHECK(at(0s, epoch_revoked{{1}, true}) == "kill_group 1");
+  CHECK(at(0s, generation_revoked{{1}, true}) == "kill_group 1");
   CHECK(uut.share() == share_state::stopping);
   CHECK(at(1ms, stopped(1)) == "send_stopped 1");
 }
@@ -126,16 +130,16 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "membership: workers of an epoch that is over keep their "
+                 "membership: workers of a generation that is over keep their "
                  "failure",
                  "[core]") {
   run();
   at(0s, failed(1));
-  CHECK(at(0s, epoch_revoked{{1}, true}) == "kill_group 1");
+  CHECK(at(0s, generation_revoked{{1}, true}) == "kill_group 1");
   CHECK(uut.share() == share_state::failed);
 }
 
-TEST_CASE_METHOD(fixture, "membership: the next epoch gets a fresh port",
+TEST_CASE_METHOD(fixture, "membership: the next generation gets a fresh port",
                  "[core]") {
   run();
   at(0s, revoked(1));
@@ -157,7 +161,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.share() == share_state::idle);
 }
 
-TEST_CASE_METHOD(fixture, "membership: two epochs never run at the same time",
+TEST_CASE_METHOD(fixture,
+                 "membership: two generations never run at the same time",
                  "[core]") {
   run();
   CHECK(at(0s, formed(2)) == "kill_group 1");
@@ -167,7 +172,7 @@ TEST_CASE_METHOD(fixture, "membership: two epochs never run at the same time",
   CHECK(uut.plan() == plan(2));
 }
 
-TEST_CASE_METHOD(fixture, "membership: only the newest epoch starts",
+TEST_CASE_METHOD(fixture, "membership: only the newest generation starts",
                  "[core]") {
   run();
   at(0s, formed(2));
@@ -175,7 +180,8 @@ TEST_CASE_METHOD(fixture, "membership: only the newest epoch starts",
   CHECK(at(0s, stopped(1)) == "send_stopped 1; set_fence; start_group 3");
 }
 
-TEST_CASE_METHOD(fixture, "membership: an epoch may be over before it starts",
+TEST_CASE_METHOD(fixture,
+                 "membership: a generation may be over before it starts",
                  "[core]") {
   run();
   at(0s, formed(2));
@@ -184,16 +190,17 @@ TEST_CASE_METHOD(fixture, "membership: an epoch may be over before it starts",
   CHECK(uut.share() == share_state::idle);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "membership: an older revocation does not end a newer epoch",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "membership: an older revocation does not end a newer generation",
+  "[core]") {
   run();
   at(0s, formed(2));
   CHECK(at(0s, revoked(1)) == "");
   CHECK(at(0s, stopped(1)) == "send_stopped 1; set_fence; start_group 2");
 }
 
-TEST_CASE_METHOD(fixture, "membership: a revoked epoch does not start later",
+TEST_CASE_METHOD(fixture,
+                 "membership: a revoked generation does not start later",
                  "[core]") {
   be_in();
   CHECK(at(0s, revoked(3)) == "send_stopped 3"); // Faster than its plan.
@@ -203,7 +210,7 @@ TEST_CASE_METHOD(fixture, "membership: a revoked epoch does not start later",
 }
 
 TEST_CASE_METHOD(
-  fixture, "membership: what belongs to an older epoch leaves the workers",
+  fixture, "membership: what belongs to an older generation leaves the workers",
   "[core]") {
   be_in();
   at(0s, formed(3));
@@ -253,7 +260,7 @@ TEST_CASE_METHOD(fixture,
     CHECK(how.why->code == errc::job_over);
     CHECK(how.why->text.ends_with("stood by: nothing was run here"));
   }
-  SECTION("and so does who ran in an epoch before") {
+  SECTION("and so does who ran in a generation before") {
     run();
     at(0s, revoked(1));
     at(0s, stopped(1));
@@ -381,7 +388,7 @@ TEST_CASE_METHOD(fixture, "membership: an agent that leaves starts nothing",
         == "send_stopped 1; send_stopped 2; send_left; arm_timer 5");
 }
 
-TEST_CASE_METHOD(fixture, "membership: leaving forgets the epoch to come",
+TEST_CASE_METHOD(fixture, "membership: leaving forgets the generation to come",
                  "[core]") {
   run();
   at(0s, formed(2));
@@ -409,7 +416,7 @@ namespace {
 
 enum class state { idle, starting, running, succeeded, failed, gone, stopping };
 
-/// Epoch 2, in the states of `share_state`; `gone`: failed, and all ended.
+/// Generation 2, in the states of `share_state`; `gone`: failed, and all ended.
 fixture in_state(state x) {
   auto agent = fixture{};
   agent.be_in();
@@ -457,11 +464,11 @@ TEST_CASE("membership: every message of the coordinator has its answer",
   const auto stop = std::string{"stop_group 2"};
   const auto part = std::string{"send_left; arm_timer 5"};
   check({
-    {"newer epoch",
+    {"newer generation",
      fixture::formed(3),
      {begin, kill, kill, begin, kill, begin, kill}},
-    {"same epoch", fixture::formed(2), always("")},
-    {"older epoch", fixture::formed(1), always("send_stopped 1")},
+    {"same generation", fixture::formed(2), always("")},
+    {"older generation", fixture::formed(1), always("send_stopped 1")},
     {"newer revoked",
      fixture::revoked(3),
      {"send_stopped 3", stop, stop, "send_stopped 3", "", "send_stopped 3",

@@ -7,8 +7,8 @@ using namespace actorrun::test;
 namespace {
 
 struct fixture : membership_fixture {
-  static group_stopped stuck(uint64_t epoch, uint32_t count = 1) {
-    auto x = stopped(epoch);
+  static group_stopped stuck(uint64_t generation, uint32_t count = 1) {
+    auto x = stopped(generation);
     x.unkillable_count = count;
     return x;
   }
@@ -33,9 +33,10 @@ TEST_CASE_METHOD(
            "arm_timer 5");
   CHECK(last<send_stopped>().unkillable_count == 1);
   CHECK(at(2s, coordinator_disconnected{}) == "finish worker_unkillable");
-  CHECK(why().text
-        == "1 worker of epoch 1 on node-a did not end after SIGKILL and hangs "
-           "in the kernel");
+  CHECK(
+    why().text
+    == "1 worker of generation 1 on node-a did not end after SIGKILL and hangs "
+       "in the kernel");
 }
 
 TEST_CASE_METHOD(fixture, "membership: workers that hang are counted",
@@ -44,16 +45,17 @@ TEST_CASE_METHOD(fixture, "membership: workers that hang are counted",
   at(1s, revoked(1));
   at(2s, stuck(1, 2));
   at(2s, coordinator_disconnected{});
-  CHECK(why().text
-        == "2 workers of epoch 1 on node-a did not end after SIGKILL and hang "
-           "in the kernel");
+  CHECK(
+    why().text
+    == "2 workers of generation 1 on node-a did not end after SIGKILL and hang "
+       "in the kernel");
 }
 
 TEST_CASE_METHOD(fixture,
-                 "membership: no epoch begins beside a worker that hangs",
+                 "membership: no generation begins beside a worker that hangs",
                  "[core]") {
   run();
-  at(100ms, formed(2)); // Waits for the workers of epoch 1.
+  at(100ms, formed(2)); // Waits for the workers of generation 1.
   CHECK(at(200ms, stuck(1))
         == "send_stopped 1 unkillable=1; send_stopped 2; send_left; "
            "arm_timer 5");

@@ -91,20 +91,20 @@ TEST_CASE("rank_assignment: an agent may offer once", "[core]") {
         == "duplicate_agent: a offers twice");
 }
 
-TEST_CASE("rank_assignment: an epoch has a maximum number of agents",
+TEST_CASE("rank_assignment: a generation has a maximum number of agents",
           "[core]") {
-  const auto most = assign_ranks(many(agents_per_epoch_max));
+  const auto most = assign_ranks(many(agents_per_generation_max));
   REQUIRE(most);
   CHECK(most->size() == 100'000);
   CHECK(most->back().node_rank == 99'999);
   CHECK(most->back().first_global_rank == 99'999);
   CHECK(most->front().role_world_size == 100'000);
-  CHECK(assigned(many(agents_per_epoch_max + 1))
+  CHECK(assigned(many(agents_per_generation_max + 1))
         == "too_many_agents: 100001 agents offer their slots");
 }
 
 TEST_CASE("rank_assignment: the largest world can be counted", "[core]") {
-  auto offers = many(agents_per_epoch_max);
+  auto offers = many(agents_per_generation_max);
   for (auto& x : offers)
     x.slot_count = slots_per_agent_max;
   const auto placements = assign_ranks(offers);

@@ -1,4 +1,5 @@
-// Tests that the others do not wait for what an agent does not do in time, or only says.
+// Tests that the others do not wait for what an agent does not do in time, or only
+// says.
 #include "tests/support/rendezvous_fixture.hpp"
 
 #include <map>
@@ -10,8 +11,8 @@ using fixture = rendezvous_fixture;
 
 namespace {
 
-/// Half a second after the other goes by, with all that is due then; whoever is linked is
-/// heard, but for one.
+/// Half a second after the other goes by, with all that is due then; whoever is
+/// linked is heard, but for one.
 std::string pass_until(fixture& x, std::chrono::milliseconds& now,
                        std::chrono::milliseconds until,
                        const std::string& silent = {}) {
@@ -59,8 +60,9 @@ TEST_CASE_METHOD(
   CHECK(uut.current_phase() == phase::stopping); // Its lease decides.
   CHECK(at(12s, rejoin("c", plan_of("c"), share_state::stopping))
         == "reject_agent c: worker_unkillable");
-  CHECK(pass_until(*this, now, 14s, "c").find("announce_epoch 2: a=0+1 b=1+1")
-        != std::string::npos);
+  CHECK(
+    pass_until(*this, now, 14s, "c").find("announce_generation 2: a=0+1 b=1+1")
+    != std::string::npos);
 }
 
 TEST_CASE_METHOD(
@@ -94,7 +96,7 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(
   fixture,
   "rendezvous: S11 the time for a stop does not run on while the next "
-  "epoch runs",
+  "generation runs",
   "[core]") {
   auto now = 0ms;
   run();
@@ -125,10 +127,12 @@ TEST_CASE_METHOD(
   at(1s, started("a", 2));
   at(1s, started("b", 2));
   REQUIRE(uut.current_phase() == phase::running);
-  CHECK(pass_until(*this, now, 60s).find("revoke_epoch") == std::string::npos);
-  CHECK(pass_until(*this, now, 62s).find("revoke_epoch 1: c")
+  CHECK(pass_until(*this, now, 60s).find("revoke_generation")
+        == std::string::npos);
+  CHECK(pass_until(*this, now, 62s).find("revoke_generation 1: c")
         != std::string::npos);
-  CHECK(pass_until(*this, now, 70s).find("revoke_epoch") == std::string::npos);
+  CHECK(pass_until(*this, now, 70s).find("revoke_generation")
+        == std::string::npos);
   CHECK(uut.current_phase() == phase::running);
 }
 
@@ -175,7 +179,7 @@ TEST_CASE_METHOD(
     at(0s, join_as("b", false));
     at(0s, join_as("c", false));
     CHECK(transcript(effects)
-          == "accept_agent c; announce_epoch 1: b=0+1 a=1+1 c=2+1");
+          == "accept_agent c; announce_generation 1: b=0+1 a=1+1 c=2+1");
     CHECK(announced.master_address == "address-b");
   }
   SECTION("and the others keep their order") {
@@ -183,7 +187,7 @@ TEST_CASE_METHOD(
     at(0s, join_as("b", true));
     at(0s, join_as("c", false));
     CHECK(transcript(effects)
-          == "accept_agent c; announce_epoch 1: c=0+1 a=1+1 b=2+1");
+          == "accept_agent c; announce_generation 1: c=0+1 a=1+1 b=2+1");
   }
   SECTION("unless that is true of all") {
     at(0s, join_as("a", true));

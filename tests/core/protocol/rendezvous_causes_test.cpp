@@ -1,4 +1,4 @@
-// Tests which failure of an epoch is the root cause, over all nodes.
+// Tests which failure of a generation is the root cause, over all nodes.
 #include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
@@ -58,17 +58,19 @@ TEST_CASE("rendezvous: an agent that died first is the root cause, whichever "
           "[core]") {
   auto job = fixture{};
   job.run();
-  CHECK(job.at(1'000ms, job.failed("b", 5ms)) == "revoke_epoch 1: a b c");
-  CHECK(job.last<revoke_epoch>().reason.text == line_of("b"));
+  CHECK(job.at(1'000ms, job.failed("b", 5ms)) == "revoke_generation 1: a b c");
+  CHECK(job.last<revoke_generation>().reason.text == line_of("b"));
   CHECK(job.at(1'010ms, job.failed("c", 100ms)) == ""); // Its report was slow.
   CHECK(job.uut.last_failure()->agent == agent_id{"c"});
   CHECK(job.uut.waiting_for()
-        == "3 agents must stop the workers of epoch 1 (" + line_of("c") + ")");
+        == "3 agents must stop the workers of generation 1 (" + line_of("c")
+             + ")");
   job.at(1'020ms, job.stopped("a", 1));
   job.at(1'020ms, job.stopped("b", 1));
-  CHECK(job.at(1'020ms, job.stopped("c", 1))
-        == "explain_failures 1: c/0 +1; announce_epoch 2: a=0+1 b=1+1 c=2+1");
-  CHECK(job.last<announce_epoch>().reason == line_of("c"));
+  CHECK(
+    job.at(1'020ms, job.stopped("c", 1))
+    == "explain_failures 1: c/0 +1; announce_generation 2: a=0+1 b=1+1 c=2+1");
+  CHECK(job.last<announce_generation>().reason == line_of("c"));
   CHECK(job.last<explain_failures>().first.agent == agent_id{"c"});
   CHECK(job.uut.budget().restart_count() == 1);
   CHECK(job.uut.last_failure()->agent == agent_id{"c"});
@@ -102,8 +104,9 @@ TEST_CASE("rendezvous: a failure reported too late may be the root cause",
   job.at(1'000ms, job.failed("b", 0ms));
   job.at(1'010ms, job.stopped("b", 1));
   job.at(1'010ms, job.stopped("c", 1));
-  CHECK(job.at(1'050ms, job.stopped_with("a", {{failure_of("a", 60ms, 1)}, 0}))
-        == "explain_failures 1: a/1 +1; announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(
+    job.at(1'050ms, job.stopped_with("a", {{failure_of("a", 60ms, 1)}, 0}))
+    == "explain_failures 1: a/1 +1; announce_generation 2: a=0+1 b=1+1 c=2+1");
   CHECK(job.uut.last_failure()->agent == agent_id{"a"});
 }
 
@@ -116,7 +119,7 @@ TEST_CASE("rendezvous: an agent that has stopped fails no more", "[core]") {
   CHECK(job.uut.last_failure()->agent == agent_id{"b"});
   job.at(1'030ms, job.stopped("a", 1));
   CHECK(job.at(1'030ms, job.stopped("b", 1))
-        == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+        == "announce_generation 2: a=0+1 b=1+1 c=2+1");
 }
 
 TEST_CASE("rendezvous: once settled the root cause does not change", "[core]") {
@@ -142,12 +145,13 @@ TEST_CASE("rendezvous: an agent without a link reports its failure later",
   job.at(1'000ms, job.failed("b", 0ms));
   auto back = job.rejoin("c", plan, share_state::failed);
   back.held->failure->age = 300ms;
-  CHECK(job.at(1'100ms, back) == "accept_agent c; revoke_epoch 1: c");
+  CHECK(job.at(1'100ms, back) == "accept_agent c; revoke_generation 1: c");
   CHECK(job.uut.last_failure()->agent == agent_id{"c"});
   job.at(1'100ms, job.stopped("a", 1));
   job.at(1'100ms, job.stopped("b", 1));
-  CHECK(job.at(1'100ms, job.stopped("c", 1))
-        == "explain_failures 1: c/0 +1; announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(
+    job.at(1'100ms, job.stopped("c", 1))
+    == "explain_failures 1: c/0 +1; announce_generation 2: a=0+1 b=1+1 c=2+1");
 }
 
 TEST_CASE("rendezvous: a failure is that of the agent that reports it",
@@ -166,7 +170,7 @@ TEST_CASE("rendezvous: the list of failures has a limit, the count none",
     auto job = rendezvous_fixture{{1, 1, 0}};
     auto join = job.join("a", 32);
     job.at(0ms, join);
-    REQUIRE(job.uut.epoch() == epoch_id{1});
+    REQUIRE(job.uut.generation() == generation_id{1});
     job.at(0ms, job.started("a", 1));
     job.at(10ms, worker_failed{{"a"}, {1}, failure_of("a", 0ms)});
     auto others = collateral{};
@@ -189,10 +193,10 @@ TEST_CASE("rendezvous: only the root cause can be exempt", "[core]") {
   job.at(1'020ms, job.left("c")); // It failed first, and by itself.
   job.at(1'030ms, job.stopped("a", 1));
   CHECK(job.at(1'030ms, job.stopped("b", 1))
-        == "explain_failures 1: c/0 +1; announce_epoch 2: a=0+1 b=1+1");
+        == "explain_failures 1: c/0 +1; announce_generation 2: a=0+1 b=1+1");
   CHECK(job.uut.budget().restart_count() == 1);
   CHECK(job.last<explain_failures>().exemption.empty());
-  CHECK(job.last<announce_epoch>().reason == line_of("c"));
+  CHECK(job.last<announce_generation>().reason == line_of("c"));
 }
 
 TEST_CASE("rendezvous: an exemption holds for failures reported after it",
@@ -203,10 +207,11 @@ TEST_CASE("rendezvous: an exemption holds for failures reported after it",
   job.at(1'010ms, job.left("c"));
   CHECK(job.at(1'020ms, job.failed("a", 50ms)) == "");
   CHECK(job.uut.waiting_for()
-        == "2 agents must stop the workers of epoch 1 (agent c left)");
+        == "2 agents must stop the workers of generation 1 (agent c left)");
   job.at(1'030ms, job.stopped("b", 1));
   CHECK(job.at(1'030ms, job.stopped("a", 1))
-        == "explain_failures 1: a/0 +1, exempt; announce_epoch 2: a=0+1 b=1+1");
+        == "explain_failures 1: a/0 +1, exempt; announce_generation 2: a=0+1 "
+           "b=1+1");
   CHECK(job.last<explain_failures>().exemption.text == "agent c left");
   CHECK(job.uut.budget().restart_count() == 0);
 }
@@ -220,8 +225,8 @@ TEST_CASE("rendezvous: the last agent that is awaited may exempt, too",
   job.at(1'010ms, job.stopped("b", 1));
   CHECK(job.at(1'020ms, job.left("c"))
         == "forget_agent c; explain_failures 1: b/0, exempt; "
-           "announce_epoch 2: a=0+1 b=1+1");
-  CHECK(job.last<announce_epoch>().reason == "agent c left");
+           "announce_generation 2: a=0+1 b=1+1");
+  CHECK(job.last<announce_generation>().reason == "agent c left");
 }
 
 TEST_CASE("rendezvous: an agent that failed first and left exempts no failure, "
@@ -239,23 +244,25 @@ TEST_CASE("rendezvous: an agent that failed first and left exempts no failure, "
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
-TEST_CASE("rendezvous: one exemption does not serve two epochs", "[core]") {
+TEST_CASE("rendezvous: one exemption does not serve two generations",
+          "[core]") {
   auto job = fixture{};
   job.run();
-  job.at(1'000ms, job.leaving("c")); // The epoch ends for that reason.
+  job.at(1'000ms, job.leaving("c")); // The generation ends for that reason.
   job.at(1'000ms, job.left("c"));
   job.at(1'000ms, job.stopped("a", 1));
   REQUIRE(job.at(1'000ms, job.stopped("b", 1))
-          == "announce_epoch 2: a=0+1 b=1+1");
+          == "announce_generation 2: a=0+1 b=1+1");
   job.at(2'000ms, worker_failed{{"a"}, {2}, failure_of("a", 0ms)});
   job.at(2'000ms, job.stopped("a", 2));
   job.at(2'000ms, job.stopped("b", 2));
   CHECK(job.uut.budget().restart_count() == 1);
 }
 
-TEST_CASE("rendezvous: a departure between two epochs exempts nothing in the "
-          "next",
-          "[core]") {
+TEST_CASE(
+  "rendezvous: a departure between two generations exempts nothing in the "
+  "next",
+  "[core]") {
   auto job = fixture{};
   job.run();
   for (const auto* agent : {"b", "c"})
@@ -265,7 +272,7 @@ TEST_CASE("rendezvous: a departure between two epochs exempts nothing in the "
   job.at(2s, job.left("a"));
   for (const auto* agent : {"d", "e", "f"})
     job.at(3s, job.join(agent));
-  REQUIRE(job.uut.epoch() == epoch_id{2});
+  REQUIRE(job.uut.generation() == generation_id{2});
   job.at(4s, worker_failed{{"d"}, {2}, failure_of("d", 0ms)});
   for (const auto* agent : {"d", "e", "f"})
     job.at(5s, job.stopped(agent, 2));
@@ -284,8 +291,8 @@ TEST_CASE("rendezvous: a successor finds the root cause, too", "[core]") {
     back.held->failure->age = agent == std::string{"b"} ? 500ms : 100ms;
     job.at(100ms, back);
   }
-  CHECK(job.at(1'200ms, job.fire(1)) == "revoke_epoch 1: a b c");
-  CHECK(job.last<revoke_epoch>().reason.text == line_of("b"));
+  CHECK(job.at(1'200ms, job.fire(1)) == "revoke_generation 1: a b c");
+  CHECK(job.last<revoke_generation>().reason.text == line_of("b"));
   CHECK(job.uut.last_failure()->agent == agent_id{"b"});
 }
 
@@ -298,12 +305,13 @@ TEST_CASE(
   job.at(0ms, coordinator_started{true});
   job.at(100ms, job.rejoin("a", first.plan_of("a"), share_state::running));
   job.at(100ms, job.rejoin("b", first.plan_of("b"), share_state::failed));
-  CHECK(job.at(1'200ms, job.fire(1)) == "revoke_epoch 1: a b");
+  CHECK(job.at(1'200ms, job.fire(1)) == "revoke_generation 1: a b");
   job.at(1'300ms, job.stopped("a", 1));
-  CHECK(job.at(1'300ms, job.stopped("b", 1))
-        == "explain_failures 1: b/0, exempt; announce_epoch 2: a=0+1 b=1+1");
-  CHECK(job.last<announce_epoch>().reason
-        == "2 of 3 agents of epoch 1 came back to the new coordinator");
+  CHECK(
+    job.at(1'300ms, job.stopped("b", 1))
+    == "explain_failures 1: b/0, exempt; announce_generation 2: a=0+1 b=1+1");
+  CHECK(job.last<announce_generation>().reason
+        == "2 of 3 agents of generation 1 came back to the new coordinator");
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
@@ -326,8 +334,9 @@ TEST_CASE("rendezvous: an agent that is missing after a recovery does not "
       job.at(1'350ms, job.disconnect("a"));
       job.at(1'360ms,
              job.rejoin("a", first.plan_of("a"), share_state::stopping));
-      CHECK(job.last<revoke_epoch>().reason.text
-            == "1 of 3 agents of epoch 1 came back to the new coordinator");
+      CHECK(
+        job.last<revoke_generation>().reason.text
+        == "1 of 3 agents of generation 1 came back to the new coordinator");
     }
     job.at(1'400ms, job.stopped("a", 1));
     if (!is_c_missing)
@@ -347,11 +356,12 @@ TEST_CASE("rendezvous: an agent that is missing after a recovery exempts a "
   job.at(200ms, agent_left{agent_id{"b"}});
   job.at(300ms, job.rejoin("a", first.plan_of("a"), share_state::running));
   job.at(300ms, job.rejoin("c", first.plan_of("c"), share_state::running));
-  CHECK(job.at(1'200ms, job.fire(1)) == "revoke_epoch 1: a c");
+  CHECK(job.at(1'200ms, job.fire(1)) == "revoke_generation 1: a c");
   job.at(1'300ms, fixture::failed("a", 1'250ms));
   job.at(1'400ms, job.stopped("a", 1));
   CHECK(job.at(1'400ms, job.stopped("c", 1))
-        == "explain_failures 1: a/0 +1, exempt; announce_epoch 2: a=0+1 c=1+1");
+        == "explain_failures 1: a/0 +1, exempt; announce_generation 2: a=0+1 "
+           "c=1+1");
   CHECK(job.uut.budget().restart_count() == 0);
 }
 
@@ -386,9 +396,9 @@ TEST_CASE("rendezvous: an agent that wants to leave while a successor listens "
   CHECK(job.at(1'200ms, job.fire(1)) != "");
   auto reason = std::string{};
   for (const auto* agent : {"a", "b", "c"})
-    if (job.at(1'300ms, job.stopped(agent, 1)).find("announce_epoch")
+    if (job.at(1'300ms, job.stopped(agent, 1)).find("announce_generation")
         != std::string::npos)
-      reason = job.last<announce_epoch>().reason;
+      reason = job.last<announce_generation>().reason;
   CHECK(job.uut.budget().restart_count() == (is_exempt ? 0 : 1));
   CHECK((reason == "agent c leaves") == is_exempt);
 }
@@ -404,13 +414,13 @@ TEST_CASE("rendezvous: a failure before a stop without a link counts",
     job.at(900ms, job.disconnect("b"));
     auto back = job.rejoin("b", job.plan_of("b"), state);
     back.held->failure = failure_of("b", 10ms);
-    CHECK(
-      job.at(1'000ms, back).starts_with("accept_agent b; revoke_epoch 1: "));
-    CHECK(job.last<revoke_epoch>().reason.text == line_of("b"));
+    CHECK(job.at(1'000ms, back)
+            .starts_with("accept_agent b; revoke_generation 1: "));
+    CHECK(job.last<revoke_generation>().reason.text == line_of("b"));
     CHECK(job.uut.current_phase() == fixture::phase::stopping);
     for (const auto* agent : {"a", "b", "c"})
       job.at(1'100ms, job.stopped(agent, 1));
-    CHECK(job.uut.epoch() == epoch_id{2});
+    CHECK(job.uut.generation() == generation_id{2});
     CHECK(job.uut.budget().restart_count() == 1);
   }
 }
@@ -423,9 +433,9 @@ TEST_CASE("rendezvous: an agent that was given up is ordered again to stop",
     std::string answer;
   };
   const row rows[] = {
-    {share_state::running, "accept_agent b; revoke_epoch 1: b"},
-    {share_state::failed, "accept_agent b; revoke_epoch 1: b"},
-    {share_state::stopping, "accept_agent b; revoke_epoch 1: b"},
+    {share_state::running, "accept_agent b; revoke_generation 1: b"},
+    {share_state::failed, "accept_agent b; revoke_generation 1: b"},
+    {share_state::stopping, "accept_agent b; revoke_generation 1: b"},
     {share_state::idle, "accept_agent b; arm_timer 6; arm_timer 7"},
   };
   for (const auto& x : rows) {
@@ -439,20 +449,22 @@ TEST_CASE("rendezvous: an agent that was given up is ordered again to stop",
     REQUIRE(job.uut.current_phase() == fixture::phase::gathering);
     job.at(1s, job.join("a"));
     REQUIRE(job.at(2s, job.rejoin("b", old, share_state::running))
-            == "accept_agent b; revoke_epoch 1: b");
+            == "accept_agent b; revoke_generation 1: b");
     job.at(2s, job.disconnect("b"));
     CHECK(job.at(3s, job.rejoin("b", old, x.state)) == x.answer);
-    CHECK(job.uut.agents().at({"b"}).holds
-          == (x.state == share_state::idle ? epoch_id{} : epoch_id{1}));
+    CHECK(
+      job.uut.agents().at({"b"}).holds
+      == (x.state == share_state::idle ? generation_id{} : generation_id{1}));
   }
 }
 
 // It repeats what it has reported, in case that was lost.
-TEST_CASE("rendezvous: a settled epoch's failures are not the next one's",
+TEST_CASE("rendezvous: a settled generation's failures are not the next one's",
           "[core]") {
   auto job = rendezvous_fixture{{2, 2, 3}};
   job.at(0s, job.join("a"));
-  REQUIRE(job.at(0s, job.join("b")).ends_with("announce_epoch 1: a=0+1 b=1+1"));
+  REQUIRE(
+    job.at(0s, job.join("b")).ends_with("announce_generation 1: a=0+1 b=1+1"));
   const auto old = job.plan_of("b");
   auto other = fixture::failure_of("b");
   other.local_rank = 3;
@@ -462,11 +474,12 @@ TEST_CASE("rendezvous: a settled epoch's failures are not the next one's",
   job.at(1s, job.disconnect("b"));
   REQUIRE(job.at(1s, job.stopped("a", 1)).starts_with("explain_failures 1:"));
   REQUIRE(job.at(2s, job.rejoin("b", old, share_state::failed))
-          == "accept_agent b; revoke_epoch 1: b");
+          == "accept_agent b; revoke_generation 1: b");
   job.at(2s, job.failed("b", 1));
-  REQUIRE(job.at(2s, report) == "announce_epoch 2: a=0+1 b=1+1");
+  REQUIRE(job.at(2s, report) == "announce_generation 2: a=0+1 b=1+1");
   job.at(3s, job.failed("a", 2));
   CHECK(job.uut.last_failure()->agent == agent_id{"a"});
   job.at(3s, job.stopped("b", 2));
-  CHECK(job.at(3s, job.stopped("a", 2)) == "announce_epoch 3: a=0+1 b=1+1");
+  CHECK(job.at(3s, job.stopped("a", 2))
+        == "announce_generation 3: a=0+1 b=1+1");
 }

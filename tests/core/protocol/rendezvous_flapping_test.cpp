@@ -9,23 +9,23 @@ using namespace actorrun::test;
 
 namespace {
 
-/// One to three agents, `a`, `b` and `c`; the link of `c` flaps. What no test is about
-/// happens at once.
+/// One to three agents, `a`, `b` and `c`; the link of `c` flaps. What no test is
+/// about happens at once.
 struct fixture : rendezvous_fixture {
   explicit fixture(job_settings asked = {1, 3, 1}) : rendezvous_fixture{asked} {
     run();
   }
 
-  /// The members stop their workers, and run those of the next epoch.
+  /// The members stop their workers, and run those of the next generation.
   void follow(milliseconds t) {
     while (uut.current_phase() != phase::running) {
       const auto all = uut.agents();
-      const auto epoch = uut.epoch();
+      const auto generation = uut.generation();
       for (const auto& [id, x] : all)
-        if (uut.current_phase() == phase::stopping && x.holds == epoch)
-          at(t, stopped(id.value, epoch.value));
-        else if (x.member_of == epoch && x.share == share_state::starting)
-          at(t, started(id.value, epoch.value));
+        if (uut.current_phase() == phase::stopping && x.holds == generation)
+          at(t, stopped(id.value, generation.value));
+        else if (x.member_of == generation && x.share == share_state::starting)
+          at(t, started(id.value, generation.value));
       REQUIRE(++steps < 1'000);
     }
   }
@@ -40,7 +40,7 @@ struct fixture : rendezvous_fixture {
 
   bool has_place() const {
     const auto i = uut.agents().find({"c"});
-    return i != uut.agents().end() && i->second.member_of == uut.epoch();
+    return i != uut.agents().end() && i->second.member_of == uut.generation();
   }
 
   /// Fires what is due by then.
@@ -82,37 +82,37 @@ TEST_CASE_METHOD(fixture,
   CHECK(has_place());
   be_cut_off(20s);
   CHECK(has_place());
-  CHECK(uut.epoch() == epoch_id{3});
-  CHECK(be_cut_off(30s) == "accept_agent c; revoke_epoch 3: a b");
+  CHECK(uut.generation() == generation_id{3});
+  CHECK(be_cut_off(30s) == "accept_agent c; revoke_generation 3: a b");
   CHECK_FALSE(has_place());
-  CHECK(uut.epoch() == epoch_id{4});
+  CHECK(uut.generation() == generation_id{4});
   CHECK(uut.agents().at({"c"}).stands_by);
   CHECK(*uut.why_it_stands_by(uut.agents().at({"c"}))
-        == "cost 3 epochs within 20.0 s");
-  CHECK(
-    uut.waiting_for({"c"})
-    == "stands by, because it has cost 3 epochs within 20.0 s; may take part "
-       "in 50 s if it stays reachable; to let it in at once: actorctl "
-       "include node-c");
+        == "cost 3 generations within 20.0 s");
+  CHECK(uut.waiting_for({"c"})
+        == "stands by, because it has cost 3 generations within 20.0 s; may "
+           "take part "
+           "in 50 s if it stays reachable; to let it in at once: actorctl "
+           "include node-c");
   SECTION("what its link does then costs nothing") {
     for (auto t = 31s; t < 70s; t += 1s) {
       at(t, disconnect("c"));
       at(t, join("c"));
       pass_until(t);
     }
-    CHECK(uut.epoch() == epoch_id{4});
+    CHECK(uut.generation() == generation_id{4});
     SECTION("until it has been reachable for a while") {
       pass_until(73s);
-      CHECK(uut.epoch() == epoch_id{4});
+      CHECK(uut.generation() == generation_id{4});
       pass_until(100s);
-      CHECK(uut.epoch() == epoch_id{5});
+      CHECK(uut.generation() == generation_id{5});
       CHECK(has_place());
     }
   }
   SECTION("an operator may let it in at once") {
     CHECK(at(40s, inclusion_requested{"node-c", "alice"})
           == "report_return c; answer_operator done: host node-c may take part "
-             "again; revoke_epoch 4: a b");
+             "again; revoke_generation 4: a b");
     follow(40s);
     CHECK(has_place());
   }
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(
   fixture,
   "rendezvous: W1 a node that is lost and comes back costs three "
-  "epochs in a minute, and no more",
+  "generations in a minute, and no more",
   "[core]") {
   for (auto t = 10s; t < 70s; t += 4s) {
     pass_until(t);
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(
     at(t + 1s, join("c"));
     follow(t + 1s);
   }
-  CHECK(uut.epoch() == epoch_id{4});
+  CHECK(uut.generation() == generation_id{4});
 }
 
 TEST_CASE_METHOD(
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(
     at(t, x);
     follow(t);
   }
-  CHECK(uut.epoch().value <= 5);
+  CHECK(uut.generation().value <= 5);
   CHECK(uut.agents().at({last}).stands_by);
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("rendezvous: W1 a node that cannot be spared keeps its place",
   for (auto t = 10s; t < 60s; t += 10s)
     x.be_cut_off(t);
   CHECK(x.has_place());
-  CHECK(x.uut.epoch() == epoch_id{6});
+  CHECK(x.uut.generation() == generation_id{6});
 }
 
 TEST_CASE_METHOD(fixture,
@@ -178,10 +178,10 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   for (auto t = 10s; t < 30s; t += 10s) { // Its return is a cost, too.
     REQUIRE(has_place());
-    const auto epoch = uut.epoch().value;
-    at(t, failed("a", epoch));
-    at(t, stopped("a", epoch));
-    at(t, stopped("b", epoch));
+    const auto generation = uut.generation().value;
+    at(t, failed("a", generation));
+    at(t, stopped("a", generation));
+    at(t, stopped("b", generation));
     at(t, disconnect("c"));
     at(t, lose("c"));
     at(t, join("c"));
@@ -197,7 +197,7 @@ TEST_CASE_METHOD(
   "[core]") {
   for (auto t = 10s; t < 50s; t += 10s) {
     at(t, leaving("c", 15));
-    at(t, stopped("c", uut.epoch().value));
+    at(t, stopped("c", uut.generation().value));
     at(t, left("c"));
     follow(t);
     pass_until(t + 1s);

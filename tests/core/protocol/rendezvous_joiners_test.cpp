@@ -6,13 +6,13 @@ using namespace actorrun::test;
 
 namespace {
 
-/// Two to five agents; `a` and `b` run epoch 1 since 3 s.
+/// Two to five agents; `a` and `b` run generation 1 since 3 s.
 struct fixture : rendezvous_fixture {
   fixture() : rendezvous_fixture{{2, 5, 1}} { run_two(); }
 
-  void stop_all(milliseconds t, uint64_t epoch) {
+  void stop_all(milliseconds t, uint64_t generation) {
     for (const auto* agent : {"a", "b"})
-      at(t, stopped(agent, epoch));
+      at(t, stopped(agent, generation));
   }
 };
 
@@ -23,10 +23,10 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   CHECK(at(10s, join("c")) == "accept_agent c; arm_timer 5");
   CHECK(due(5) == 11s);
-  CHECK(at(11s, fire(5)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason.text == "1 more joined");
+  CHECK(at(11s, fire(5)) == "revoke_generation 1: a b");
+  CHECK(last<revoke_generation>().reason.text == "1 more joined");
   stop_all(11s, 1);
-  CHECK(transcript(effects) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(transcript(effects) == "announce_generation 2: a=0+1 b=1+1 c=2+1");
   CHECK(uut.budget().restart_count() == 0);
 }
 
@@ -34,7 +34,7 @@ TEST_CASE_METHOD(fixture,
                  "rendezvous: where no agent comes or goes, there is no time "
                  "to wait for",
                  "[core]") {
-  at(3s, join("c")); // When the epoch was formed.
+  at(3s, join("c")); // When the generation was formed.
   CHECK(uut.waiting_for({"c"}).ends_with("with this one in a moment"));
 }
 
@@ -44,8 +44,8 @@ TEST_CASE_METHOD(fixture, "rendezvous: a burst of joiners costs one regroup",
   CHECK(at(10'900ms, join("d")) == "accept_agent d");
   CHECK(at(11'000ms, fire(5)) == "arm_timer 6");
   CHECK(due(6) == 11'900ms);
-  CHECK(at(11'900ms, fire(6)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason.text == "2 more joined");
+  CHECK(at(11'900ms, fire(6)) == "revoke_generation 1: a b");
+  CHECK(last<revoke_generation>().reason.text == "2 more joined");
   CHECK(at(11'900ms, fire(5)) == "");
 }
 
@@ -53,17 +53,17 @@ TEST_CASE_METHOD(fixture, "rendezvous: joiners that fill the job do not wait",
                  "[core]") {
   at(10s, join("c"));
   at(10s, join("d"));
-  CHECK(at(10s, join("e")) == "accept_agent e; revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason.text == "3 more joined");
+  CHECK(at(10s, join("e")) == "accept_agent e; revoke_generation 1: a b");
+  CHECK(last<revoke_generation>().reason.text == "3 more joined");
   CHECK(at(11s, fire(5)) == "");
   stop_all(12s, 1);
   CHECK(transcript(effects)
-        == "announce_epoch 2: a=0+1 b=1+1 c=2+1 d=3+1 e=4+1");
+        == "announce_generation 2: a=0+1 b=1+1 c=2+1 d=3+1 e=4+1");
 }
 
 TEST_CASE_METHOD(
   rendezvous_fixture,
-  "rendezvous: a trickle of joiners does not delay an epoch forever",
+  "rendezvous: a trickle of joiners does not delay a generation forever",
   "[core]") {
   auto x = rendezvous_fixture{{2, 99, 0}};
   x.run_two();
@@ -112,14 +112,14 @@ TEST_CASE_METHOD(fixture, "rendezvous: success cancels a regroup", "[core]") {
   CHECK(uut.current_phase() == phase::running);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: the epoch after a failure includes the joiners",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "rendezvous: the generation after a failure includes the joiners",
+  "[core]") {
   at(10s, join("c"));
-  CHECK(at(10s, failed("a", 1)) == "revoke_epoch 1: a b");
+  CHECK(at(10s, failed("a", 1)) == "revoke_generation 1: a b");
   CHECK(at(11s, fire(5)) == "");
   stop_all(12s, 1);
-  CHECK(transcript(effects) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(transcript(effects) == "announce_generation 2: a=0+1 b=1+1 c=2+1");
 }
 
 TEST_CASE_METHOD(rendezvous_fixture,
@@ -135,22 +135,23 @@ TEST_CASE_METHOD(fixture, "rendezvous: a job shrinks to its minimum",
   at(10s, join("c"));
   at(11s, fire(5));
   stop_all(11s, 1);
-  CHECK(at(12s, left("a")) == "forget_agent a; revoke_epoch 2: b c");
+  CHECK(at(12s, left("a")) == "forget_agent a; revoke_generation 2: b c");
   at(12s, stopped("b", 2));
-  CHECK(at(12s, stopped("c", 2)) == "announce_epoch 3: b=0+1 c=1+1");
-  CHECK(last<announce_epoch>().reason == "agent a left");
-  CHECK(last<announce_epoch>().plans.front().master_address == "address-b");
+  CHECK(at(12s, stopped("c", 2)) == "announce_generation 3: b=0+1 c=1+1");
+  CHECK(last<announce_generation>().reason == "agent a left");
+  CHECK(last<announce_generation>().plans.front().master_address
+        == "address-b");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: below the minimum it waits for more",
                  "[core]") {
-  CHECK(at(10s, left("b")) == "forget_agent b; revoke_epoch 1: a");
+  CHECK(at(10s, left("b")) == "forget_agent b; revoke_generation 1: a");
   CHECK(at(11s, stopped("a", 1)) == "arm_timer 5");
   CHECK(uut.current_phase() == phase::gathering);
   CHECK(due(5) == 611s);
   CHECK(at(20s, join("c")) == "accept_agent c; arm_timer 6; arm_timer 7");
   CHECK(due(7) == 21s); // The group has met before, so the wait is shorter.
-  CHECK(at(21s, fire(7)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(at(21s, fire(7)) == "announce_generation 2: a=0+1 c=1+1");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -170,7 +171,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: no agent starts before all have stopped",
   CHECK(uut.current_phase() == phase::stopping);
   CHECK(at(11s, lose("b"))
         == "forget_agent b; explain_failures 1: a/0, exempt; "
-           "announce_epoch 2: a=0+1 c=1+1");
+           "announce_generation 2: a=0+1 c=1+1");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: all agents may be lost", "[core]") {
@@ -180,7 +181,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: all agents may be lost", "[core]") {
   at(20s, join("c"));
   at(20s, join("d"));
   CHECK(uut.current_phase() == phase::last_call);
-  CHECK(at(21s, fire(7)) == "announce_epoch 2: c=0+1 d=1+1");
+  CHECK(at(21s, fire(7)) == "announce_generation 2: c=0+1 d=1+1");
 }
 
 // -- nodes that come and go ---------------------------------------------------
@@ -192,33 +193,33 @@ struct flapping : rendezvous_fixture {
   flapping() { run(); }
 
   /// `c` departs; the others run again, and it is back.
-  void flap(milliseconds t, uint64_t epoch) {
-    REQUIRE(at(t, left("c")).starts_with("forget_agent c; revoke_epoch"));
+  void flap(milliseconds t, uint64_t generation) {
+    REQUIRE(at(t, left("c")).starts_with("forget_agent c; revoke_generation"));
     for (const auto* agent : {"a", "b"})
-      at(t, stopped(agent, epoch));
+      at(t, stopped(agent, generation));
     for (const auto* agent : {"a", "b"})
-      at(t, started(agent, epoch + 1));
+      at(t, started(agent, generation + 1));
     REQUIRE(uut.current_phase() == phase::running);
     returned = at(t, join("c"));
   }
 
   /// All stop for `c`, and start.
-  void take_in(milliseconds t, uint64_t epoch) {
+  void take_in(milliseconds t, uint64_t generation) {
     for (const auto* agent : {"a", "b"})
-      at(t, stopped(agent, epoch));
+      at(t, stopped(agent, generation));
     REQUIRE(uut.member_count() == 3);
     for (const auto* agent : {"a", "b", "c"})
-      at(t, started(agent, epoch + 1));
+      at(t, started(agent, generation + 1));
     REQUIRE(uut.current_phase() == phase::running);
   }
 
-  /// Three epochs of a second each; `c` is back for the third time at 3 s.
+  /// Three generations of a second each; `c` is back for the third time at 3 s.
   void flap_thrice() {
     flap(1s, 1);
-    REQUIRE(returned == "accept_agent c; revoke_epoch 2: a b");
+    REQUIRE(returned == "accept_agent c; revoke_generation 2: a b");
     take_in(1s, 2);
     flap(2s, 3);
-    REQUIRE(returned == "accept_agent c; revoke_epoch 4: a b");
+    REQUIRE(returned == "accept_agent c; revoke_generation 4: a b");
     take_in(2s, 4);
     flap(3s, 5);
     REQUIRE(returned == "accept_agent c; arm_timer 5");
@@ -235,25 +236,25 @@ TEST_CASE_METHOD(flapping,
                  "[core]") {
   flap_thrice();
   CHECK(due(5) == 4s);
-  CHECK(
-    uut.waiting_for({"c"})
-    == "epoch 6 runs with 2 nodes; nodes come and go, so the job starts again "
-       "with this one in 1 s");
+  CHECK(uut.waiting_for({"c"})
+        == "generation 6 runs with 2 nodes; nodes come and go, so the job "
+           "starts again "
+           "with this one in 1 s");
   at(3'999ms, heard(3'999ms, "c"));
   CHECK(uut.waiting_for({"c"}).ends_with("in 1 s"));
-  CHECK(uut.waiting_for().starts_with("1 more node is here: epoch 6 "));
+  CHECK(uut.waiting_for().starts_with("1 more node is here: generation 6 "));
   CHECK(uut.waiting_for().ends_with("the job starts again with all in 1 s"));
-  CHECK(at(4s, fire(5)) == "revoke_epoch 6: a b");
+  CHECK(at(4s, fire(5)) == "revoke_generation 6: a b");
   take_in(4s, 6);
   SECTION("and longer each time") {
     flap(5s, 7);
     CHECK(returned == "accept_agent c; arm_timer 6");
     CHECK(due(6) == 7s);
-    CHECK(at(7s, fire(6)) == "revoke_epoch 8: a b");
+    CHECK(at(7s, fire(6)) == "revoke_generation 8: a b");
   }
-  SECTION("until an epoch has lasted") {
+  SECTION("until a generation has lasted") {
     flap(64s, 7);
-    CHECK(returned == "accept_agent c; revoke_epoch 8: a b");
+    CHECK(returned == "accept_agent c; revoke_generation 8: a b");
   }
 }
 
@@ -272,13 +273,13 @@ TEST_CASE_METHOD(flapping,
   CHECK(due(6) == 7s);
 }
 
-TEST_CASE_METHOD(flapping,
-                 "rendezvous: who waits comes in when the epoch ends anyway",
-                 "[core]") {
+TEST_CASE_METHOD(
+  flapping, "rendezvous: who waits comes in when the generation ends anyway",
+  "[core]") {
   flap_thrice();
-  CHECK(at(3s, failed("a", 6)) == "revoke_epoch 6: a b");
+  CHECK(at(3s, failed("a", 6)) == "revoke_generation 6: a b");
   at(3s, stopped("a", 6));
-  CHECK(at(3s, stopped("b", 6)) == "announce_epoch 7: a=0+1 b=1+1 c=2+1");
+  CHECK(at(3s, stopped("b", 6)) == "announce_generation 7: a=0+1 b=1+1 c=2+1");
   CHECK(at(4s, fire(5)) == "");
 }
 
@@ -287,30 +288,30 @@ TEST_CASE_METHOD(
   "[core]") {
   flap_thrice();
   at(3s, left("b"));
-  CHECK(at(3s, stopped("a", 6)) == "announce_epoch 7: a=0+1 c=1+1");
+  CHECK(at(3s, stopped("a", 6)) == "announce_generation 7: a=0+1 c=1+1");
 }
 
 namespace {
 
 /// `a` and `b` stay, with room for more; these come and go, from 3 s on.
-/// @returns when the last has gone and the epoch of the others has begun
+/// @returns when the last has gone and the generation of the others has begun
 std::chrono::milliseconds come_and_go(rendezvous_fixture& x,
                                       const std::vector<const char*>& agents) {
   x.run_two();
   auto t = std::chrono::milliseconds{3s};
   for (const auto* agent : agents) {
-    const auto epoch = x.uut.epoch().value;
+    const auto generation = x.uut.generation().value;
     const auto timer = x.armed.rbegin()->first + 1;
     REQUIRE(x.at(t, x.join_here(agent)).starts_with("accept_agent"));
     t = x.due(timer);
-    REQUIRE(x.at(t, x.fire(timer)).starts_with("revoke_epoch"));
-    for (const auto stage : {epoch, epoch + 1}) {
+    REQUIRE(x.at(t, x.fire(timer)).starts_with("revoke_generation"));
+    for (const auto stage : {generation, generation + 1}) {
       for (const auto* who : {"a", "b"})
         x.at(t, x.stopped(who, stage));
-      if (stage == epoch)
+      if (stage == generation)
         x.at(t, x.left(agent));
     }
-    REQUIRE(x.uut.epoch().value == epoch + 2);
+    REQUIRE(x.uut.generation().value == generation + 2);
   }
   return t;
 }
@@ -326,7 +327,7 @@ TEST_CASE("rendezvous: with room for more, the back-off is the least wait",
   CHECK(x.due(timer) == t + 1s);
   REQUIRE(x.at(t + 1s, x.fire(timer)).starts_with("arm_timer"));
   CHECK(x.due(timer + 1) == t + 2s);
-  CHECK(x.at(t + 2s, x.fire(timer + 1)).starts_with("revoke_epoch"));
+  CHECK(x.at(t + 2s, x.fire(timer + 1)).starts_with("revoke_generation"));
 }
 
 TEST_CASE("rendezvous: newcomers that fill the job wait for the end of the "
@@ -340,7 +341,7 @@ TEST_CASE("rendezvous: newcomers that fill the job wait for the end of the "
   CHECK(x.at(t + 600ms, x.join("h")).starts_with("accept_agent h; arm_timer"));
   CHECK(x.due(timer + 1) == t + 1s);
   SECTION("and it ends") {
-    CHECK(x.at(t + 1s, x.fire(timer + 1)).find("revoke_epoch")
+    CHECK(x.at(t + 1s, x.fire(timer + 1)).find("revoke_generation")
           != std::string::npos);
   }
   SECTION("or for others, if one of them goes") {
@@ -362,12 +363,12 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(fixture,
                  "rendezvous: a node that comes and goes before it has a place "
-                 "ends fewer and fewer epochs",
+                 "ends fewer and fewer generations",
                  "[core]") {
   auto now = 10s;
   auto waits = std::vector<std::chrono::seconds>{};
-  for (uint64_t epoch = 1; epoch <= 6; ++epoch) {
-    const auto come = join("c" + std::to_string(epoch));
+  for (uint64_t generation = 1; generation <= 6; ++generation) {
+    const auto come = join("c" + std::to_string(generation));
     at(now, come);
     auto settles = now;
     do {
@@ -380,10 +381,10 @@ TEST_CASE_METHOD(fixture,
     waits.push_back(settles - now);
     now = settles;
     at(now, left(come.offering.agent.value));
-    stop_all(now, epoch);
-    REQUIRE(uut.epoch() == epoch_id{epoch + 1});
+    stop_all(now, generation);
+    REQUIRE(uut.generation() == generation_id{generation + 1});
     for (const auto* agent : {"a", "b"})
-      at(now, started(agent, epoch + 1));
+      at(now, started(agent, generation + 1));
   }
   CHECK(waits == std::vector<std::chrono::seconds>{1s, 1s, 1s, 1s, 2s, 4s});
 }

@@ -59,28 +59,29 @@ void check(const std::vector<row>& rows) {
   }
 }
 
-const auto revoked = std::string{"revoke_epoch 1: a b c"};
-const auto others_revoked = std::string{"revoke_epoch 1: b c"};
+const auto revoked = std::string{"revoke_generation 1: a b c"};
+const auto others_revoked = std::string{"revoke_generation 1: b c"};
 
 } // namespace
 
 TEST_CASE("rendezvous: every event of an agent has its answer in every phase",
           "[core]") {
   const auto job = fixture{};
-  const auto again = std::string{"accept_agent a; announce_epoch 1: a=0+1"};
+  const auto again
+    = std::string{"accept_agent a; announce_generation 1: a=0+1"};
   const auto gone = "forget_agent a; " + others_revoked;
   check({
     {"coordinator started", coordinator_started{false}, always("")},
     {"newcomer",
      job.join("d"),
      {"accept_agent d; arm_timer 3; arm_timer 4",
-      "accept_agent d; announce_epoch 1: a=0+1 b=1+1 d=2+1", "accept_agent d",
-      "accept_agent d", "accept_agent d",
+      "accept_agent d; announce_generation 1: a=0+1 b=1+1 d=2+1",
+      "accept_agent d", "accept_agent d", "accept_agent d",
       "accept_agent d; end_job stopped: d"}},
     {"joins again",
      job.join("a"),
      {"accept_agent a", "accept_agent a", again, again,
-      "accept_agent a; revoke_epoch 1: a",
+      "accept_agent a; revoke_generation 1: a",
       "accept_agent a; end_job stopped: a"}},
     {"too many slots", job.join("d", 4097),
      always("reject_agent d: bad_slot_count")},
@@ -144,7 +145,7 @@ TEST_CASE("rendezvous: every timer has its answer in every phase", "[core]") {
       "arm_timer 6"}},
     {"last call",
      job.fire(3),
-     {"", "announce_epoch 1: a=0+1 b=1+1", "", "", "", ""}},
+     {"", "announce_generation 1: a=0+1 b=1+1", "", "", "", ""}},
     {"quiet, early", job.fire(4), {"", "arm_timer 5", "", "", "", ""}},
     {"close", job.fire(5), {"", "", "", "", "", "arm_timer 6"}},
     {"none", job.fire(0), always("")},
@@ -172,11 +173,11 @@ TEST_CASE("rendezvous: it can say what it waits for in every phase", "[core]") {
   const row rows[] = {
     {phase::gathering, "waiting for 1 more node: 1 of 2:3 nodes are here"},
     {phase::last_call, "last call for more nodes: 2 of 2:3 nodes are here"},
-    {phase::starting, "3 agents must start the workers of epoch 1"},
+    {phase::starting, "3 agents must start the workers of generation 1"},
     {phase::running, ""},
-    {phase::stopping,
-     "3 agents must stop the workers of epoch 1 (rank 1 (local rank 0, pid "
-     "4711) on node-b exited with code 7)"},
+    {phase::stopping, "3 agents must stop the workers of generation 1 (rank 1 "
+                      "(local rank 0, pid "
+                      "4711) on node-b exited with code 7)"},
     {phase::ended, ""},
   };
   for (const auto& x : rows)
@@ -194,22 +195,24 @@ TEST_CASE("rendezvous: it counts nodes and agents as people do", "[core]") {
   job.at(0s, job.join("c"));
   job.at(0s, job.started("a", 1));
   job.at(0s, job.started("b", 1));
-  CHECK(job.uut.waiting_for() == "1 agent must start the workers of epoch 1");
+  CHECK(job.uut.waiting_for()
+        == "1 agent must start the workers of generation 1");
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: it reports old workers that delay the epoch",
+                 "rendezvous: it reports old workers that delay the generation",
                  "[core]") {
   run_two();
   at(4s, left("a"));
   at(4s, left("b"));
   auto plan = announced;
-  plan.epoch = {9};
+  plan.generation = {9};
   plan.own.agent = {"d"};
   CHECK(at(5s, rejoin("d", plan, share_state::running))
-        == "accept_agent d; revoke_epoch 9: d");
+        == "accept_agent d; revoke_generation 9: d");
   CHECK(at(5s, join("e")) == "accept_agent e");
-  CHECK(uut.waiting_for() == "1 agent must stop the workers of an older epoch");
+  CHECK(uut.waiting_for()
+        == "1 agent must stop the workers of an older generation");
   at(6s, stopped("d", 9));
   CHECK(uut.current_phase() == phase::last_call);
 }
@@ -221,9 +224,10 @@ TEST_CASE_METHOD(fixture, "rendezvous: a standby learns why it stands by",
   at(1s, join("d"));
   CHECK(uut.waiting_for({"a"}) == "");
   CHECK(uut.waiting_for({"x"}) == uut.waiting_for({"d"})); // Not here yet.
-  CHECK(uut.waiting_for({"d"})
-        == "epoch 1 runs with 3 nodes, the most there may be; this one stands "
-           "by");
+  CHECK(
+    uut.waiting_for({"d"})
+    == "generation 1 runs with 3 nodes, the most there may be; this one stands "
+       "by");
   at(2s, failed("a", 1));
   CHECK(uut.waiting_for({"d"}) == uut.waiting_for());
 }
@@ -232,11 +236,13 @@ TEST_CASE("rendezvous: a joiner learns when it can become a member", "[core]") {
   auto job = fixture{{2, 4, 0}};
   job.run_two();
   job.at(4s, job.join("c"));
-  CHECK(job.uut.waiting_for({"c"})
-        == "epoch 1 runs with 2 nodes; the job starts again with this one in "
-           "a moment");
+  CHECK(
+    job.uut.waiting_for({"c"})
+    == "generation 1 runs with 2 nodes; the job starts again with this one in "
+       "a moment");
   job.at(4s, job.succeeded("a", 1));
-  CHECK(job.uut.waiting_for({"c"})
-        == "epoch 1 runs with 2 nodes and is about to end; this one stands "
-           "by");
+  CHECK(
+    job.uut.waiting_for({"c"})
+    == "generation 1 runs with 2 nodes and is about to end; this one stands "
+       "by");
 }

@@ -23,12 +23,12 @@ struct fixture : rendezvous_fixture {
     return x;
   }
 
-  /// Epoch 1 of `c`, `a` and `b`, in this order, workers running.
+  /// Generation 1 of `c`, `a` and `b`, in this order, workers running.
   void run() {
     at(0s, join("a", 1));
     at(0s, join("b", 2));
-    REQUIRE(
-      at(0s, join("c", 0)).ends_with("announce_epoch 1: c=0+1 a=1+1 b=2+1"));
+    REQUIRE(at(0s, join("c", 0))
+              .ends_with("announce_generation 1: c=0+1 a=1+1 b=2+1"));
     for (const auto* agent : {"a", "b", "c"})
       at(0s, started(agent, 1));
     REQUIRE(uut.current_phase() == phase::running);
@@ -48,10 +48,10 @@ TEST_CASE_METHOD(fixture,
                  "nodes, at their ranks",
                  "[core]") {
   run();
-  CHECK(at(1s, failed("a", 1)) == "revoke_epoch 1: a b c");
+  CHECK(at(1s, failed("a", 1)) == "revoke_generation 1: a b c");
   at(2s, stopped("a", 1));
   at(2s, stopped("b", 1));
-  CHECK(at(2s, stopped("c", 1)) == "announce_epoch 2: c=0+1 a=1+1 b=2+1");
+  CHECK(at(2s, stopped("c", 1)) == "announce_generation 2: c=0+1 a=1+1 b=2+1");
   CHECK(uut.budget().restart_count() == 1);
 }
 
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(fixture,
   at(1s, disconnect("a"));
   at(1s, lose("a"));
   at(1s, join("x", 1));
-  CHECK(at(2s, back) == "accept_agent a; revoke_epoch 1: a");
+  CHECK(at(2s, back) == "accept_agent a; revoke_generation 1: a");
   CHECK(uut.agents().at({"a"}).shadowed);
 }
 
@@ -110,10 +110,10 @@ TEST_CASE_METHOD(fixture,
   at(1s, disconnect("a"));
   CHECK(at(2s, join("x", 1)) == "accept_agent x");
   CHECK(uut.agents().at({"x"}).shadowed);
-  CHECK(at(3s, lose("a")) == "forget_agent a; revoke_epoch 1: b c");
+  CHECK(at(3s, lose("a")) == "forget_agent a; revoke_generation 1: b c");
   CHECK_FALSE(uut.agents().at({"x"}).shadowed);
   at(4s, stopped("b", 1));
-  CHECK(at(4s, stopped("c", 1)) == "announce_epoch 2: c=0+1 x=1+1 b=2+1");
+  CHECK(at(4s, stopped("c", 1)) == "announce_generation 2: c=0+1 x=1+1 b=2+1");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(fixture,
   at(4s, failed("b", 1));
   for (const auto* agent : {"a", "b", "c"})
     at(5s, stopped(agent, 1));
-  CHECK(transcript(effects) == "announce_epoch 2: c=0+1 a=1+1 b=2+1");
+  CHECK(transcript(effects) == "announce_generation 2: c=0+1 a=1+1 b=2+1");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(fixture,
   at(2s, stopped("c", 1));
   CHECK(uut.current_phase() == phase::gathering);
   CHECK(at(3s, left("a"))
-        == "forget_agent a; announce_epoch 2: c=0+1 x=1+1 b=2+1");
+        == "forget_agent a; announce_generation 2: c=0+1 x=1+1 b=2+1");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -175,14 +175,14 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(4s, stopped("c", 1)) == "arm_timer 3");
   SECTION("the next one with that rank gets it") {
     CHECK(at(5s, join("y", 1))
-          == "accept_agent y; announce_epoch 2: c=0+1 y=1+1 b=2+1");
+          == "accept_agent y; announce_generation 2: c=0+1 y=1+1 b=2+1");
     at(6s, inclusion_requested{"node-x", "bob"});
     CHECK(uut.agents().at({"x"}).shadowed);
     CHECK_FALSE(uut.agents().at({"y"}).shadowed);
   }
   SECTION("unless it may take part again") {
     CHECK(at(5s, inclusion_requested{"node-x", "bob"})
-            .find("announce_epoch 2: c=0+1 x=1+1 b=2+1")
+            .find("announce_generation 2: c=0+1 x=1+1 b=2+1")
           != std::string::npos);
     at(6s, heard(6s, "x"));
     CHECK(at(6s, join("y", 1)) == "reject_agent y: duplicate_agent");

@@ -9,12 +9,12 @@ namespace {
 using kind = safe_point_report::kind;
 
 safe_point_reported reported(const std::string& agent, kind what,
-                             uint64_t step = 0, uint64_t epoch = 1,
+                             uint64_t step = 0, uint64_t generation = 1,
                              uint64_t round = 1) {
-  return {{agent}, {epoch}, {what, step, round}};
+  return {{agent}, {generation}, {what, step, round}};
 }
 
-/// One to three agents; `a` and `b` run epoch 1 since 3 s, with safe points.
+/// One to three agents; `a` and `b` run generation 1 since 3 s, with safe points.
 struct fixture : rendezvous_fixture {
   fixture() {
     run_two();
@@ -50,16 +50,18 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(10s, reported("a", kind::held, 12)) == "");
   CHECK(at(10s, reported("b", kind::held, 13)) == "stop_at 13 of 1: a b");
   CHECK(uut.waiting_for() == "1 more joined: the workers go on to step 13");
-  CHECK(uut.waiting_for({"c"})
-        == "epoch 1 runs with 2 nodes; the job starts again with this one: the"
-           " workers go on to step 13");
+  CHECK(
+    uut.waiting_for({"c"})
+    == "generation 1 runs with 2 nodes; the job starts again with this one: the"
+       " workers go on to step 13");
   CHECK(uut.current_phase() == phase::running);
   CHECK(at(11s, reported("b", kind::reached, 13)) == "");
-  CHECK(at(12s, reported("a", kind::reached, 13)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason.text == "1 more joined");
+  CHECK(at(12s, reported("a", kind::reached, 13))
+        == "revoke_generation 1: a b");
+  CHECK(last<revoke_generation>().reason.text == "1 more joined");
   CHECK(at(70s, fire(5)) == "");
   at(12s, stopped("a", 1));
-  CHECK(at(12s, stopped("b", 1)) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(at(12s, stopped("b", 1)) == "announce_generation 2: a=0+1 b=1+1 c=2+1");
   CHECK(uut.budget().restart_count() == 0);
 }
 
@@ -70,7 +72,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(10s, join("d")) == "accept_agent d");
   CHECK(at(11s, leaving("d")) == "");
   at(11s, reported("a", kind::reached, 13));
-  CHECK(at(11s, reported("b", kind::reached, 13)) == "revoke_epoch 1: a b");
+  CHECK(at(11s, reported("b", kind::reached, 13))
+        == "revoke_generation 1: a b");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -98,8 +101,8 @@ TEST_CASE_METHOD(fixture,
     agree();
     at(10s, reported("a", kind::reached, 13));
   }
-  CHECK(at(70s, fire(5)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason.text
+  CHECK(at(70s, fire(5)) == "revoke_generation 1: a b");
+  CHECK(last<revoke_generation>().reason.text
         == "1 more joined; the workers have come to no safe point in 60.0 s");
 }
 
@@ -108,8 +111,8 @@ TEST_CASE_METHOD(fixture,
                  "waited for",
                  "[core]") {
   ask();
-  CHECK(at(10s, reported("b", kind::refused)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason.text
+  CHECK(at(10s, reported("b", kind::refused)) == "revoke_generation 1: a b");
+  CHECK(last<revoke_generation>().reason.text
         == "1 more joined; some workers cannot be told where to stop");
 }
 
@@ -136,16 +139,16 @@ TEST_CASE("rendezvous: there may be no time for safe points", "[core]") {
   auto x = rendezvous_fixture{{2, 3, 1}, limits};
   x.run_two();
   x.at(4s, reported("a", kind::stepping));
-  CHECK(x.at(10s, x.join("c")) == "accept_agent c; revoke_epoch 1: a b");
+  CHECK(x.at(10s, x.join("c")) == "accept_agent c; revoke_generation 1: a b");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: what cannot wait does not", "[core]") {
   agree();
   SECTION("a failure") {
-    CHECK(at(11s, failed("a", 1)) == "revoke_epoch 1: a b");
+    CHECK(at(11s, failed("a", 1)) == "revoke_generation 1: a b");
   }
   SECTION("a node that leaves") {
-    CHECK(at(11s, leaving("b")) == "revoke_epoch 1: a b");
+    CHECK(at(11s, leaving("b")) == "revoke_generation 1: a b");
   }
   SECTION("an operator's restart") {
     at(11s, restart_requested{"alice", ""});
@@ -232,10 +235,10 @@ TEST_CASE_METHOD(fixture, "rendezvous: a drained node leaves at a safe point",
   // It would take the place; until then all go on to the step.
   CHECK(at(10s, join("c")) == "accept_agent c");
   at(11s, reported("a", kind::reached, 4));
-  CHECK(at(11s, reported("b", kind::reached, 4)) == "revoke_epoch 1: a b");
+  CHECK(at(11s, reported("b", kind::reached, 4)) == "revoke_generation 1: a b");
   at(12s, leaving("b"));
   at(12s, stopped("b", 1));
-  CHECK(at(12s, stopped("a", 1)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(at(12s, stopped("a", 1)) == "announce_generation 2: a=0+1 c=1+1");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -246,8 +249,8 @@ TEST_CASE_METHOD(fixture,
   at(20s, drain_requested{"b", 300s, false, "alice"});
   CHECK(due(6) == 320s);
   CHECK(at(70s, fire(5)) == "");
-  CHECK(at(320s, fire(6)) == "revoke_epoch 1: a b");
-  CHECK(last<revoke_epoch>().reason.text
+  CHECK(at(320s, fire(6)) == "revoke_generation 1: a b");
+  CHECK(last<revoke_generation>().reason.text
         == "node node-b is to leave, asked for by alice; the workers have come"
            " to no safe point in 5 min 10 s");
 }
@@ -265,7 +268,7 @@ TEST_CASE_METHOD(
   CHECK(last<notify_drain>().time == 299s);
   CHECK(uut.current_phase() == phase::running);
   CHECK(at(310s, fire(5)) == "");
-  CHECK(at(310s, leaving("b")) == "revoke_epoch 1: a b");
+  CHECK(at(310s, leaving("b")) == "revoke_generation 1: a b");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -345,7 +348,8 @@ TEST_CASE_METHOD(fixture,
     at(10s, reported("a", kind::held, 12));
     at(10s, reported("b", kind::held, 13));
     at(11s, reported("a", kind::reached, 13));
-    CHECK(at(11s, reported("b", kind::reached, 13)) == "revoke_epoch 1: a b");
+    CHECK(at(11s, reported("b", kind::reached, 13))
+          == "revoke_generation 1: a b");
     CHECK(at(12s, near_limit("b", 88s)) == "");
   }
   SECTION("not if some cannot be told") {
@@ -362,11 +366,11 @@ TEST_CASE_METHOD(fixture,
           == "notify_drain b; go_on of 1: a b");
     CHECK(at(12s, near_limit("a", 88s)) == ""); // They are not asked again.
   }
-  SECTION("in the next epoch, if this one ends before") {
+  SECTION("in the next generation, if this one ends before") {
     at(10s, near_limit("a", 90s));
     at(10s, failed("b", 1));
     at(11s, stopped("a", 1));
-    REQUIRE(at(11s, stopped("b", 1)) == "announce_epoch 2: a=0+1 b=1+1");
+    REQUIRE(at(11s, stopped("b", 1)) == "announce_generation 2: a=0+1 b=1+1");
     at(12s, started("a", 2));
     CHECK(at(12s, started("b", 2)) == "");
     CHECK(at(13s, reported("a", kind::stepping, 0, 2, 0))
@@ -383,7 +387,7 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: each epoch has its own safe points",
+TEST_CASE_METHOD(fixture, "rendezvous: each generation has its own safe points",
                  "[core]") {
   at(5s, failed("a", 1));
   at(5s, stopped("a", 1));
@@ -392,5 +396,5 @@ TEST_CASE_METHOD(fixture, "rendezvous: each epoch has its own safe points",
   at(6s, started("b", 2));
   CHECK(at(6s, reported("a", kind::held, 3, 1)) == "");
   const auto text = at(10s, join("c"));
-  CHECK(text.find("revoke_epoch 2: a b") != std::string::npos);
+  CHECK(text.find("revoke_generation 2: a b") != std::string::npos);
 }

@@ -36,10 +36,10 @@ struct fixture : rendezvous_fixture {
     return (x.code == errc::none ? "" : "refused: ") + x.text;
   }
 
-  /// Has all workers of an epoch stopped.
-  void stop_all(uint64_t epoch) {
+  /// Has all workers of a generation stopped.
+  void stop_all(uint64_t generation) {
     for (const auto* agent : {"a", "b", "c"})
-      at(0s, stopped(agent, epoch));
+      at(0s, stopped(agent, generation));
   }
 };
 
@@ -57,13 +57,13 @@ TEST_CASE_METHOD(fixture,
            " at the latest, or when its workers have ended");
   CHECK(last<notify_drain>().time == 60s);
   CHECK(uut.current_phase() == phase::running);
-  CHECK(at(5s, leaving("b")) == "revoke_epoch 1: a b c");
-  CHECK(last<revoke_epoch>().reason.text
+  CHECK(at(5s, leaving("b")) == "revoke_generation 1: a b c");
+  CHECK(last<revoke_generation>().reason.text
         == "agent b leaves, as alice has asked");
   at(5s, stopped("b", 1));
   at(5s, left("b"));
   at(5s, stopped("a", 1));
-  CHECK(at(5s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(at(5s, stopped("c", 1)) == "announce_generation 2: a=0+1 c=1+1");
   CHECK(uut.budget().restart_count() == 0);
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("steering: a host's name comes before a node rank", "[core]") {
   CHECK(x.uut.agents().at({"b"}).is_draining());
 }
 
-TEST_CASE_METHOD(fixture, "steering: between epochs no node has a rank",
+TEST_CASE_METHOD(fixture, "steering: between generations no node has a rank",
                  "[core]") {
   revoke();
   CHECK(answer(drain("2")).starts_with("refused: this job has no node 2"));
@@ -217,7 +217,7 @@ TEST_CASE_METHOD(fixture,
   run();
   at(0s, drain("b"));
   at(0s, drain("c", true));
-  CHECK(at(1s, leaving("a")) == "revoke_epoch 1: a b c");
+  CHECK(at(1s, leaving("a")) == "revoke_generation 1: a b c");
   CHECK(answer(drain("c", true), 1s).starts_with("node node-c waits"));
   CHECK(answer(drain("c"), 1s).starts_with("node node-c leaves in"));
 }
@@ -225,15 +225,15 @@ TEST_CASE_METHOD(fixture,
 // A node that is out of touch may be back at any moment.
 TEST_CASE_METHOD(fixture,
                  "steering: a drain that waits does so when a restart ends the "
-                 "epoch",
+                 "generation",
                  "[core]") {
   run();
   at(0s, drain("c", true));
   REQUIRE(uut.agents().at({"c"}).is_draining());
   at(0s, drain("b", true));
   at(1s, disconnect("a"));
-  CHECK(
-    at(2s, restart_requested{"alice", ""}).ends_with("revoke_epoch 1: a b c"));
+  CHECK(at(2s, restart_requested{"alice", ""})
+          .ends_with("revoke_generation 1: a b c"));
   CHECK(uut.agents().at({"b"}).waits_to_drain());
 }
 
@@ -342,8 +342,8 @@ TEST_CASE_METHOD(fixture, "steering: what peers of a drained node do is free",
   at(1s, leaving("b")); // As it does when its workers are stopped.
   stop_all(1);
   CHECK(uut.budget().restart_count() == 0);
-  CHECK(uut.epoch() == epoch_id{2});
-  CHECK(uut.agents().at({"b"}).member_of == epoch_id{1});
+  CHECK(uut.generation() == generation_id{2});
+  CHECK(uut.agents().at({"b"}).member_of == generation_id{1});
 }
 
 TEST_CASE_METHOD(fixture, "steering: newcomers let a drained node finish",
@@ -359,7 +359,7 @@ TEST_CASE_METHOD(fixture, "steering: newcomers let a drained node finish",
   at(5s, drain("c"));
   CHECK(at(6s, join("d")) == "accept_agent d");
   CHECK(uut.current_phase() == phase::running);
-  CHECK(at(7s, leaving("c")) == "revoke_epoch 2: a b c");
+  CHECK(at(7s, leaving("c")) == "revoke_generation 2: a b c");
 }
 
 TEST_CASE_METHOD(fixture, "steering: a notice is repeated after a lost link",
@@ -379,20 +379,22 @@ TEST_CASE_METHOD(fixture, "steering: shrinking lets the last ranks stand by",
   run();
   CHECK(at(1s, resize(1, 2))
         == "answer_operator done: the job has 1:2 nodes now, and not 2:3 any"
-           " more; 1 node stands by; revoke_epoch 1: a b c;"
+           " more; 1 node stands by; revoke_generation 1: a b c;"
            " tell_charter: a b c");
-  CHECK(last<revoke_epoch>().reason.text == "resized to 1:2 nodes by alice");
+  CHECK(last<revoke_generation>().reason.text
+        == "resized to 1:2 nodes by alice");
   at(1s, stopped("a", 1));
   at(1s, stopped("b", 1));
-  CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 b=1+1");
+  CHECK(at(1s, stopped("c", 1)) == "announce_generation 2: a=0+1 b=1+1");
   CHECK(uut.agents().contains({"c"}));
   CHECK(uut.budget().restart_count() == 0);
   for (const auto* agent : {"a", "b"})
     at(1s, started(agent, 2));
   // Growing lets it in again.
-  CHECK(
-    at(2s, resize(1, 3)).ends_with("revoke_epoch 2: a b; tell_charter: a b c"));
-  CHECK(last<revoke_epoch>().reason.text == "resized to 1:3 nodes by alice");
+  CHECK(at(2s, resize(1, 3))
+          .ends_with("revoke_generation 2: a b; tell_charter: a b c"));
+  CHECK(last<revoke_generation>().reason.text
+        == "resized to 1:3 nodes by alice");
 }
 
 TEST_CASE_METHOD(fixture, "steering: numbers of nodes have bounds", "[core]") {
@@ -400,9 +402,10 @@ TEST_CASE_METHOD(fixture, "steering: numbers of nodes have bounds", "[core]") {
   CHECK(answer(resize(0, 2)).starts_with("refused: a job has 1 to 100000"));
   CHECK(answer(resize(3, 2)).starts_with("refused: a job has 1 to 100000"));
   CHECK(answer(resize(1, 100'001)).starts_with("refused: a job has 1"));
-  CHECK(answer(resize(4, 5))
-        == "refused: 3 nodes are here: a minimum of 4 would end the epoch that"
-           " runs");
+  CHECK(
+    answer(resize(4, 5))
+    == "refused: 3 nodes are here: a minimum of 4 would end the generation that"
+       " runs");
   CHECK(answer(resize(3, 100'000)).starts_with("the job has 3:100000 nodes"));
   CHECK(answer(resize(3, 100'000)) == "the job has 3:100000 nodes already");
   CHECK(uut.current_phase() == phase::running);
@@ -467,22 +470,25 @@ TEST_CASE_METHOD(fixture, "steering: a successor takes as many as it finds",
 
 TEST_CASE_METHOD(fixture, "steering: a restart is free", "[core]") {
   run();
-  CHECK(at(0s, restart_requested{"alice", "new data"})
-        == "answer_operator done: epoch 1 is being stopped, and the next one"
-           " follows; that costs no restart; revoke_epoch 1: a b c");
-  CHECK(answer(restart_requested{"bob", ""})
-        == "refused: epoch 1 is being stopped already (restarted by alice: new"
-           " data)");
+  CHECK(
+    at(0s, restart_requested{"alice", "new data"})
+    == "answer_operator done: generation 1 is being stopped, and the next one"
+       " follows; that costs no restart; revoke_generation 1: a b c");
+  CHECK(
+    answer(restart_requested{"bob", ""})
+    == "refused: generation 1 is being stopped already (restarted by alice: new"
+       " data)");
   stop_all(1);
-  CHECK(uut.epoch() == epoch_id{2});
+  CHECK(uut.generation() == generation_id{2});
   CHECK(uut.budget().restart_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "steering: without an epoch there is no restart",
+TEST_CASE_METHOD(fixture, "steering: without a generation there is no restart",
                  "[core]") {
   at(0s, join("a"));
   CHECK(answer(restart_requested{"alice", ""})
-        == "refused: no epoch runs: waiting for 1 more node: 1 of 2:3 nodes are"
+        == "refused: no generation runs: waiting for 1 more node: 1 of 2:3 "
+           "nodes are"
            " here");
 }
 
@@ -516,12 +522,12 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
   run();
   CHECK(at(0s, exclude("node-b"))
         == "answer_operator done: host node-b is excluded; 1 node of it stands"
-           " by; revoke_epoch 1: a b c; tell_charter: a b c");
-  CHECK(last<revoke_epoch>().reason.text
+           " by; revoke_generation 1: a b c; tell_charter: a b c");
+  CHECK(last<revoke_generation>().reason.text
         == "host node-b is excluded by bob: bad disk");
   at(0s, stopped("a", 1));
   at(0s, stopped("b", 1));
-  CHECK(at(0s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(at(0s, stopped("c", 1)) == "announce_generation 2: a=0+1 c=1+1");
   CHECK(uut.waiting_for({"b"})
         == "host node-b is excluded by bob: bad disk; to let it in again:"
            " actorctl include node-b");
@@ -532,8 +538,8 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
   CHECK(at(1s, late) == "accept_agent d");
   CHECK(uut.current_phase() == phase::running);
   CHECK(at(1s, include("node-b"))
-          .ends_with("revoke_epoch 2: a c; tell_charter: a b c d"));
-  CHECK(last<revoke_epoch>().reason.text
+          .ends_with("revoke_generation 2: a c; tell_charter: a b c d"));
+  CHECK(last<revoke_generation>().reason.text
         == "host node-b is included again by bob");
   CHECK(answer(include("node-b")) == "refused: host node-b is not excluded");
 }
@@ -547,19 +553,19 @@ TEST_CASE("steering: who joins when a host is let in again is told of with it",
   };
   for (const auto* agent : {"a", "b", "c"})
     x.at(0s, x.join(agent));
-  REQUIRE(fire_last() == "announce_epoch 1: a=0+1 b=1+1 c=2+1");
+  REQUIRE(fire_last() == "announce_generation 1: a=0+1 b=1+1 c=2+1");
   x.at(10s, fixture::exclude("node-b"));
   for (const auto* agent : {"a", "b", "c"})
     x.at(10s, fixture::stopped(agent, 1));
-  while (x.uut.epoch() != epoch_id{2})
+  while (x.uut.generation() != generation_id{2})
     fire_last();
   for (const auto* agent : {"a", "c"})
     x.at(20s, fixture::started(agent, 2));
   x.at(20s, fixture::include("node-b"));
   x.at(20s, x.join("d"));
   REQUIRE(x.uut.current_phase() == fixture::phase::running);
-  CHECK(fire_last() == "revoke_epoch 2: a c");
-  CHECK(x.last<revoke_epoch>().reason.text
+  CHECK(fire_last() == "revoke_generation 2: a c");
+  CHECK(x.last<revoke_generation>().reason.text
         == "host node-b is included again by bob; 1 more joined");
 }
 
@@ -621,20 +627,20 @@ TEST_CASE("steering: a host is excluded for its own failures", "[core]") {
   x.at(1s, x.stopped("a", 2));
   x.at(1s, x.stopped("b", 2));
   CHECK(x.at(1s, x.stopped("c", 2))
-        == "report_exclusion node-b; announce_epoch 3: a=0+1 c=1+1;"
+        == "report_exclusion node-b; announce_generation 3: a=0+1 c=1+1;"
            " tell_charter: a b c");
   CHECK(x.last<report_exclusion>().reason.starts_with(
     "2 failures there have cost a restart, the last: rank 1"));
   // Not below the minimum.
-  for (const auto epoch : {3, 4}) {
-    x.at(2s, x.started("a", epoch));
-    x.at(2s, x.started("c", epoch));
-    x.at(2s, x.failed("c", epoch));
-    x.at(2s, x.stopped("a", epoch));
-    x.at(2s, x.stopped("c", epoch));
+  for (const auto generation : {3, 4}) {
+    x.at(2s, x.started("a", generation));
+    x.at(2s, x.started("c", generation));
+    x.at(2s, x.failed("c", generation));
+    x.at(2s, x.stopped("a", generation));
+    x.at(2s, x.stopped("c", generation));
   }
   CHECK(x.uut.excluded_hosts().size() == 1);
-  CHECK(x.uut.epoch() == epoch_id{5});
+  CHECK(x.uut.generation() == generation_id{5});
 }
 
 TEST_CASE("steering: who is excluded already is not excluded for failures",
@@ -646,18 +652,18 @@ TEST_CASE("steering: who is excluded already is not excluded for failures",
   CHECK(x.answer(fixture::exclude("node-b"))
         == "host node-b is excluded; 1 node of it stands by");
   x.stop_all(1);
-  CHECK(transcript(x.effects) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(transcript(x.effects) == "announce_generation 2: a=0+1 c=1+1");
   CHECK(x.uut.excluded_hosts().size() == 1);
 }
 
-TEST_CASE("steering: an excluded node that has finished ends no epoch",
+TEST_CASE("steering: an excluded node that has finished ends no generation",
           "[core]") {
   auto x = fixture{{1, 3, 1}};
   x.run();
   x.at(0s, x.succeeded("a", 1));
   CHECK(x.at(0s, fixture::exclude("node-a")).starts_with("answer_operator"));
   CHECK(x.at(0s, fixture::exclude("node-b")).starts_with("answer_operator"));
-  CHECK(x.last<revoke_epoch>().reason.text.starts_with("host node-b"));
+  CHECK(x.last<revoke_generation>().reason.text.starts_with("host node-b"));
 }
 
 // -- logs ----------------------------------------------------------------------
@@ -688,9 +694,10 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   run();
   at(0s, succeeded("a", 1));
-  CHECK(answer(resize(1, 2))
-        == "refused: some nodes have finished their work: a new epoch would"
-           " throw it away");
+  CHECK(
+    answer(resize(1, 2))
+    == "refused: some nodes have finished their work: a new generation would"
+       " throw it away");
 }
 
 TEST_CASE_METHOD(fixture, "steering: who cannot be told to log is named",

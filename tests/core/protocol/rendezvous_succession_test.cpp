@@ -1,5 +1,5 @@
-// Tests what a successor believes: of claims, of what agents were told, and of what an
-// earlier coordinator has left behind.
+// Tests what a successor believes: of claims, of what agents were told, and of what
+// an earlier coordinator has left behind.
 #include "tests/support/rendezvous_fixture.hpp"
 
 using namespace actorrun;
@@ -7,10 +7,10 @@ using namespace actorrun::test;
 
 namespace {
 
-/// An epoch of an earlier coordinator, of so many nodes.
-epoch_plan plan_of(const std::string& agent, uint64_t epoch, uint32_t node_rank,
-                   uint32_t node_count = 2) {
-  return {.epoch = {epoch},
+/// A generation of an earlier coordinator, of so many nodes.
+generation_plan plan_of(const std::string& agent, uint64_t generation,
+                        uint32_t node_rank, uint32_t node_count = 2) {
+  return {.generation = {generation},
           .own = {.agent = {agent},
                   .node_rank = node_rank,
                   .slot_count = 1,
@@ -26,11 +26,12 @@ epoch_plan plan_of(const std::string& agent, uint64_t epoch, uint32_t node_rank,
 struct fixture : rendezvous_fixture {
   using rendezvous_fixture::rendezvous_fixture;
 
-  /// It comes back with its share of epoch 7.
+  /// It comes back with its share of generation 7.
   agent_joined back(const std::string& agent, uint32_t node_rank,
                     share_state state = share_state::running,
-                    uint32_t node_count = 2, uint64_t epoch = 7) const {
-    return rejoin(agent, ::plan_of(agent, epoch, node_rank, node_count), state);
+                    uint32_t node_count = 2, uint64_t generation = 7) const {
+    return rejoin(agent, ::plan_of(agent, generation, node_rank, node_count),
+                  state);
   }
 
   /// What a coordinator has told of this job.
@@ -69,7 +70,7 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
   CHECK(at(1'200ms, fire(1)) == "");
   CHECK(uut.job().lease == 15'300ms);
-  CHECK(at(15'300ms, fire(2)) == "announce_epoch 1: a=0+1 b=1+1 c=2+1");
+  CHECK(at(15'300ms, fire(2)) == "announce_generation 1: a=0+1 b=1+1 c=2+1");
   CHECK(uut.job().lease == 1'200ms); // All older leases have ended.
 }
 
@@ -81,8 +82,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(due(1) == 9s);
   for (const auto* agent : {"a", "b", "c"})
     at(0s, join(agent));
-  CHECK(uut.epoch() == epoch_id{});
-  CHECK(at(9s, fire(1)) == "announce_epoch 1: a=0+1 b=1+1 c=2+1");
+  CHECK(uut.generation() == generation_id{});
+  CHECK(at(9s, fire(1)) == "announce_generation 1: a=0+1 b=1+1 c=2+1");
 }
 
 TEST_CASE_METHOD(successor,
@@ -95,10 +96,11 @@ TEST_CASE_METHOD(successor,
   CHECK(due(2) == lease_max);
 }
 
-TEST_CASE_METHOD(successor,
-                 "rendezvous: S3 an epoch that goes on early is followed by no "
-                 "other before the hold-back has ended",
-                 "[core]") {
+TEST_CASE_METHOD(
+  successor,
+  "rendezvous: S3 a generation that goes on early is followed by no "
+  "other before the hold-back has ended",
+  "[core]") {
   at(0s, back("a", 0));
   at(100ms, back("b", 1));
   REQUIRE(uut.current_phase() == phase::running);
@@ -109,7 +111,7 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
   const auto alarm = armed.rbegin()->first;
   CHECK(due(alarm) == 1'200ms);
-  CHECK(at(1'200ms, fire(alarm)) == "announce_epoch 8: a=0+1 c=1+1");
+  CHECK(at(1'200ms, fire(alarm)) == "announce_generation 8: a=0+1 c=1+1");
 }
 
 TEST_CASE_METHOD(
@@ -118,17 +120,17 @@ TEST_CASE_METHOD(
   "another's workers",
   "[core]") {
   at(0s, back("a", 0)); // With b, which is silent.
-  // It lies: an epoch of one node is none of this job.
+  // It lies: a generation of one node is none of this job.
   CHECK(at(10ms, back("x", 0, share_state::running, 1, 8)) == "accept_agent x");
   CHECK(uut.current_phase() == phase::gathering);
   CHECK(at(20ms, left("x")) == "forget_agent x");
   CHECK(at(30ms, back("b", 1)) == "accept_agent b");
   CHECK(uut.current_phase() == phase::running);
-  CHECK(uut.epoch() == epoch_id{7});
+  CHECK(uut.generation() == generation_id{7});
 }
 
 TEST_CASE(
-  "rendezvous: S3 what all agents of an epoch say outweighs a newer one "
+  "rendezvous: S3 what all agents of a generation say outweighs a newer one "
   "that some claim",
   "[core]") {
   auto x = successor{{1, 2, 2}};
@@ -137,7 +139,7 @@ TEST_CASE(
         == "accept_agent x; arm_timer 2");
   CHECK(x.at(1ms, x.back("a", 0)) == "accept_agent a");
   CHECK(x.at(2ms, x.back("b", 1)) == "accept_agent b");
-  CHECK(x.uut.epoch() == epoch_id{7});
+  CHECK(x.uut.generation() == generation_id{7});
   CHECK(x.uut.current_phase() == successor::phase::running);
 }
 
@@ -150,7 +152,7 @@ TEST_CASE_METHOD(
   "[core]") {
   at(0s, back("a", 0));
   CHECK(at(0s, back("x", 0, share_state::succeeded, 1, 8)) == "accept_agent x");
-  CHECK(at(1'200ms, fire(1)) == "revoke_epoch 7: a");
+  CHECK(at(1'200ms, fire(1)) == "revoke_generation 7: a");
   CHECK_FALSE(uut.result());
 }
 
@@ -159,7 +161,7 @@ TEST_CASE("rendezvous: S1 a success that workers of another contradict is none",
   auto x = successor{{1, 3, 2}};
   x.at(0s, x.back("a", 0));
   x.at(0s, x.back("x", 0, share_state::succeeded, 1, 8));
-  CHECK(x.at(1'200ms, x.fire(1)) == "revoke_epoch 7: a");
+  CHECK(x.at(1'200ms, x.fire(1)) == "revoke_generation 7: a");
   CHECK_FALSE(x.uut.result());
   CHECK(x.at(1'300ms, x.stopped("a", 7))
         == "arm_timer 3; arm_timer 4"); // The last call.
@@ -172,15 +174,15 @@ TEST_CASE_METHOD(fixture,
   at(0s, coordinator_started{false});
   CHECK(at(0s, back("x", 0, share_state::succeeded, 2))
         == "reject_agent x: job_over");
-  CHECK(uut.epoch() == epoch_id{});
+  CHECK(uut.generation() == generation_id{});
   at(0s, join("x"));
   at(0s, join("y"));
   CHECK(at(1s, back("z", 0, share_state::running, 1))
-        == "accept_agent z; arm_timer 5; revoke_epoch 7: z");
+        == "accept_agent z; arm_timer 5; revoke_generation 7: z");
   at(1s, stopped("z", 7));
   // Who has removed the proof of a predecessor may be wrong about it.
   CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
-  CHECK(at(due(5), fire(5)).starts_with("announce_epoch 8: "));
+  CHECK(at(due(5), fire(5)).starts_with("announce_generation 8: "));
   // What has succeeded here counts: a link may break then.
   const auto plan = ::plan_of("x", 8, 0, 3);
   CHECK_FALSE(at(2s, rejoin("x", plan, share_state::succeeded))
@@ -194,7 +196,7 @@ TEST_CASE_METHOD(fixture,
   at(0s, coordinator_started{false});
   at(0s, join("a"));
   at(0s, join("b"));
-  CHECK(at(0s, join("c")).find("announce_epoch 1:") != std::string::npos);
+  CHECK(at(0s, join("c")).find("announce_generation 1:") != std::string::npos);
   CHECK(at(1s, back("x", 0, share_state::succeeded, 2, 0))
           .starts_with("reject_agent x: "));
 }
@@ -207,7 +209,8 @@ TEST_CASE_METHOD(successor,
   CHECK(at(1'200ms, fire(1)) == "end_job unmet: b c; arm_timer 3");
   CHECK(
     uut.result()->reason
-    == "the workers of epoch 7 on 1 of 2 nodes have succeeded, and the others"
+    == "the workers of generation 7 on 1 of 2 nodes have succeeded, and the "
+       "others"
        " did not come back to the new coordinator: nothing shows whether the"
        " job has, and it is not run again");
 }
@@ -218,7 +221,7 @@ TEST_CASE_METHOD(successor,
                  "[core]") {
   at(0s, back("b", 1, share_state::succeeded, 3));
   at(0s, back("a", 0, share_state::running, 3));
-  CHECK(at(1'200ms, fire(1)) == "revoke_epoch 7: a");
+  CHECK(at(1'200ms, fire(1)) == "revoke_generation 7: a");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -251,7 +254,7 @@ TEST_CASE_METHOD(fixture,
                  "that come, and goes",
                  "[core]") {
   auto begins = coordinator_started{.successor = true};
-  begins.decided = outcome{.reason = "all workers of epoch 7 succeeded"};
+  begins.decided = outcome{.reason = "all workers of generation 7 succeeded"};
   CHECK(at(0s, begins) == "arm_timer 1");
   CHECK(due(1) == 30s);
   CHECK(at(1s, back("a", 0, share_state::succeeded))
@@ -262,7 +265,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(30s, fire(1)) == "close_job");
 }
 
-// -- what is the job's -------------------------------------------------------------
+// -- what is the job's
+// -------------------------------------------------------------
 
 TEST_CASE_METHOD(
   successor,
@@ -275,7 +279,7 @@ TEST_CASE_METHOD(
   auto a = told(back("a", 0), known);
   a.settings = {4, 6, 2};
   CHECK(at(0s, a).starts_with("accept_agent a"));
-  auto b = back("b", 1); // With a share of an epoch, and nothing else.
+  auto b = back("b", 1); // With a share of a generation, and nothing else.
   b.settings = {1, 8, 9};
   CHECK(at(0s, b).starts_with("accept_agent b"));
   auto c = join("c");
@@ -382,7 +386,8 @@ TEST_CASE_METHOD(
   CHECK(uut.job().revision > 40);
 }
 
-// -- numbers -----------------------------------------------------------------------
+// -- numbers
+// -----------------------------------------------------------------------
 
 TEST_CASE_METHOD(successor,
                  "rendezvous: V4 numbers are above what an agent has ever seen",
@@ -392,7 +397,7 @@ TEST_CASE_METHOD(successor,
   at(0s, told(join("a"), known));
   at(0s, join("b"));
   at(0s, join("c"));
-  CHECK(at(1'200ms, fire(1)).starts_with("announce_epoch 901: "));
+  CHECK(at(1'200ms, fire(1)).starts_with("announce_generation 901: "));
 }
 
 TEST_CASE_METHOD(
@@ -403,10 +408,10 @@ TEST_CASE_METHOD(
   at(0s, coordinator_started{.successor = true, .known = {.newest = {900}}});
   at(0s, back("a", 0));
   at(0s, back("b", 1));
-  REQUIRE(uut.epoch() == epoch_id{7});
+  REQUIRE(uut.generation() == generation_id{7});
   at(2s, left("b"));
   at(2s, join("c"));
-  CHECK(at(2s, stopped("a", 7)).starts_with("announce_epoch 901: "));
+  CHECK(at(2s, stopped("a", 7)).starts_with("announce_generation 901: "));
 }
 
 TEST_CASE_METHOD(
@@ -421,13 +426,13 @@ TEST_CASE_METHOD(
   at(2s, left("c"));
   at(2s, stopped("a", 1));
   at(2s, stopped("b", 1));
-  CHECK(uut.epoch() == epoch_id{5'001});
+  CHECK(uut.generation() == generation_id{5'001});
 }
 
 TEST_CASE_METHOD(successor,
                  "rendezvous: N8 V5 no clock says which numbers there can be",
                  "[core]") {
-  const auto last = claimed_epoch_end.value - 1;
+  const auto last = claimed_generation_end.value - 1;
   CHECK(at(0s, back("a", 0, share_state::running, 2, last))
           .starts_with("accept_agent a"));
   CHECK(at(0s, back("b", 1, share_state::running, 2, last + 1))

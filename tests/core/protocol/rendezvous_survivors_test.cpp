@@ -11,14 +11,14 @@ struct fixture : rendezvous_fixture {
   explicit fixture(job_settings asked = {2, 3, 2})
     : rendezvous_fixture{asked} {}
 
-  static workers_stopped parked(const std::string& agent, uint64_t epoch,
+  static workers_stopped parked(const std::string& agent, uint64_t generation,
                                 std::vector<uint32_t> local_ranks) {
-    auto x = stopped(agent, epoch);
-    x.parked = {{epoch}, std::move(local_ranks)};
+    auto x = stopped(agent, generation);
+    x.parked = {{generation}, std::move(local_ranks)};
     return x;
   }
 
-  /// Epoch 1 of `a`, `b` and `c`, workers running.
+  /// Generation 1 of `a`, `b` and `c`, workers running.
   void run_wide() {
     for (const auto* agent : {"a", "b", "c"})
       at(0s, join(agent, 2));
@@ -27,8 +27,8 @@ struct fixture : rendezvous_fixture {
     REQUIRE(uut.current_phase() == phase::running);
   }
 
-  const std::vector<epoch_plan>& plans() const {
-    return last<announce_epoch>().plans;
+  const std::vector<generation_plan>& plans() const {
+    return last<announce_generation>().plans;
   }
 };
 
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: plans name the ranks that live on",
   at(1s, parked("a", 1, {0, 1}));
   at(1s, parked("b", 1, {1}));
   CHECK(at(1s, parked("c", 1, {0, 1}))
-        == "announce_epoch 2: a=0+2 b=2+2 c=4+2");
+        == "announce_generation 2: a=0+2 b=2+2 c=4+2");
   for (const auto& plan : plans()) {
     CHECK(plan.survivors == rank_runs{{0, 1}, {3, 5}});
     CHECK(plan.own.lead_slot == 0);
@@ -90,7 +90,8 @@ TEST_CASE_METHOD(fixture,
   at(1s, failed("a", 1));
   at(1s, stopped("a", 1));
   at(1s, stopped("b", 1));
-  CHECK(at(1s, parked("c", 1, {1})) == "announce_epoch 2: c=0+2 b=2+2 a=4+2");
+  CHECK(at(1s, parked("c", 1, {1}))
+        == "announce_generation 2: c=0+2 b=2+2 a=4+2");
   CHECK(plans().front().own.lead_slot == 1);
   CHECK(plans().front().survivors == rank_runs{{0, 0}});
   CHECK(plans().front().master_address == "address-c");
@@ -105,11 +106,12 @@ TEST_CASE_METHOD(full_fixture,
   }
   at(1s, parked("c", 1, {0}));
   at(1s, join("e", 2));
-  CHECK(at(1s, join("d", 2)).ends_with("announce_epoch 2: c=0+2 d=2+2 e=4+2"));
+  CHECK(
+    at(1s, join("d", 2)).ends_with("announce_generation 2: c=0+2 d=2+2 e=4+2"));
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: who has parked in an older epoch is no "
+                 "rendezvous: who has parked in an older generation is no "
                  "survivor of the last",
                  "[core]") {
   run_wide();
@@ -117,7 +119,7 @@ TEST_CASE_METHOD(fixture,
   at(1s, parked("a", 1, {0}));
   at(1s, parked("b", 1, {0}));
   at(1s, parked("c", 1, {0}));
-  // Of the second epoch, only `a` has begun.
+  // Of the second generation, only `a` has begun.
   at(2s, failed("a", 2));
   at(2s, parked("a", 2, {0}));
   auto b = stopped("b", 2);
@@ -188,7 +190,7 @@ TEST_CASE_METHOD(ranked_fixture,
   at(0s, started("b", 1));
   at(1s, failed("a", 1));
   at(1s, stopped("a", 1));
-  CHECK(at(1s, parked("b", 1, {0, 1})) == "announce_epoch 2: a=0+2 b=2+2");
+  CHECK(at(1s, parked("b", 1, {0, 1})) == "announce_generation 2: a=0+2 b=2+2");
   CHECK(plans().front().survivors == rank_runs{{2, 3}});
   CHECK(plans().front().own.lead_slot == 0);
 }

@@ -14,7 +14,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a first agent is accepted and waits",
   CHECK(due(2) == 1'200ms); // Its lease.
   CHECK(uut.current_phase() == phase::gathering);
   CHECK(uut.agents().size() == 1);
-  CHECK(uut.epoch() == epoch_id{0});
+  CHECK(uut.generation() == generation_id{0});
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: all must have the same settings",
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: slot counts have bounds", "[core]") {
   CHECK(uut.agents().empty());
   at(0s, join("a", 1));
   at(0s, join("b", 4096));
-  CHECK(at(3s, fire(4)) == "announce_epoch 1: a=0+1 b=1+4096");
+  CHECK(at(3s, fire(4)) == "announce_generation 1: a=0+1 b=1+4096");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE("rendezvous: a job of one agent starts at once", "[core]") {
   auto x = fixture{{1, 1, 0}};
   CHECK(x.at(0s, x.join_here("a"))
-        == "accept_agent a; announce_epoch 1: a=0+1");
+        == "accept_agent a; announce_generation 1: a=0+1");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: joining twice counts once", "[core]") {
@@ -123,8 +123,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: silence for a lease loses an agent",
   at(1'000ms, heard(1'000ms, "a"));
   at(1'000ms, heard(1'000ms, "c"));
   CHECK(at(1'200ms, fire(2))
-        == "forget_agent b; revoke_epoch 1: a c; arm_timer 5");
-  CHECK(last<revoke_epoch>().reason.text == "agent b lost: silent for 1200 ms");
+        == "forget_agent b; revoke_generation 1: a c; arm_timer 5");
+  CHECK(last<revoke_generation>().reason.text
+        == "agent b lost: silent for 1200 ms");
   CHECK(due(5) == 2'200ms);
 }
 
@@ -133,7 +134,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: several agents may be lost at once",
   run();
   at(1'000ms, heard(1'000ms, "b"));
   const auto text = at(1'200ms, fire(2));
-  CHECK(text.starts_with("forget_agent a; revoke_epoch 1: b"));
+  CHECK(text.starts_with("forget_agent a; revoke_generation 1: b"));
   CHECK(text.ends_with("; forget_agent c; arm_timer 5"));
   CHECK(at(1'300ms, stopped("b", 1)) == "arm_timer 6");
   CHECK(due(6) == 601'300ms); // One agent is not enough.
@@ -171,8 +172,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: a broken link is investigated",
   run();
   CHECK(at(1s, disconnect("b")) == "probe_agent b");
   CHECK(uut.current_phase() == phase::running);
-  CHECK(at(1s, lose("b")) == "forget_agent b; revoke_epoch 1: a c");
-  CHECK(last<revoke_epoch>().reason.text == "agent b lost: connection refused");
+  CHECK(at(1s, lose("b")) == "forget_agent b; revoke_generation 1: a c");
+  CHECK(last<revoke_generation>().reason.text
+        == "agent b lost: connection refused");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: an agent that comes back is alive",
@@ -208,9 +210,9 @@ TEST_CASE_METHOD(
   at(0s, join_here("a"));
   at(0s, join("b"));
   at(0s, join("c"));
-  REQUIRE(uut.epoch() == epoch_id{1});
-  CHECK(at(1s, disconnect("a")) == "forget_agent a; revoke_epoch 1: b c");
-  CHECK(last<revoke_epoch>().reason.text == "agent a ended");
+  REQUIRE(uut.generation() == generation_id{1});
+  CHECK(at(1s, disconnect("a")) == "forget_agent a; revoke_generation 1: b c");
+  CHECK(last<revoke_generation>().reason.text == "agent a ended");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: an agent without a link is not placed",
@@ -222,7 +224,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: an agent without a link is not placed",
   CHECK(due(5) == 601s);
   CHECK(at(3s, fire(4)) == "");
   CHECK(at(4s, join("c")) == "accept_agent c; arm_timer 6; arm_timer 7");
-  CHECK(at(7s, fire(7)) == "announce_epoch 1: a=0+1 c=1+1");
+  CHECK(at(7s, fire(7)) == "announce_generation 1: a=0+1 c=1+1");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -232,19 +234,20 @@ TEST_CASE_METHOD(fixture,
   at(0s, join("b"));
   at(1s, disconnect("b"));
   CHECK(at(2s, join("b")) == "accept_agent b; arm_timer 6; arm_timer 7");
-  CHECK(at(5s, fire(7)) == "announce_epoch 1: a=0+1 b=1+1");
+  CHECK(at(5s, fire(7)) == "announce_generation 1: a=0+1 b=1+1");
 }
 
 // -- leaving ------------------------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "rendezvous: a member that leaves ends the epoch",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: a member that leaves ends the generation",
                  "[core]") {
   run();
-  CHECK(at(1s, leaving("b", 15)) == "revoke_epoch 1: a b c");
-  CHECK(last<revoke_epoch>().reason.text == "agent b leaves (signal 15)");
+  CHECK(at(1s, leaving("b", 15)) == "revoke_generation 1: a b c");
+  CHECK(last<revoke_generation>().reason.text == "agent b leaves (signal 15)");
   at(1s, stopped("a", 1));
   at(1s, stopped("b", 1));
-  CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(at(1s, stopped("c", 1)) == "announce_generation 2: a=0+1 c=1+1");
   CHECK(at(1s, left("b")) == "forget_agent b");
   CHECK(uut.budget().restart_count() == 0);
 }
@@ -253,15 +256,15 @@ TEST_CASE_METHOD(fixture, "rendezvous: it may leave without a signal",
                  "[core]") {
   run();
   at(1s, leaving("b"));
-  CHECK(last<revoke_epoch>().reason.text == "agent b leaves");
+  CHECK(last<revoke_generation>().reason.text == "agent b leaves");
 }
 
 TEST_CASE_METHOD(fixture,
                  "rendezvous: an agent that leaves without notice is removed",
                  "[core]") {
   run();
-  CHECK(at(1s, left("b")) == "forget_agent b; revoke_epoch 1: a c");
-  CHECK(last<revoke_epoch>().reason.text == "agent b left");
+  CHECK(at(1s, left("b")) == "forget_agent b; revoke_generation 1: a c");
+  CHECK(last<revoke_generation>().reason.text == "agent b left");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: a standby that leaves changes nothing",

@@ -22,7 +22,7 @@ struct fixture : rendezvous_fixture {
 
   static workers_stopped stuck(const std::string& agent) {
     return {.agent = {agent},
-            .epoch = {1},
+            .generation = {1},
             .others = {{hanging(agent)}, 0},
             .unkillable_count = 1};
   }
@@ -41,14 +41,14 @@ TEST_CASE("rendezvous: the job goes on without a node whose worker hangs",
   job.at(1s, job.stopped("a", 1));
   job.at(1s, job.stopped("b", 1));
   const auto text = job.at(2s, job.stuck("c"));
-  CHECK(text.ends_with("announce_epoch 2: a=0+1 b=1+1"));
+  CHECK(text.ends_with("announce_generation 2: a=0+1 b=1+1"));
   REQUIRE(job.uut.quarantined_nodes().size() == 1);
   const auto& mark = job.uut.quarantined_nodes()[0];
   CHECK(mark.host == "node-c");
   CHECK(mark.unkillable_count == 1);
   CHECK(job.uut.budget().restart_count() == 1);
   job.at(2s, job.left("c"));
-  CHECK(job.uut.epoch() == epoch_id{2});
+  CHECK(job.uut.generation() == generation_id{2});
   CHECK(job.uut.quarantined_nodes().size() == 1);
 }
 
@@ -138,16 +138,17 @@ TEST_CASE("rendezvous: the departure of a quarantined node exempts no failure",
   CHECK(job.uut.budget().restart_count() == 1);
 }
 
-TEST_CASE("rendezvous: a worker that hung in an older epoch does not end the "
-          "job",
-          "[core]") {
+TEST_CASE(
+  "rendezvous: a worker that hung in an older generation does not end the "
+  "job",
+  "[core]") {
   auto job = fixture{job_settings{2, 3, 3}};
   job.revoke();
   job.at(1s, job.stuck("c"));
   job.at(1s, job.left("c"));
   job.at(2s, job.stopped("a", 1));
   job.at(2s, job.stopped("b", 1));
-  REQUIRE(job.uut.epoch() == epoch_id{2});
+  REQUIRE(job.uut.generation() == generation_id{2});
   job.at(3s, job.failed("b", 2));
   job.at(4s, job.left("a"));
   job.at(4s, job.stopped("b", 2));
@@ -171,7 +172,7 @@ TEST_CASE("rendezvous: quarantined nodes are bounded, the newest are kept",
   auto job = fixture{job_settings{1, count + 1, 1}};
   for (uint32_t i = 0; i <= count; ++i)
     job.at(0s, job.join("n" + std::to_string(i)));
-  REQUIRE(job.uut.epoch() == epoch_id{1});
+  REQUIRE(job.uut.generation() == generation_id{1});
   job.at(1s, job.failed("n0", 1));
   for (uint32_t i = 1; i <= count; ++i) {
     job.at(2s, job.stuck("n" + std::to_string(i)));

@@ -10,15 +10,15 @@ namespace {
 
 struct fixture : rendezvous_fixture {
   /// Reports that all have stopped; returns the answer to the last report.
-  std::string stop_all(milliseconds t, uint64_t epoch) {
-    at(t, stopped("a", epoch));
-    at(t, stopped("b", epoch));
-    return at(t, stopped("c", epoch));
+  std::string stop_all(milliseconds t, uint64_t generation) {
+    at(t, stopped("a", generation));
+    at(t, stopped("b", generation));
+    return at(t, stopped("c", generation));
   }
 };
 
-worker_failed missing_program(const std::string& agent, uint64_t epoch) {
-  auto event = fixture::failed(agent, epoch);
+worker_failed missing_program(const std::string& agent, uint64_t generation) {
+  auto event = fixture::failed(agent, generation);
   event.failure.kind = failure_kind::not_started;
   event.failure.code = ENOENT;
   return event;
@@ -34,28 +34,29 @@ constexpr auto cause
 TEST_CASE_METHOD(fixture, "rendezvous: a failure starts the group again",
                  "[core]") {
   run();
-  CHECK(at(1s, failed("b", 1)) == "revoke_epoch 1: a b c");
-  CHECK(last<revoke_epoch>().failure == failure_of("b"));
-  CHECK(last<revoke_epoch>().reason.text == cause);
+  CHECK(at(1s, failed("b", 1)) == "revoke_generation 1: a b c");
+  CHECK(last<revoke_generation>().failure == failure_of("b"));
+  CHECK(last<revoke_generation>().reason.text == cause);
   CHECK(uut.last_failure() == failure_of("b"));
   CHECK(uut.current_phase() == phase::stopping);
   CHECK(at(1s, stopped("b", 1)) == "");
   CHECK(at(2s, stopped("a", 1)) == "");
-  CHECK(at(3s, stopped("c", 1)) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
-  CHECK(last<announce_epoch>().plans.front().restart_count == 1);
-  CHECK(last<announce_epoch>().reason == cause);
+  CHECK(at(3s, stopped("c", 1)) == "announce_generation 2: a=0+1 b=1+1 c=2+1");
+  CHECK(last<announce_generation>().plans.front().restart_count == 1);
+  CHECK(last<announce_generation>().reason == cause);
   CHECK(uut.budget().restart_count() == 1);
 }
 
 TEST_CASE_METHOD(fixture,
-                 "rendezvous: one restart covers many failures of an epoch",
+                 "rendezvous: one restart covers many failures of a generation",
                  "[core]") {
   run();
   at(1s, failed("b", 1));
   CHECK(at(1s, failed("a", 1)) == "");
   CHECK(at(1s, failed("c", 1)) == "");
-  CHECK(stop_all(2s, 1)
-        == "explain_failures 1: b/0 +2; announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(
+    stop_all(2s, 1)
+    == "explain_failures 1: b/0 +2; announce_generation 2: a=0+1 b=1+1 c=2+1");
   CHECK(uut.budget().restart_count() == 1);
   CHECK(uut.last_failure() == failure_of("b"));
 }
@@ -64,7 +65,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the job fails when the budget is spent",
                  "[core]") {
   revoke();
   stop_all(1s, 1);
-  CHECK(at(2s, failed("b", 2)) == "revoke_epoch 2: a b c");
+  CHECK(at(2s, failed("b", 2)) == "revoke_generation 2: a b c");
   CHECK(stop_all(3s, 2) == "end_job failed: a b c; arm_timer 5");
   REQUIRE(uut.result());
   CHECK(uut.result()->first_failure == aged(failure_of("b"), 1s));
@@ -77,7 +78,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the job fails when the budget is spent",
 TEST_CASE_METHOD(fixture, "rendezvous: a missing program ends the job",
                  "[core]") {
   start();
-  CHECK(at(1s, missing_program("b", 1)) == "revoke_epoch 1: a b c");
+  CHECK(at(1s, missing_program("b", 1)) == "revoke_generation 1: a b c");
   CHECK(stop_all(1s, 1) == "end_job failed: a b c; arm_timer 5");
   CHECK(uut.budget().restart_count() == 0);
 }
@@ -94,7 +95,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   start();
   at(0s, started("a", 1));
-  CHECK(at(0s, failed("a", 1)) == "revoke_epoch 1: a b c");
+  CHECK(at(0s, failed("a", 1)) == "revoke_generation 1: a b c");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: a failure while stopping costs nothing",
@@ -102,8 +103,9 @@ TEST_CASE_METHOD(fixture, "rendezvous: a failure while stopping costs nothing",
   run();
   at(1s, leaving("c"));
   CHECK(at(1s, failed("b", 1)) == "");
-  CHECK(stop_all(2s, 1)
-        == "explain_failures 1: b/0, exempt; announce_epoch 2: a=0+1 b=1+1");
+  CHECK(
+    stop_all(2s, 1)
+    == "explain_failures 1: b/0, exempt; announce_generation 2: a=0+1 b=1+1");
   CHECK(last<explain_failures>().exemption.text == "agent c leaves");
   CHECK(uut.budget().restart_count() == 0);
   CHECK_FALSE(uut.last_failure());
@@ -119,12 +121,14 @@ TEST_CASE_METHOD(fixture, "rendezvous: the end of an agent exempts failures",
   CHECK(at(1s, lose("c"))
         == "forget_agent c"); // … which died with their agent.
   at(2s, stopped("a", 1));
-  CHECK(at(2s, stopped("b", 1))
-        == "explain_failures 1: b/0, exempt; announce_epoch 2: a=0+1 b=1+1");
+  CHECK(
+    at(2s, stopped("b", 1))
+    == "explain_failures 1: b/0, exempt; announce_generation 2: a=0+1 b=1+1");
   CHECK(last<explain_failures>().exemption.text
         == "agent c lost: connection refused");
-  CHECK(last<announce_epoch>().reason == "agent c lost: connection refused");
-  CHECK(last<announce_epoch>().plans.front().restart_count == 0);
+  CHECK(last<announce_generation>().reason
+        == "agent c lost: connection refused");
+  CHECK(last<announce_generation>().plans.front().restart_count == 0);
   CHECK(uut.budget().restart_count() == 0);
 }
 
@@ -133,13 +137,14 @@ TEST_CASE_METHOD(fixture, "rendezvous: an agent that leaves exempts failures",
   run();
   at(1s, failed("b", 1));
   CHECK(at(1s, leaving("c", 15)) == "");
-  CHECK(stop_all(2s, 1)
-        == "explain_failures 1: b/0, exempt; announce_epoch 2: a=0+1 b=1+1");
-  CHECK(last<announce_epoch>().reason == "agent c leaves (signal 15)");
+  CHECK(
+    stop_all(2s, 1)
+    == "explain_failures 1: b/0, exempt; announce_generation 2: a=0+1 b=1+1");
+  CHECK(last<announce_generation>().reason == "agent c leaves (signal 15)");
   CHECK(uut.budget().restart_count() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: an exemption holds for one epoch",
+TEST_CASE_METHOD(fixture, "rendezvous: an exemption holds for one generation",
                  "[core]") {
   run();
   at(1s, failed("b", 1));
@@ -148,7 +153,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: an exemption holds for one epoch",
   at(1s, stopped("b", 1));
   at(2s, failed("b", 2));
   at(2s, stopped("a", 2));
-  CHECK(at(2s, stopped("b", 2)) == "announce_epoch 3: a=0+1 b=1+1");
+  CHECK(at(2s, stopped("b", 2)) == "announce_generation 3: a=0+1 b=1+1");
   CHECK(uut.budget().restart_count() == 1);
 }
 
@@ -158,7 +163,7 @@ TEST_CASE_METHOD(fixture,
   revoke();
   at(1s, left("b"));
   at(1s, stopped("a", 1));
-  CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 c=1+1");
+  CHECK(at(1s, stopped("c", 1)) == "announce_generation 2: a=0+1 c=1+1");
   CHECK(uut.budget().restart_count() == 1); // Restarts are not refunded.
   at(2s, failed("a", 2));
   at(2s, stopped("a", 2));
@@ -217,7 +222,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the job succeeds when all workers have",
   CHECK(at(1s, succeeded("c", 1)) == "");
   CHECK(at(1s, succeeded("a", 1)) == "");
   CHECK(at(2s, succeeded("b", 1)) == "end_job succeeded: a b c; arm_timer 5");
-  CHECK(uut.result()->reason == "all workers of epoch 1 succeeded");
+  CHECK(uut.result()->reason == "all workers of generation 1 succeeded");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: workers may succeed before others start",
@@ -254,9 +259,9 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   run();
   at(1s, succeeded("a", 1));
-  CHECK(at(2s, failed("b", 1)) == "revoke_epoch 1: b c");
+  CHECK(at(2s, failed("b", 1)) == "revoke_generation 1: b c");
   at(3s, stopped("b", 1));
-  CHECK(at(3s, stopped("c", 1)) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(at(3s, stopped("c", 1)) == "announce_generation 2: a=0+1 b=1+1 c=2+1");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: success while stopping is an end too",
@@ -264,29 +269,32 @@ TEST_CASE_METHOD(fixture, "rendezvous: success while stopping is an end too",
   revoke();
   CHECK(at(1s, succeeded("a", 1)) == "");
   at(1s, stopped("b", 1));
-  CHECK(at(1s, stopped("c", 1)) == "announce_epoch 2: a=0+1 b=1+1 c=2+1");
+  CHECK(at(1s, stopped("c", 1)) == "announce_generation 2: a=0+1 b=1+1 c=2+1");
   CHECK(at(1s, stopped("a", 1)) == ""); // It answers the revocation later.
 }
 
-// -- reports on other epochs --------------------------------------------------
+// -- reports on other generations
+// --------------------------------------------------
 
-TEST_CASE_METHOD(fixture, "rendezvous: reports on an older epoch are ignored",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: reports on an older generation are ignored",
                  "[core]") {
   revoke();
   for (const auto* agent : {"a", "b", "c"})
     at(1s, stopped(agent, 1));
-  REQUIRE(uut.epoch() == epoch_id{2});
+  REQUIRE(uut.generation() == generation_id{2});
   const rendezvous_event stale[]
     = {started("a", 1), failed("a", 1), succeeded("a", 1), stopped("a", 1)};
   for (const auto& event : stale) {
     CHECK(at(2s, event) == "");
     CHECK(uut.agents().at({"a"}).share == share_state::starting);
-    CHECK(uut.agents().at({"a"}).holds == epoch_id{2});
+    CHECK(uut.agents().at({"a"}).holds == generation_id{2});
   }
   CHECK(uut.budget().restart_count() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "rendezvous: reports on a future epoch are ignored",
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: reports on a future generation are ignored",
                  "[core]") {
   start();
   const rendezvous_event early[]
@@ -302,11 +310,11 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   run();
   at(0s, join("d"));
-  for (const uint64_t epoch : {0u, 1u}) {
-    CHECK(at(0s, started("d", epoch)) == "");
-    CHECK(at(0s, failed("d", epoch)) == "");
-    CHECK(at(0s, succeeded("d", epoch)) == "");
-    CHECK(at(0s, stopped("d", epoch)) == "");
+  for (const uint64_t generation : {0u, 1u}) {
+    CHECK(at(0s, started("d", generation)) == "");
+    CHECK(at(0s, failed("d", generation)) == "");
+    CHECK(at(0s, succeeded("d", generation)) == "");
+    CHECK(at(0s, stopped("d", generation)) == "");
   }
   CHECK(uut.current_phase() == phase::running);
 }
@@ -323,8 +331,8 @@ TEST_CASE_METHOD(
   fixture, "rendezvous: an agent that stopped without an order restarts all",
   "[core]") {
   run();
-  CHECK(at(1s, stopped("b", 1)) == "revoke_epoch 1: a c");
-  CHECK(last<revoke_epoch>().reason.text
+  CHECK(at(1s, stopped("b", 1)) == "revoke_generation 1: a c");
+  CHECK(last<revoke_generation>().reason.text
         == "agent b stopped its workers, out of touch");
   CHECK(uut.budget().restart_count() == 0);
 }

@@ -43,7 +43,7 @@ TEST_CASE("restart_policy: the budget is spent, then the job gives up",
   }
 }
 
-TEST_CASE("restart_policy: one restart covers all failures of an epoch",
+TEST_CASE("restart_policy: one restart covers all failures of a generation",
           "[core]") {
   auto uut = restart_policy{2};
   CHECK(uut.on_failure({4}, exited) == answer::restart);
@@ -54,7 +54,8 @@ TEST_CASE("restart_policy: one restart covers all failures of an epoch",
   CHECK(uut.restart_count() == 2);
 }
 
-TEST_CASE("restart_policy: giving up is reported once for an epoch", "[core]") {
+TEST_CASE("restart_policy: giving up is reported once for a generation",
+          "[core]") {
   auto uut = restart_policy{0};
   CHECK(uut.on_failure({1}, exited) == answer::give_up);
   CHECK(uut.on_failure({1}, exited) == answer::collateral);
@@ -75,7 +76,7 @@ TEST_CASE("restart_policy: a start that failed for lack of memory is tried "
   CHECK(uut.restart_count() == 1);
 }
 
-TEST_CASE("restart_policy: epochs that ended otherwise cost nothing",
+TEST_CASE("restart_policy: generations that ended otherwise cost nothing",
           "[core]") {
   auto uut = restart_policy{1};
   CHECK(uut.on_failure({100}, exited) == answer::restart);
@@ -88,7 +89,7 @@ TEST_CASE("restart_policy: restarts spent under a predecessor stay spent",
   auto uut = restart_policy{3};
   uut.restore(2);
   CHECK(uut.restart_count() == 2);
-  uut.restore(1); // An agent of an older epoch knows less.
+  uut.restore(1); // An agent of an older generation knows less.
   CHECK(uut.restart_count() == 2);
   CHECK(uut.on_failure({7}, exited) == answer::restart);
   CHECK(uut.on_failure({8}, exited) == answer::give_up);

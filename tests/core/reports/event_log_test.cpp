@@ -16,9 +16,9 @@ using lines = std::vector<std::string>;
 constexpr int64_t wall_begin = 1'785'500'000'000;
 
 /// Node rank 1 of 2, local ranks 0 and 1 of two roles, after one restart.
-epoch_plan plan_of_two() {
-  auto plan = epoch_plan{};
-  plan.epoch = {4};
+generation_plan plan_of_two() {
+  auto plan = generation_plan{};
+  plan.generation = {4};
   plan.own.node_rank = 1;
   plan.own.slot_count = 2;
   plan.own.first_global_rank = 3;
@@ -87,7 +87,7 @@ ending ended(outcome::verdict kind, const std::string& reason) {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "event_log: an epoch begins with a rendezvous",
+TEST_CASE_METHOD(fixture, "event_log: a generation begins with a rendezvous",
                  "[core]") {
   const auto out = after(1'500ms, start_ordered{});
   REQUIRE(out.size() == 2);

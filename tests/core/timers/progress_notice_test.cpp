@@ -14,7 +14,7 @@ TEST_CASE("progress_notice: signs of life, of trouble and of the end",
   CHECK(read_notice("WATCHDOG=1\n") == progress_notice{.is_alive = true});
   CHECK(read_notice("WATCHDOG=trigger") == progress_notice{.is_stuck = true});
   CHECK(read_notice("STOPPING=1") == progress_notice{.is_stopping = true});
-  CHECK(read_notice("READY=1\nSTATUS=epoch 3\nWATCHDOG=1\nMAINPID=1")
+  CHECK(read_notice("READY=1\nSTATUS=generation 3\nWATCHDOG=1\nMAINPID=1")
         == progress_notice{.is_alive = true});
 }
 

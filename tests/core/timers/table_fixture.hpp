@@ -11,8 +11,8 @@ namespace actorrun::core::test_timers {
 /// The wall clock minus the monotonic one.
 inline constexpr auto wall_offset = std::chrono::seconds{1'000'000};
 
-/// Workers are named by their epoch, local rank and pid; the pid is
-/// 100 * epoch + local rank unless a test gives another.
+/// Workers are named by their generation, local rank and pid; the pid is
+/// 100 * generation + local rank unless a test gives another.
 struct timer_table_fixture {
   timer_table uut;
   duration now{0};
@@ -24,24 +24,24 @@ struct timer_table_fixture {
     return text;
   }
 
-  static timed_worker worker(uint64_t epoch, uint32_t rank) {
-    return {.epoch = {epoch}, .local_rank = rank};
+  static timed_worker worker(uint64_t generation, uint32_t rank) {
+    return {.generation = {generation}, .local_rank = rank};
   }
 
-  static int64_t pid_of(uint64_t epoch, uint32_t rank) {
-    return static_cast<int64_t>(100 * epoch + rank);
+  static int64_t pid_of(uint64_t generation, uint32_t rank) {
+    return static_cast<int64_t>(100 * generation + rank);
   }
 
-  std::string start(uint64_t epoch, uint32_t rank) {
-    return start(epoch, rank, pid_of(epoch, rank));
+  std::string start(uint64_t generation, uint32_t rank) {
+    return start(generation, rank, pid_of(generation, rank));
   }
 
-  std::string start(uint64_t epoch, uint32_t rank, int64_t pid) {
-    return step(timed_worker_started{worker(epoch, rank), pid});
+  std::string start(uint64_t generation, uint32_t rank, int64_t pid) {
+    return step(timed_worker_started{worker(generation, rank), pid});
   }
 
-  std::string end(uint64_t epoch, uint32_t rank) {
-    return step(timed_worker_ended{worker(epoch, rank)});
+  std::string end(uint64_t generation, uint32_t rank) {
+    return step(timed_worker_ended{worker(generation, rank)});
   }
 
   /// A line of the FIFO; the deadline is `due` by the monotonic clock.

@@ -16,9 +16,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// An agent with four slots, epoch after epoch; pids are few and are reused.
-/// Lines wait in the FIFO for a while. The answer to a drain comes after the
-/// lines that were there when it was ordered, but not after later ones.
+/// An agent with four slots, generation after generation; pids are few and are
+/// reused. Lines wait in the FIFO for a while. The answer to a drain comes after
+/// the lines that were there when it was ordered, but not after later ones.
 class history {
 public:
   explicit history(uint32_t seed) : random_(seed) {}
@@ -128,11 +128,11 @@ private:
 
   void start_or_end() {
     const auto rank = below(slot_count);
-    const auto who = timed_worker{{epoch_}, rank};
+    const auto who = timed_worker{{generation_}, rank};
     if (alive_.contains(who)) {
       alive_.erase(who);
       step(timed_worker_ended{who});
-      epoch_ += below(4) == 0;
+      generation_ += below(4) == 0;
       return;
     }
     auto pid = 1 + int64_t(below(pid_count));
@@ -201,7 +201,7 @@ private:
   std::mt19937 random_;
   timer_table uut_;
   time_point now_{};
-  uint64_t epoch_ = 1;
+  uint64_t generation_ = 1;
   std::map<timed_worker, process> alive_;
   std::deque<timer_event> fifo_;
   uint32_t order_count_ = 0; ///< Orders in the FIFO.

@@ -204,7 +204,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-  fixture, "timer_table: the next epoch has no timers of the previous one",
+  fixture, "timer_table: the next generation has no timers of the previous one",
   "[core]") {
   start(1, 0, 500);
   acquire(500, "a", 10s);
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(
   drained(1);
   acquire(500, "a", 10s);
   CHECK(uut.size_of(worker(2, 3)) == 1);
-  // So does a worker with its epoch and rank, whatever its pid.
+  // So does a worker with its generation and rank, whatever its pid.
   CHECK(start(2, 3, 501) == "drain_source 2");
   CHECK(uut.size() == 0);
   CHECK(acquire(500, "a", 10s) == "");

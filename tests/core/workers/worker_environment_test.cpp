@@ -23,14 +23,14 @@ offer offered(const std::string& agent, uint32_t slot_count,
   return x;
 }
 
-/// The plan of each node of epoch 4, after one restart.
-std::vector<epoch_plan> plans(const std::vector<offer>& offers) {
+/// The plan of each node of generation 4, after one restart.
+std::vector<generation_plan> plans(const std::vector<offer>& offers) {
   const auto placements = assign_ranks(offers);
   REQUIRE(placements);
   const auto& last = placements->back();
-  auto result = std::vector<epoch_plan>{};
+  auto result = std::vector<generation_plan>{};
   for (const auto& x : *placements)
-    result.push_back({.epoch = {4},
+    result.push_back({.generation = {4},
                       .own = x,
                       .node_count = uint32_t(offers.size()),
                       .world_size = last.first_global_rank + last.slot_count,
@@ -76,6 +76,7 @@ TEST_CASE("worker_environment: one node of four workers", "[core]") {
   const auto plan = plans({offered("a", 4)})[0];
   CHECK(worker_environment(lines{"PATH=/bin"}, training, plan, 3)
         == lines{"ACTORRUN_EPOCH=4",
+                 "ACTORRUN_GENERATION=4",
                  "ACTORRUN_JOB_ID=llm",
                  "GROUP_RANK=0",
                  "GROUP_WORLD_SIZE=1",
@@ -108,6 +109,7 @@ TEST_CASE("worker_environment: two nodes of two workers", "[core]") {
   const auto all = plans({offered("a", 2), offered("b", 2)});
   CHECK(worker_environment({}, training, all[1], 0)
         == lines{"ACTORRUN_EPOCH=4",
+                 "ACTORRUN_GENERATION=4",
                  "ACTORRUN_JOB_ID=llm",
                  "GROUP_RANK=1",
                  "GROUP_WORLD_SIZE=2",
@@ -209,7 +211,7 @@ TEST_CASE("worker_environment: the largest numbers fit", "[core]") {
   auto plan = plans({offered("a", 4096)})[0];
   plan.own.first_global_rank = 409'600'000u - 4096u;
   plan.world_size = 409'600'000u;
-  plan.epoch = {UINT64_MAX};
+  plan.generation = {UINT64_MAX};
   plan.master_port = 65535;
   plan.restart_count = UINT32_MAX;
   const auto job = job_environment{{"j"}, "", UINT32_MAX};
@@ -219,8 +221,8 @@ TEST_CASE("worker_environment: the largest numbers fit", "[core]") {
   CHECK(variable(env, "LOCAL_RANK") == "LOCAL_RANK=4095");
   CHECK(variable(env, "MASTER_PORT") == "MASTER_PORT=65535");
   CHECK(variable(env, "ROLE_NAME") == "ROLE_NAME=");
-  CHECK(variable(env, "ACTORRUN_EPOCH")
-        == "ACTORRUN_EPOCH=18446744073709551615");
+  CHECK(variable(env, "ACTORRUN_GENERATION")
+        == "ACTORRUN_GENERATION=18446744073709551615");
   CHECK(variable(env, "TORCHELASTIC_RESTART_COUNT")
         == "TORCHELASTIC_RESTART_COUNT=4294967295");
   CHECK(variable(env, "TORCHELASTIC_MAX_RESTARTS")
@@ -326,16 +328,17 @@ TEST_CASE("worker_environment: what a worker that lives on is told anew",
   auto plan = plans({offered("a", 3), offered("b", 3)})[0];
   plan.own.lead_slot = 2;
   const auto all = worker_environment({}, training, plan, 2);
-  const auto told = epoch_environment(plan, 2);
+  const auto told = generation_environment(plan, 2);
   CHECK(variable(told, "RANK") == "RANK=0");
-  CHECK(variable(epoch_environment(plan, 0), "RANK") == "RANK=2");
-  CHECK(variable(epoch_environment(plan, 0), "ROLE_RANK") == "ROLE_RANK=2");
+  CHECK(variable(generation_environment(plan, 0), "RANK") == "RANK=2");
+  CHECK(variable(generation_environment(plan, 0), "ROLE_RANK")
+        == "ROLE_RANK=2");
   for (const auto& line : told)
     CHECK(std::find(all.begin(), all.end(), line) != all.end());
   for (const auto* name :
        {"WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
-        "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "ACTORRUN_EPOCH",
-        "TORCHELASTIC_RESTART_COUNT"})
+        "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "ACTORRUN_GENERATION",
+        "ACTORRUN_EPOCH", "TORCHELASTIC_RESTART_COUNT"})
     CHECK_FALSE(variable(told, name).empty());
   // With virtual local ranks it is not the slot.
   CHECK(variable(told, "LOCAL_RANK").empty());

@@ -58,7 +58,7 @@ struct fixture {
              : text + " +" + std::to_string(report->others.unlisted_count);
   }
 
-  worker_group uut{{.epoch = {3},
+  worker_group uut{{.generation = {3},
                     .own = {.agent = {"a"},
                             .node_rank = 0,
                             .slot_count = worker_count,

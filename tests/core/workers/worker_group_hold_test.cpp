@@ -36,7 +36,7 @@ worker_exited bereft(uint32_t local_rank, milliseconds when) {
 /// Twenty workers run, on one node of two.
 struct fixture {
   explicit fixture(uint32_t node_count = 2)
-    : uut{{.epoch = {3},
+    : uut{{.generation = {3},
            .own = {.agent = {"a"},
                    .node_rank = 0,
                    .slot_count = worker_count,

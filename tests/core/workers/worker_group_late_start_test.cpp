@@ -22,9 +22,9 @@ constexpr auto deadline = timer_fired{{1}};
 struct fixture {
   worker_group uut{plan(), "node-a", 30s, 120s};
 
-  static epoch_plan plan() {
-    auto x = epoch_plan{};
-    x.epoch = {3};
+  static generation_plan plan() {
+    auto x = generation_plan{};
+    x.generation = {3};
     x.own.agent = {"a"};
     x.own.slot_count = 2;
     x.own.first_global_rank = 8;

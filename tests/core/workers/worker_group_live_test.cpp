@@ -1,4 +1,4 @@
-// Workers that live through a change: they park, and begin the next epoch.
+// Workers that live through a change: they park, and begin the next generation.
 #include "actors/core/workers/worker_group.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/only_node_plan.hpp"
@@ -82,7 +82,7 @@ TEST_CASE_METHOD(fixture, "worker_group: live workers park, others are stopped",
   CHECK(uut.current_phase() == phase::stopping);
   CHECK(park(2s, 0) == "release_workers; report_stopped parked=0,1");
   CHECK(uut.current_phase() == phase::stopped);
-  CHECK(uut.parked().epoch == epoch_id{3});
+  CHECK(uut.parked().generation == generation_id{3});
   CHECK(uut.parked().pids == std::map<uint32_t, int64_t>{{0, 100}, {1, 101}});
 }
 
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture,
                  "worker_group: a survivor that has ended has failed in "
-                 "the epoch that counts on it",
+                 "the generation that counts on it",
                  "[core]") {
   park_both();
   follow({{0, 1}});
@@ -250,7 +250,7 @@ TEST_CASE_METHOD(fixture, "worker_group: one that hangs up parked is killed",
     CHECK(at(1s, killed(1, SIGKILL)) == "report_parked 0");
     CHECK(uut.parked().pids.size() == 1);
   }
-  SECTION("and fails an epoch that has come before its end") {
+  SECTION("and fails a generation that has come before its end") {
     follow({{0, 1}});
     at(2s, start_ordered{});
     CHECK(at(2s, workers_prepared{}) == "resume_workers 0,1; start_workers");
@@ -318,7 +318,7 @@ TEST_CASE_METHOD(fixture, "worker_group: an order to end reaches the parked",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "worker_group: the fence and newer epochs leave the "
+                 "worker_group: the fence and newer generations leave the "
                  "parked alone",
                  "[core]") {
   park_both();
@@ -328,7 +328,8 @@ TEST_CASE_METHOD(fixture,
   follow({});
   at(3s, start_ordered{});
   CHECK(at(3s, kill_ordered{}) == "release_workers; report_stopped parked=0,1");
-  CHECK(uut.parked().epoch == epoch_id{3}); // They have not begun the fourth.
+  CHECK(uut.parked().generation
+        == generation_id{3}); // They have not begun the fourth.
 }
 
 TEST_CASE_METHOD(fixture, "worker_group: a kill does not reach who has parked",

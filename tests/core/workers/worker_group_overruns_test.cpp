@@ -58,7 +58,7 @@ struct fixture {
     return std::get<report_failed>(effects.at(0)).failure;
   }
 
-  worker_group uut{{.epoch = {3},
+  worker_group uut{{.generation = {3},
                     .own = {.agent = {"a"},
                             .node_rank = 0,
                             .slot_count = 2,

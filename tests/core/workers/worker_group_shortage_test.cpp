@@ -18,9 +18,9 @@ namespace {
 using phase = worker_group::phase;
 using state = worker_record::state;
 
-epoch_plan plan_of_three() {
-  auto out = epoch_plan{};
-  out.epoch = {3};
+generation_plan plan_of_three() {
+  auto out = generation_plan{};
+  out.generation = {3};
   out.own.agent = {"a"};
   out.own.slot_count = 3;
   out.node_count = 1;
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(fixture, "worker_group: S5 an order to stop ends the attempts",
 }
 
 TEST_CASE_METHOD(
-  fixture, "worker_group: S5 a worker that fails meanwhile ends the epoch",
+  fixture, "worker_group: S5 a worker that fails meanwhile ends the generation",
   "[core]") {
   started(0s, 0);
   started(0s, 1);

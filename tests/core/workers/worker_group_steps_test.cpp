@@ -45,7 +45,8 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "worker_group: the first step of an epoch is told",
+TEST_CASE_METHOD(fixture,
+                 "worker_group: the first step of a generation is told",
                  "[core]") {
   CHECK(at(worker_stepped{1}) == "report_safe_point stepping");
   CHECK(at(worker_stepped{1}) == "");
@@ -134,7 +135,7 @@ TEST_CASE_METHOD(fixture,
   SECTION("it has gone past one just now") {
     CHECK(at(worker_held{1, 4}) == "report_safe_point held 4");
   }
-  SECTION("it has in an earlier epoch") {
+  SECTION("it has in an earlier generation") {
     at(worker_stepped{1});
     at(regroup);
     for (uint32_t i = 0; i < 2; ++i) {

@@ -15,8 +15,8 @@ namespace {
 
 using phase = worker_group::phase;
 
-epoch_plan plan_of(uint32_t slot_count) {
-  return {.epoch = {3},
+generation_plan plan_of(uint32_t slot_count) {
+  return {.generation = {3},
           .own = {.agent = {"a"},
                   .node_rank = 1,
                   .slot_count = slot_count,

@@ -28,9 +28,9 @@ struct fixture {
       at(0ms, worker_started{i, 100 + int64_t(i)});
   }
 
-  static epoch_plan plan() {
-    auto x = epoch_plan{};
-    x.epoch = {3};
+  static generation_plan plan() {
+    auto x = generation_plan{};
+    x.generation = {3};
     x.own.agent = {"a"};
     x.own.slot_count = 3;
     x.own.first_global_rank = 8;

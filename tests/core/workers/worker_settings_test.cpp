@@ -1,4 +1,4 @@
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/workers/worker_settings.hpp"
 #include "tests/support/catch.hpp"
 

@@ -24,7 +24,7 @@ json written(const core::worker_order& order) {
 struct word_writer {
   std::string operator()(const core::said_hello&) const { return "hello"; }
   std::string operator()(const core::said_parked& x) const {
-    return "parked " + std::to_string(x.epoch.value);
+    return "parked " + std::to_string(x.generation.value);
   }
   std::string operator()(const core::said_trouble& x) const {
     return "trouble " + x.text;
@@ -34,11 +34,11 @@ struct word_writer {
   }
   std::string operator()(const core::said_held& x) const {
     return "held " + std::to_string(x.step) + " in "
-           + std::to_string(x.epoch.value);
+           + std::to_string(x.generation.value);
   }
   std::string operator()(const core::said_reached& x) const {
     return "reached " + std::to_string(x.step) + " in "
-           + std::to_string(x.epoch.value);
+           + std::to_string(x.generation.value);
   }
   std::string operator()(const core::hung_up&) const { return "hung up"; }
 };
@@ -50,8 +50,8 @@ std::string parsed(std::string_view packet) {
   return *x ? std::visit(word_writer{}, **x) : "ignored";
 }
 
-core::tell_epoch some_epoch() {
-  return {.epoch = epoch_id{4},
+core::tell_generation some_generation() {
+  return {.generation = generation_id{4},
           .environment = {"RANK=0", "WORLD_SIZE=64", "EMPTY=", "A=b=c"},
           .survivors = {{0, 2}, {4, 63}},
           .restart_count = 1,
@@ -61,8 +61,8 @@ core::tell_epoch some_epoch() {
 } // namespace
 
 TEST_CASE("control messages: each order is an object", "[runtime]") {
-  CHECK(written(some_epoch()) == json::parse(R"({
-    "type": "epoch", "epoch": 4, "restarts": 1, "reason": "agent n2 lost",
+  CHECK(written(some_generation()) == json::parse(R"({
+    "type": "generation", "generation": 4, "restarts": 1, "reason": "agent n2 lost",
     "environment": {"RANK": "0", "WORLD_SIZE": "64", "EMPTY": "", "A": "b=c"},
     "survivors": [[0, 2], [4, 63]]})"));
   CHECK(written(core::tell_regroup{"a worker failed", 1500ms})
@@ -96,7 +96,7 @@ TEST_CASE("control messages: texts are one printable line of bounded length",
 TEST_CASE("control messages: a long reason is shortened before survivors are "
           "left out",
           "[runtime]") {
-  auto order = some_epoch();
+  auto order = some_generation();
   order.reason = std::string(10'000, '"'); // Two bytes each in JSON.
   auto x = written(order);
   CHECK(x["reason"] == std::string(control_text_size_max, '"'));
@@ -115,7 +115,7 @@ TEST_CASE("control messages: a long reason is shortened before survivors are "
 
 TEST_CASE("control messages: survivors are left out from the end",
           "[runtime]") {
-  auto order = some_epoch();
+  auto order = some_generation();
   order.survivors.clear();
   for (uint32_t i = 0; i < 100'000; ++i)
     order.survivors.emplace_back(2 * i, 2 * i);
@@ -130,7 +130,7 @@ TEST_CASE("control messages: survivors are left out from the end",
 
 TEST_CASE("control messages: an environment that does not fit is none",
           "[runtime]") {
-  auto order = some_epoch();
+  auto order = some_generation();
   order.environment = {"A=" + std::string(3'900, 'x')};
   CHECK(written(order)["environment"]["A"].get<std::string>().size() == 3'900);
   order.environment = {"A=" + std::string(4'100, 'x')};
@@ -139,13 +139,13 @@ TEST_CASE("control messages: an environment that does not fit is none",
 
 TEST_CASE("control messages: each word is read", "[runtime]") {
   CHECK(parsed(R"({"type":"hello","version":1})") == "hello");
-  CHECK(parsed(R"({"type":"parked","epoch":3})") == "parked 3");
+  CHECK(parsed(R"({"type":"parked","generation":3})") == "parked 3");
   CHECK(parsed(R"({"type":"trouble","text":"closed"})") == "trouble closed");
   CHECK(parsed(R"({"type":"at","step":18446744073709551615})")
         == "at 18446744073709551615");
-  CHECK(parsed(R"({"type":"held","epoch":3,"step":18446744073709551615})")
+  CHECK(parsed(R"({"type":"held","generation":3,"step":18446744073709551615})")
         == "held 18446744073709551615 in 3");
-  CHECK(parsed(R"({"type":"reached","step":13,"epoch":9007199254740991})")
+  CHECK(parsed(R"({"type":"reached","step":13,"generation":9007199254740991})")
         == "reached 13 in 9007199254740991");
 }
 
@@ -162,34 +162,35 @@ TEST_CASE("control messages: another version is refused with a text that names "
 }
 
 TEST_CASE("control messages: what is no word is refused", "[runtime]") {
-  for (const auto* x : {"",
-                        "{",
-                        "[]",
-                        "1",
-                        "null",
-                        "{}",
-                        R"({"type":1})",
-                        R"({"type":"hello"})",
-                        R"({"type":"hello","version":"1"})",
-                        R"({"type":"hello","version":-1})",
-                        R"({"type":"parked"})",
-                        R"({"type":"parked","epoch":1.5})",
-                        R"({"type":"parked","epoch":9007199254740992})",
-                        R"({"type":"trouble"})",
-                        R"({"type":"trouble","text":7})",
-                        R"({"type":"at","step":-1})",
-                        R"({"type":"at","step":1e30})",
-                        R"({"type":"held"})",
-                        R"({"type":"held","epoch":3})",
-                        R"({"type":"held","step":3})",
-                        R"({"type":"held","epoch":3,"step":[]})",
-                        R"({"type":"held","epoch":9007199254740992,"step":3})",
-                        R"({"type":"reached","epoch":3,"step":0.5})",
-                        R"({"type":"reached","step":18446744073709551615})",
-                        R"({"type":"at","step":1} {})",
-                        "{\"type\":\"at\xff\",\"step\":1}"})
+  for (const auto* x :
+       {"",
+        "{",
+        "[]",
+        "1",
+        "null",
+        "{}",
+        R"({"type":1})",
+        R"({"type":"hello"})",
+        R"({"type":"hello","version":"1"})",
+        R"({"type":"hello","version":-1})",
+        R"({"type":"parked"})",
+        R"({"type":"parked","generation":1.5})",
+        R"({"type":"parked","generation":9007199254740992})",
+        R"({"type":"trouble"})",
+        R"({"type":"trouble","text":7})",
+        R"({"type":"at","step":-1})",
+        R"({"type":"at","step":1e30})",
+        R"({"type":"held"})",
+        R"({"type":"held","generation":3})",
+        R"({"type":"held","step":3})",
+        R"({"type":"held","generation":3,"step":[]})",
+        R"({"type":"held","generation":9007199254740992,"step":3})",
+        R"({"type":"reached","generation":3,"step":0.5})",
+        R"({"type":"reached","step":18446744073709551615})",
+        R"({"type":"at","step":1} {})",
+        "{\"type\":\"at\xff\",\"step\":1}"})
     CHECK(parsed(x).starts_with("not_actorrun: "));
-  CHECK(parsed(R"({"type":"parked","epoch":9007199254740991})")
+  CHECK(parsed(R"({"type":"parked","generation":9007199254740991})")
         == "parked 9007199254740991");
   auto long_one = std::string{R"({"type":"at","step":1})"};
   long_one.resize(control_packet_size_max, ' ');
@@ -201,13 +202,13 @@ TEST_CASE("control messages: what is no word is refused", "[runtime]") {
 
 TEST_CASE("control messages: arbitrary bytes do no harm", "[runtime]") {
   auto dice = std::mt19937{20'261'125};
-  const auto seeds
-    = std::vector<std::string>{R"({"type":"hello","version":1})",
-                               R"({"type":"parked","epoch":3})",
-                               R"({"type":"trouble","text":"a\u00e4\n"})",
-                               R"({"type":"at","step":12})",
-                               R"({"type":"held","epoch":3,"step":12})",
-                               R"({"type":"reached","epoch":3,"step":12})"};
+  const auto seeds = std::vector<std::string>{
+    R"({"type":"hello","version":1})",
+    R"({"type":"parked","generation":3})",
+    R"({"type":"trouble","text":"a\u00e4\n"})",
+    R"({"type":"at","step":12})",
+    R"({"type":"held","generation":3,"step":12})",
+    R"({"type":"reached","generation":3,"step":12})"};
   const auto any = [&](size_t end) { return dice() % end; };
   for (auto i = 0; i < 20'000; ++i) {
     auto packet = seeds[any(seeds.size())];
@@ -243,7 +244,7 @@ TEST_CASE("control messages: orders of arbitrary bytes fit and can be read",
     return out;
   };
   for (auto i = 0; i < 500; ++i) {
-    auto order = core::tell_epoch{.epoch = epoch_id{dice()}};
+    auto order = core::tell_generation{.generation = generation_id{dice()}};
     for (auto n = dice() % 5; n > 0; --n)
       order.environment.push_back(any(300));
     for (auto n = dice() % 600; n > 0; --n)

@@ -99,7 +99,7 @@ private:
 struct word_writer {
   std::string operator()(const core::said_hello&) const { return "hello"; }
   std::string operator()(const core::said_parked& x) const {
-    return "parked " + std::to_string(x.epoch.value);
+    return "parked " + std::to_string(x.generation.value);
   }
   std::string operator()(const core::said_trouble& x) const {
     return "trouble " + x.text;
@@ -109,11 +109,11 @@ struct word_writer {
   }
   std::string operator()(const core::said_held& x) const {
     return "held " + std::to_string(x.step) + " in "
-           + std::to_string(x.epoch.value);
+           + std::to_string(x.generation.value);
   }
   std::string operator()(const core::said_reached& x) const {
     return "reached " + std::to_string(x.step) + " in "
-           + std::to_string(x.epoch.value);
+           + std::to_string(x.generation.value);
   }
   std::string operator()(const core::hung_up&) const { return "hung up"; }
 };
@@ -210,15 +210,15 @@ TEST_CASE_METHOD(fixture, "worker control: words and orders in their order",
   CHECK(line.say(hello));
   CHECK(hears({"3 hello"}));
   CHECK(last_pid == own_session());
-  uut->tell(3,
-            core::tell_epoch{.epoch = epoch_id{4}, .environment = {"RANK=1"}});
+  uut->tell(3, core::tell_generation{.generation = generation_id{4},
+                                     .environment = {"RANK=1"}});
   uut->tell(2, core::tell_stop{});
   uut->tell(3, core::tell_hold{});
   uut->tell(3, core::tell_stop_at{13});
   uut->tell(3, core::tell_go_on{});
   uut->tell(3, core::tell_regroup{"a node was lost", 2s});
   uut->tell(3, core::tell_stop{"drained", 2s});
-  CHECK(line.hear_type() == "epoch");
+  CHECK(line.hear_type() == "generation");
   CHECK(line.hear_type() == "hold");
   CHECK(line.hear_type() == "stop_at");
   CHECK(line.hear_type() == "go_on");
@@ -227,9 +227,9 @@ TEST_CASE_METHOD(fixture, "worker control: words and orders in their order",
   CHECK(line.say(R"({"type":"at","step":7})"));
   CHECK(line.say(R"({"type":"dances"})"));
   CHECK(line.say(R"({"type":"trouble","text":"a\nb"})"));
-  CHECK(line.say(R"({"type":"held","epoch":4,"step":8})"));
-  CHECK(line.say(R"({"type":"reached","epoch":4,"step":13})"));
-  CHECK(line.say(R"({"type":"parked","epoch":4})"));
+  CHECK(line.say(R"({"type":"held","generation":4,"step":8})"));
+  CHECK(line.say(R"({"type":"reached","generation":4,"step":13})"));
+  CHECK(line.say(R"({"type":"parked","generation":4})"));
   CHECK(hears({"3 hello", "3 at 7", "3 trouble a", "3 held 8 in 4",
                "3 reached 13 in 4", "3 parked 4"}));
 }
@@ -257,11 +257,11 @@ TEST_CASE_METHOD(fixture,
   CHECK(line.say(hello));
   for (const auto* x : {"1", "2", "3"})
     CHECK(line.say(std::string{R"({"type":"at","step":)"} + x + "}"));
-  CHECK(line.say(R"({"type":"held","epoch":1,"step":4})"));
+  CHECK(line.say(R"({"type":"held","generation":1,"step":4})"));
   CHECK(line.say(R"({"type":"at","step":4})"));
   CHECK(line.say(R"({"type":"at","step":5})"));
-  CHECK(line.say(R"({"type":"reached","epoch":1,"step":6})"));
-  CHECK(line.say(R"({"type":"parked","epoch":1})"));
+  CHECK(line.say(R"({"type":"reached","generation":1,"step":6})"));
+  CHECK(line.say(R"({"type":"parked","generation":1})"));
   CHECK(line.say(R"({"type":"at","step":4})"));
   admit_us();
   CHECK(hears({"3 hello", "3 at 3", "3 held 4 in 1", "3 at 5",
@@ -452,7 +452,7 @@ TEST_CASE_METHOD(fixture, "worker control: a worker that never reads is cut",
   const auto line = caller{uut->address()};
   CHECK(line.say(hello));
   CHECK(hears({"3 hello"}));
-  auto order = core::tell_epoch{.epoch = epoch_id{4}};
+  auto order = core::tell_generation{.generation = generation_id{4}};
   order.environment = {"A=" + std::string(3'000, 'x')};
   auto count = 0;
   CHECK(soon([&] {
@@ -493,7 +493,8 @@ TEST_CASE_METHOD(fixture,
   const auto begin = test_deadline::clock_type::now();
   CHECK(line.say(hello));
   for (auto i = 1; i <= 20; ++i)
-    CHECK(line.say(R"({"type":"parked","epoch":)" + std::to_string(i) + "}"));
+    CHECK(
+      line.say(R"({"type":"parked","generation":)" + std::to_string(i) + "}"));
   REQUIRE(soon([&] { return heard().size() == 21; }));
   CHECK(heard().back() == "3 parked 20");
   CHECK(test_deadline::clock_type::now() - begin >= 200ms);

@@ -57,16 +57,16 @@ private:
 };
 
 /// One worker with a file of 5 bytes.
-core::epoch_outputs one_file() {
+core::generation_outputs one_file() {
   return {.workers = {{{core::stream_target::kind::file, "x", false}, {}, ""}},
           .filtered_out = {},
           .filtered_err = {}};
 }
 
 struct fixture {
-  core::node_vitals sample(epoch_id epoch = {1}) {
+  core::node_vitals sample(generation_id generation = {1}) {
     const auto before = told.count();
-    uut->sample(epoch, pids, told.listener());
+    uut->sample(generation, pids, told.listener());
     REQUIRE(told.wait_for(before + 1));
     return told.last();
   }
@@ -76,7 +76,7 @@ struct fixture {
   std::vector<int64_t> pids{worker.pid()};
   std::promise<void> release{}; ///< Lets an inspection go on.
   std::unique_ptr<proc_vitals> uut
-    = std::make_unique<proc_vitals>([](const core::epoch_outputs&) {
+    = std::make_unique<proc_vitals>([](const core::generation_outputs&) {
         return std::vector<output_facts>{{5, 7ms}};
       });
 
@@ -84,7 +84,7 @@ struct fixture {
   void hang(std::shared_ptr<std::atomic<int>> looks) {
     uut = std::make_unique<proc_vitals>(
       [until = release.get_future().share(),
-       looks = std::move(looks)](const core::epoch_outputs&) {
+       looks = std::move(looks)](const core::generation_outputs&) {
         ++*looks;
         until.wait();
         return std::vector<output_facts>{{5, 7ms}};
@@ -109,9 +109,9 @@ TEST_CASE_METHOD(fixture,
   CHECK(x.workers[0].output_age == 7ms);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "proc_vitals: files of another epoch are not the workers'",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture, "proc_vitals: files of another generation are not the workers'",
+  "[runtime]") {
   uut->follow({2}, one_file());
   CHECK_FALSE(sample().workers.at(0).output_size);
 }

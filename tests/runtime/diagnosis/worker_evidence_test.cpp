@@ -32,11 +32,11 @@ struct fixture : worker_files {
   }
 
   core::death_details killed_by(int signal) {
-    return uut.examine({.epoch = {1}, .signal = signal}, {});
+    return uut.examine({.generation = {1}, .signal = signal}, {});
   }
 
   core::death_details exited() {
-    return uut.examine({.epoch = {1}, .exit_code = 1}, outputs());
+    return uut.examine({.generation = {1}, .exit_code = 1}, outputs());
   }
 
   std::string shortened; ///< The file of which bytes were given up.
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(fixture, "evidence: a kill by the kernel explains a SIGKILL",
   CHECK(killed_by(SIGKILL).out_of_memory);
   CHECK_FALSE(killed_by(SIGKILL).out_of_memory);
   set_kills(2);
-  uut.begin(); // The kill was an earlier epoch's.
+  uut.begin(); // The kill was an earlier generation's.
   CHECK_FALSE(killed_by(SIGKILL).out_of_memory);
 }
 
@@ -122,8 +122,9 @@ TEST_CASE_METHOD(fixture, "evidence: an error file says when the worker failed",
 TEST_CASE_METHOD(fixture,
                  "evidence: of a stopped worker only the error file counts",
                  "[runtime]") {
-  const auto recalled
-    = [&] { return uut.recall({.epoch = {1}, .signal = SIGKILL}, outputs()); };
+  const auto recalled = [&] {
+    return uut.recall({.generation = {1}, .signal = SIGKILL}, outputs());
+  };
   set_kills(1);
   write("stderr.log", "last words\n");
   CHECK(recalled().error_file == "");
@@ -172,7 +173,7 @@ TEST_CASE_METHOD(
   CHECK(exited().message == "");
   shortened = path("stderr.log");
   CHECK(exited().message == full);
-  CHECK(uut.examine({.epoch = {1}, .exit_code = 1}, {}).message == "");
+  CHECK(uut.examine({.generation = {1}, .exit_code = 1}, {}).message == "");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -181,7 +182,7 @@ TEST_CASE_METHOD(fixture,
   write("stderr.log", "");
   CHECK(exited().traceback == "");
   CHECK(exited().is_from_stderr);
-  const auto x = uut.examine({.epoch = {1}, .exit_code = 1}, {});
+  const auto x = uut.examine({.generation = {1}, .exit_code = 1}, {});
   CHECK(x.traceback == "");
   CHECK_FALSE(x.is_from_stderr);
 }
@@ -191,8 +192,8 @@ TEST_CASE_METHOD(fixture, "evidence: a death is dated by the wall clock",
   const auto before = now_ms();
   const auto when = std::chrono::steady_clock::now() - 1h;
   const auto old
-    = uut.examine({.epoch = {1}, .exit_code = 1, .when = when}, {});
-  const auto fresh = uut.examine({.epoch = {1}, .exit_code = 1}, {});
+    = uut.examine({.generation = {1}, .exit_code = 1, .when = when}, {});
+  const auto fresh = uut.examine({.generation = {1}, .exit_code = 1}, {});
   const auto after = now_ms();
   constexpr auto hour_ms = int64_t{3'600'000};
   CHECK(old.wall_ms >= before - hour_ms - 1);
@@ -205,15 +206,15 @@ TEST_CASE_METHOD(fixture,
                  "evidence: a worker that never ran is explained by its file",
                  "[runtime]") {
   const auto spec = ports::process_spec{.arguments = {"./train", "x"}};
-  auto x = uut.examine({.epoch = {1}, .error = ENOENT}, spec);
+  auto x = uut.examine({.generation = {1}, .error = ENOENT}, spec);
   CHECK(x.subject == "./train");
   CHECK(x.wall_ms > 0);
-  x = uut.examine({.epoch = {1}, .error = ENOENT, .subject = "/bin/nosh"},
+  x = uut.examine({.generation = {1}, .error = ENOENT, .subject = "/bin/nosh"},
                   spec);
   CHECK(x.subject == "/bin/nosh");
-  CHECK(
-    uut.examine({.epoch = {1}, .error = EAGAIN}, ports::process_spec{}).subject
-    == "");
+  CHECK(uut.examine({.generation = {1}, .error = EAGAIN}, ports::process_spec{})
+          .subject
+        == "");
 }
 
 TEST_CASE_METHOD(fixture, "last lines: their number is bounded", "[runtime]") {

@@ -381,6 +381,6 @@ TEST_CASE(
   const auto ended = value_of(x->read(soon()));
   CHECK(ended.entry.has_value());
   CHECK(ended.job.is_over);
-  CHECK(ended.job.job.newest == epoch_id{7'000});
+  CHECK(ended.job.job.newest == generation_id{7'000});
   CHECK_FALSE(value_of(x->write_job({first.lease + 1, false, job}, soon())));
 }

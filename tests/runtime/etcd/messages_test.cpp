@@ -130,12 +130,12 @@ TEST_CASE("etcd messages: the entry and the mark of a job are read",
   // Any program that may write to etcd may have done so.
   CHECK(marked("e30=") == core::job_mark{8, false}); // {}
   CHECK(marked("W10=") == core::job_mark{8, false}); // []
-  // {"over":1,"newest_epoch":-1,"revision":"x","excluded":[1,{"host":2}]}
+  // {"over":1,"newest_generation":-1,"revision":"x","excluded":[1,{"host":2}]}
   const auto odd
     = marked("eyJvdmVyIjoxLCJuZXdlc3RfZXBvY2giOi0xLCJyZXZpc2lvbiI6IngiLCJleGNs"
              "dWRlZCI6WzEseyJob3N0IjoyfV19");
   CHECK_FALSE(odd.is_over);
-  CHECK(odd.job.newest == epoch_id{});
+  CHECK(odd.job.newest == generation_id{});
   CHECK(odd.job.revision == 0);
   CHECK(odd.job.excluded.size() <= 2);
 }

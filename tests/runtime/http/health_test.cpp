@@ -20,7 +20,7 @@ status_answer node(v1::ShareState share, const std::string& link = "joined") {
   x.set_phase(link);
   auto& agent = *x.add_agents();
   agent.set_share(share);
-  agent.set_epoch(3);
+  agent.set_generation(3);
   agent.add_pids(7);
   return answer_of(std::move(x));
 }
@@ -40,19 +40,20 @@ TEST_CASE("health: an actor that answers is healthy", "[runtime]") {
 TEST_CASE("health: a node is ready while its workers run", "[runtime]") {
   CHECK(readiness_of_node(node(v1::SHARE_RUNNING)).is_good);
   CHECK(readiness_of_node(node(v1::SHARE_RUNNING)).text
-        == "1 worker runs in epoch 3");
+        == "1 worker runs in generation 3");
   for (const auto share :
        {v1::SHARE_IDLE, v1::SHARE_STARTING, v1::SHARE_SUCCEEDED,
         v1::SHARE_FAILED, v1::SHARE_STOPPING})
     CHECK_FALSE(readiness_of_node(node(share)).is_good);
   CHECK(readiness_of_node(node(v1::SHARE_IDLE)).text
-        == "this node has joined and waits for an epoch");
+        == "this node has joined and waits for a generation");
   CHECK(readiness_of_node(node(v1::SHARE_IDLE, "seeking")).text
         == "this node has no place in the job; its link is seeking");
 }
 
-TEST_CASE("health: a coordinator without an agent is ready while an epoch runs",
-          "[runtime]") {
+TEST_CASE(
+  "health: a coordinator without an agent is ready while a generation runs",
+  "[runtime]") {
   auto job = v1::JobStatus{};
   job.set_phase("gathering");
   job.set_waiting_for("1 of 2 nodes are\n here");

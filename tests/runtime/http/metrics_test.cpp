@@ -117,7 +117,7 @@ v1::JobStatus whole_job() {
   auto job = v1::JobStatus{};
   job.set_job_id("j");
   job.set_phase("running");
-  job.set_epoch(2);
+  job.set_generation(2);
   job.set_world_size(2);
   job.set_restart_count(1);
   job.mutable_settings()->set_agent_count_min(1);
@@ -131,7 +131,7 @@ v1::JobStatus whole_job() {
   node.set_agent_id("n1-7");
   node.set_host("n\"1\\\n\x1b[31m");
   node.set_connected(true);
-  node.set_epoch(2);
+  node.set_generation(2);
   node.set_share(v1::SHARE_RUNNING);
   node.set_lease_age_ms(40);
   auto& far = *job.add_agents();
@@ -144,7 +144,7 @@ v1::JobStatus own_node() {
   auto out = v1::JobStatus{};
   out.set_job_id("j");
   auto& node = *out.add_agents();
-  node.set_epoch(2);
+  node.set_generation(2);
   node.set_share(v1::SHARE_RUNNING);
   node.set_slot_count(2);
   node.set_first_global_rank(6);
@@ -187,10 +187,10 @@ std::string full_text() {
   waiting.set_waiting_age_ms(2'000);
   auto regroups = regroup_times{};
   auto x = v1::JobStatus{};
-  x.add_epochs()->set_epoch(2);
-  x.mutable_epochs(0)->set_regroup_us(70'000);
+  x.add_generations()->set_generation(2);
+  x.mutable_generations(0)->set_regroup_us(70'000);
   regroups.look_at(x);
-  *waiting.mutable_epochs() = x.epochs();
+  *waiting.mutable_generations() = x.generations();
   return metrics_text({.job = &waiting,
                        .node = &node,
                        .regroups = &regroups,
@@ -279,7 +279,7 @@ TEST_CASE("metrics: what is not known is absent, and who is silent is named",
   const auto of_agent
     = read(metrics_text({.node = &node, .has_agent = true}, "j", "n1"));
   CHECK(of_agent.types.contains("actorrun_node_load"));
-  CHECK_FALSE(of_agent.types.contains("actorrun_job_epoch"));
+  CHECK_FALSE(of_agent.types.contains("actorrun_job_generation"));
 }
 
 TEST_CASE("metrics: docs/metrics.md lists what is served", "[runtime]") {

@@ -104,7 +104,7 @@ TEST_CASE_METHOD(ports_fixture, "http ports: metrics and health are served",
   const auto metrics = get(metrics_port, "/metrics");
   CHECK(metrics.starts_with("HTTP/1.1 200 "));
   CHECK(has(metrics, "text/plain; version=0.0.4"));
-  CHECK(has(metrics, "actorrun_job_epoch{job_id=\"j\"} 0\n"));
+  CHECK(has(metrics, "actorrun_job_generation{job_id=\"j\"} 0\n"));
   CHECK(has(metrics,
             "actorrun_node_workers{job_id=\"j\",host=\"n1.example.org\"} 1\n"));
   CHECK(get(metrics_port, "/healthz").starts_with("HTTP/1.1 200 "));

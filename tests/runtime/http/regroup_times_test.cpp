@@ -8,16 +8,16 @@ using namespace actorrun::detail;
 
 namespace {
 
-void add(v1::JobStatus& job, uint64_t epoch, std::optional<uint64_t> us) {
-  auto& x = *job.add_epochs();
-  x.set_epoch(epoch);
+void add(v1::JobStatus& job, uint64_t generation, std::optional<uint64_t> us) {
+  auto& x = *job.add_generations();
+  x.set_generation(generation);
   if (us)
     x.set_regroup_us(*us);
 }
 
 } // namespace
 
-TEST_CASE("regroup times: each epoch counts once", "[runtime]") {
+TEST_CASE("regroup times: each generation counts once", "[runtime]") {
   auto times = regroup_times{};
   auto job = v1::JobStatus{};
   add(job, 1, std::nullopt);
@@ -31,7 +31,7 @@ TEST_CASE("regroup times: each epoch counts once", "[runtime]") {
   times.look_at(job);
   CHECK(times.count_up_to(0) == 1);
   CHECK(times.count_up_to(1) == 2);
-  job.mutable_epochs(3)->set_regroup_us(400'000'000);
+  job.mutable_generations(3)->set_regroup_us(400'000'000);
   times.look_at(job);
   CHECK(times.count() == 3);
   CHECK(times.count_up_to(regroup_times::limits.size() - 1) == 2);

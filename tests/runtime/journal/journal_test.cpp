@@ -54,7 +54,7 @@ struct random_job : chronicle_fixture {
 
   rendezvous_event event() {
     const auto agent = any_agent();
-    const auto epoch = uut.epoch();
+    const auto generation = uut.generation();
     switch (random() % 14) {
       case 0:
       case 1:
@@ -67,7 +67,7 @@ struct random_job : chronicle_fixture {
         return random() % 4 == 0 ? rendezvous_event{leaving(agent, 15)}
                                  : rendezvous_event{heard(0s, agent)};
       case 5: {
-        auto x = worker_failed{{agent}, epoch, failure_of(agent)};
+        auto x = worker_failed{{agent}, generation, failure_of(agent)};
         x.failure.details.message = "bytes \xff\x1b[31m \"quoted\"\n\\ \t";
         x.failure.details.traceback = std::string(random() % 100, 'x');
         x.failure.local_rank = random() % 4;
@@ -76,11 +76,12 @@ struct random_job : chronicle_fixture {
       }
       case 6:
       case 7:
-        return workers_stopped{{agent}, epoch};
+        return workers_stopped{{agent}, generation};
       case 8:
         return timer_fired{{1 + random() % 20}};
       case 9:
-        return workers_started{{agent}, epoch, {int64_t(random() % 9'999)}};
+        return workers_started{
+          {agent}, generation, {int64_t(random() % 9'999)}};
       case 10:
         return restart_requested{"alice", "try \"again\""};
       case 11:
@@ -88,7 +89,7 @@ struct random_job : chronicle_fixture {
           return drain_requested{agent, 1s, random() % 2 == 0, "bob"};
         return leaving(agent);
       default:
-        return workers_started{{agent}, epoch};
+        return workers_started{{agent}, generation};
     }
   }
 
@@ -159,11 +160,11 @@ TEST_CASE("journal: what is read is what was known, at every record",
   }
 }
 
-TEST_CASE("journal: what most nodes and epochs have not is read, too",
+TEST_CASE("journal: what most nodes and generations have not is read, too",
           "[runtime]") {
   auto known = random_job{6}.snapshots.back();
   REQUIRE_FALSE(known.nodes.empty());
-  REQUIRE_FALSE(known.epochs.empty());
+  REQUIRE_FALSE(known.generations.empty());
   const auto trouble
     = journal::gpu_trouble{"XID \"79\"", {time_point{5s}, 1'700'000'000'000}};
   auto& entry = known.nodes.begin()->second;
@@ -171,7 +172,7 @@ TEST_CASE("journal: what most nodes and epochs have not is read, too",
   node.waits_to_drain = journal::waiting_drain{"al\"ice", time_point{7s}};
   entry.now = node;
   entry.gpus = trouble;
-  known.epochs.back().gpus = trouble;
+  known.generations.back().gpus = trouble;
   auto line = to_line(known);
   line.pop_back();
   const auto read = parse_journal_line(line);
@@ -312,15 +313,15 @@ TEST_CASE_METHOD(fixture, "journal: one of another version says so",
   const auto job = random_job{19, 5};
   write(job.records);
   auto text = content_of(path);
-  for (size_t at = 0; (at = text.find("{\"v\":1,", at)) != text.npos; ++at)
-    text[at + 5] = '2';
+  for (size_t at = 0; (at = text.find("{\"v\":2,", at)) != text.npos; ++at)
+    text[at + 5] = '1';
   write_file(path, text);
   const auto read = read_snapshot(path);
   REQUIRE_FALSE(read);
   CHECK(read.error().text
         == path
-             + " holds no record of a journal: written by another version (2;"
-               " this program reads version 1)");
+             + " holds no record of a journal: written by another version (1;"
+               " this program reads version 2)");
 }
 
 TEST_CASE_METHOD(fixture, "journal: what may be missing may be missing",
@@ -441,14 +442,14 @@ TEST_CASE("journal: what is no line of a journal is refused with its reason",
     return x ? std::string{} : x.error().text;
   };
   const auto with = [](const std::string& members) {
-    return R"({"v": 1, "n": 1, "ns": 1, "wall_ms": 1, "what": )" + members
+    return R"({"v": 2, "n": 1, "ns": 1, "wall_ms": 1, "what": )" + members
            + "}";
   };
   CHECK(why("") == "it is not JSON");
   CHECK(why("[]") == "it is no record");
   CHECK(why("{}") == "it is no record");
-  CHECK(why(R"({"v": 2})")
-        == "written by another version (2; this program reads version 1)");
+  CHECK(why(R"({"v": 1})")
+        == "written by another version (1; this program reads version 2)");
   CHECK(why(with(R"("phase_changed")")) == "\"phase\" is missing");
   CHECK(why(with(R"("phase_changed", "phase": "hungry")"))
         == "a name is unknown");
@@ -642,7 +643,7 @@ TEST_CASE_METHOD(dead_coordinator,
   CHECK(x->job.revision > 0);
   CHECK(x->job.settings == job_settings{2, 5, 1});
   CHECK(x->job.is_resized);
-  CHECK(x->job.newest == epoch_id{1});
+  CHECK(x->job.newest == generation_id{1});
   CHECK(x->job.lease == lease_max); // It has not said which it granted.
   REQUIRE(x->job.excluded.size() == 1);
   CHECK(x->job.excluded.front().host == "node-x");
@@ -662,7 +663,7 @@ TEST_CASE_METHOD(
     REQUIRE(x->decided);
     CHECK(x->decided->kind == outcome::verdict::succeeded);
     CHECK(x->job.revision == 0);
-    CHECK(x->job.newest == epoch_id{1}); // Numbers grow over the end.
+    CHECK(x->job.newest == generation_id{1}); // Numbers grow over the end.
   }
   SECTION("all do") {
     for (const auto* agent : {"a", "b", "c"})

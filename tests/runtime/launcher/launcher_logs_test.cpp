@@ -71,8 +71,9 @@ class own_layout final : public ports::log_layout {
 public:
   explicit own_layout(std::string path) : path_(std::move(path)) {}
 
-  result<core::epoch_outputs> prepare(const core::epoch_plan& plan) override {
-    auto x = core::epoch_outputs{};
+  result<core::generation_outputs>
+  prepare(const core::generation_plan& plan) override {
+    auto x = core::generation_outputs{};
     for (uint32_t i = 0; i < plan.own.slot_count; ++i) {
       const auto path = path_ + "/" + std::to_string(i);
       x.workers.push_back({.out = {.where = core::stream_target::kind::file,

@@ -48,7 +48,7 @@ timer_server_actor spawn_impatient_server(caf::actor_system& system) {
     return {
       [](const workers_timed& x) {
         auto report = worker_overrun{};
-        report.what.who = {x.epoch, x.workers.at(0).local_rank};
+        report.what.who = {x.generation, x.workers.at(0).local_rank};
         report.what.pid = x.workers.at(0).pid;
         report.what.scope = "reply";
         report.what.signal = SIGINT;

@@ -39,8 +39,8 @@ struct service_fixture {
   }
 
   void form(const service_report& x, uint32_t first, uint32_t slots) {
-    auto formed = v1::EpochFormed{};
-    formed.mutable_plan()->set_epoch(3);
+    auto formed = v1::GenerationFormed{};
+    formed.mutable_plan()->set_generation(3);
     formed.mutable_plan()->set_first_global_rank(first);
     formed.mutable_plan()->set_slot_count(slots);
     formed.mutable_plan()->set_world_size(8);
@@ -57,23 +57,26 @@ struct service_fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(service_fixture,
-                 "service_report: it says ready once, shows epochs, and says"
-                 " once that it stops",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  service_fixture,
+  "service_report: it says ready once, shows generations, and says"
+  " once that it stops",
+  "[runtime]") {
   auto manager = fake_service_manager{socket};
   auto uut = open(0us);
   ready(*uut);
   REQUIRE(soon([&] { return manager.has("STATUS=waits"); }));
   form(*uut, 4, 2);
-  CHECK(soon([&] { return manager.has("STATUS=epoch 3: ranks 4-5 of 8"); }));
+  CHECK(
+    soon([&] { return manager.has("STATUS=generation 3: ranks 4-5 of 8"); }));
   form(*uut, 7, 1);
-  CHECK(soon([&] { return manager.has("STATUS=epoch 3: rank 7 of 8"); }));
-  auto revoked = v1::EpochRevoked{};
-  revoked.set_epoch(3);
+  CHECK(soon([&] { return manager.has("STATUS=generation 3: rank 7 of 8"); }));
+  auto revoked = v1::GenerationRevoked{};
+  revoked.set_generation(3);
   revoked.set_reason("two\nlines");
   tell_anonymously(uut->observer(), revoked);
-  CHECK(soon([&] { return manager.has("STATUS=epoch 3 is over: two lines"); }));
+  CHECK(soon(
+    [&] { return manager.has("STATUS=generation 3 is over: two lines"); }));
   uut->stopping("stops on SIGTERM");
   uut->stopping("again");
   uut.reset();
@@ -141,7 +144,7 @@ TEST_CASE_METHOD(service_fixture,
   run_and_wait(home, [] {});
   auto manager = fake_service_manager{socket};
   REQUIRE(manager.is_bound());
-  CHECK(soon([&] { return manager.has("STATUS=epoch 3: rank 0 of 8"); }));
+  CHECK(soon([&] { return manager.has("STATUS=generation 3: rank 0 of 8"); }));
   CHECK(manager.lines().front() == "READY=1");
   CHECK(manager.count("READY=1") == 1);
 }

@@ -83,13 +83,13 @@ struct fixture {
 
   fixture() { options.redirects.everywhere = core::std_streams::all; }
 
-  /// Two workers, from rank 4 on, write to files of this epoch.
-  void begin_epoch(uint64_t number) {
+  /// Two workers, from rank 4 on, write to files of this generation.
+  void begin_generation(uint64_t number) {
     const auto path = here / std::to_string(number);
     for (const auto* rank : {"0", "1"})
       std::filesystem::create_directories(path + "/" + rank);
-    auto plan = core::epoch_plan{};
-    plan.epoch = {number};
+    auto plan = core::generation_plan{};
+    plan.generation = {number};
     plan.own.first_global_rank = 4;
     plan.own.slot_count = 2;
     outputs = core::plan_outputs(options, path, 2);
@@ -112,7 +112,7 @@ struct fixture {
 
   test_folders::folder here;
   core::log_options options;
-  core::epoch_outputs outputs;
+  core::generation_outputs outputs;
   std::shared_ptr<rotation_book> book = std::make_shared<rotation_book>();
   file_log_reader uut{book};
   std::string trouble;
@@ -123,7 +123,7 @@ struct fixture {
 TEST_CASE_METHOD(fixture, "file_log_reader: reads what is there", "[runtime]") {
   CHECK(read({}) == "");
   CHECK(trouble == "no worker was started here yet");
-  begin_epoch(1);
+  begin_generation(1);
   CHECK(read({}) == ""); // No file yet.
   write(0, "a\nb\n");
   write(0, "err\n", true);
@@ -139,12 +139,13 @@ TEST_CASE_METHOD(fixture, "file_log_reader: reads what is there", "[runtime]") {
   CHECK(read({.ranks = {4}, .tail = 1, .grep = "a"}) == "4o a|");
 }
 
-TEST_CASE_METHOD(fixture, "file_log_reader: the epoch before", "[runtime]") {
-  begin_epoch(1);
+TEST_CASE_METHOD(fixture, "file_log_reader: the generation before",
+                 "[runtime]") {
+  begin_generation(1);
   write(0, "old\n");
   CHECK(read({.previous = true}) == "");
-  CHECK(trouble == "there is no epoch before this one");
-  begin_epoch(2);
+  CHECK(trouble == "there is no generation before this one");
+  begin_generation(2);
   write(0, "new\n");
   CHECK(read({.previous = true}) == "4o old|");
   CHECK(read({}) == "4o new|");
@@ -153,12 +154,12 @@ TEST_CASE_METHOD(fixture, "file_log_reader: the epoch before", "[runtime]") {
 TEST_CASE_METHOD(fixture, "file_log_reader: says when there are no files",
                  "[runtime]") {
   options.redirects.everywhere = core::std_streams::none;
-  begin_epoch(1);
+  begin_generation(1);
   CHECK(read({.follow = true}) == "");
   CHECK(trouble.find("the output of ranks 4-5 goes to the console")
         != std::string::npos);
   options.redirects.everywhere = core::std_streams::err;
-  begin_epoch(2);
+  begin_generation(2);
   write(0, "err\n", true);
   CHECK(read({}) == "4e err|");
   CHECK(trouble.find("a part of the output of ranks 4-5") != std::string::npos);
@@ -166,9 +167,10 @@ TEST_CASE_METHOD(fixture, "file_log_reader: says when there are no files",
   CHECK(trouble == "");
 }
 
-TEST_CASE_METHOD(fixture, "file_log_reader: follows files into later epochs",
+TEST_CASE_METHOD(fixture,
+                 "file_log_reader: follows files into later generations",
                  "[runtime]") {
-  begin_epoch(1);
+  begin_generation(1);
   write(0, "a\n");
   auto got = catcher{};
   const auto id = uut.begin({.follow = true, .tail = 1}, much, got.listener());
@@ -179,7 +181,7 @@ TEST_CASE_METHOD(fixture, "file_log_reader: follows files into later epochs",
   CHECK(got.sees("4o half a line|"));
   write(1, "a new file\nopen");
   CHECK(got.sees("5o a new file|"));
-  begin_epoch(2);
+  begin_generation(2);
   CHECK(got.sees("5o open|"));
   write(1, "c\n", true);
   CHECK(got.sees("5e c|"));
@@ -194,14 +196,14 @@ TEST_CASE_METHOD(fixture, "file_log_reader: follows files into later epochs",
 TEST_CASE_METHOD(
   fixture, "file_log_reader: a worker that lives through a change goes on",
   "[runtime]") {
-  begin_epoch(1);
+  begin_generation(1);
   write(0, "a\n");
   auto got = catcher{};
   const auto id = uut.begin({.follow = true}, much, got.listener());
   CHECK(got.sees("4o a|"));
   const auto before = outputs.workers[0];
-  auto plan = core::epoch_plan{};
-  plan.epoch = {2};
+  auto plan = core::generation_plan{};
+  plan.generation = {2};
   plan.own.first_global_rank = 6;
   plan.own.slot_count = 2;
   outputs = core::plan_outputs(options, here / "2", 2);
@@ -218,7 +220,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(fixture, "file_log_reader: sends no more than its credit",
                  "[runtime]") {
-  begin_epoch(1);
+  begin_generation(1);
   auto text = std::string{};
   for (int i = 0; i < 10'000; ++i)
     text += std::string(36, 'x') + "\n"; // Each costs 100.
@@ -240,7 +242,7 @@ TEST_CASE_METHOD(fixture,
                  "file_log_reader: who lags behind at the end sees the last "
                  "lines",
                  "[runtime]") {
-  begin_epoch(1);
+  begin_generation(1);
   auto got = catcher{};
   const auto id = uut.begin({.follow = true}, 20'000, got.listener());
   write(0, "first\n");
@@ -271,7 +273,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(
   fixture, "file_log_reader: a reading that waits for credit ends at once",
   "[runtime]") {
-  begin_epoch(1);
+  begin_generation(1);
   write(0, std::string(10'000'000, '\n'));
   for (int i = 0; i < 100; ++i) {
     auto got = catcher{};
@@ -292,7 +294,7 @@ TEST_CASE_METHOD(fixture, "file_log_reader: there are not too many readings",
 
 TEST_CASE_METHOD(fixture, "file_log_reader: a link or FIFO is not read",
                  "[runtime]") {
-  begin_epoch(1);
+  begin_generation(1);
   const auto path = outputs.workers[0].out.path;
   std::ofstream{here / "secret"} << "secret\n";
   std::filesystem::create_symlink(here / "secret", path);
@@ -303,7 +305,7 @@ TEST_CASE_METHOD(fixture, "file_log_reader: a link or FIFO is not read",
 TEST_CASE_METHOD(fixture,
                  "file_log_reader: lines that are rotated meanwhile come once",
                  "[runtime]") {
-  begin_epoch(1);
+  begin_generation(1);
   auto loop = reactor{};
   auto files = inotify_log_files{loop, book};
   const auto path = outputs.workers[0].out.path;
@@ -341,7 +343,7 @@ TEST_CASE_METHOD(
   "file_log_reader: who lags behind gets what was rotated away, as "
   "long as it is there",
   "[runtime]") {
-  begin_epoch(1);
+  begin_generation(1);
   auto loop = reactor{};
   auto files = inotify_log_files{loop, book};
   const auto id = files.open(outputs.workers[0].out.path);
@@ -373,7 +375,7 @@ TEST_CASE_METHOD(
   "file_log_reader: an output that has not changed since is left "
   "out",
   "[runtime]") {
-  begin_epoch(1);
+  begin_generation(1);
   write(0, "old\n");
   write(1, "new\n");
   const auto long_ago = std::filesystem::file_time_type::clock::now() - 1h;
@@ -382,7 +384,7 @@ TEST_CASE_METHOD(
     std::chrono::system_clock::now() - 1min);
   CHECK(read({.since_ms = since.time_since_epoch().count()}) == "5o new|");
   CHECK(trouble == "");
-  const auto now = since + 1min + 10ms; // After the epoch began.
+  const auto now = since + 1min + 10ms; // After the generation began.
   // The clock of files lags by a tick of the kernel.
   CHECK(test_deadline::soon(
     [&] { return std::chrono::system_clock::now() > now + 20ms; }));

@@ -35,7 +35,7 @@ using console_test::ends;
 using console_test::make_pipe;
 using core::output_stream;
 
-inline constexpr auto epoch = epoch_id{1};
+inline constexpr auto generation = generation_id{1};
 
 /// Reads a pipe to its end, all the time or on request.
 class reader {
@@ -105,15 +105,15 @@ public:
                                        .console = console,
                                        .files = files,
                                        .lines = {}});
-    auto plan = core::epoch_plan{};
-    plan.epoch = epoch;
+    auto plan = core::generation_plan{};
+    plan.generation = generation;
     plan.own.slot_count = worker_count;
     for (uint32_t i = 0; i < worker_count; ++i)
       std::filesystem::create_directory(folder_path() + "/"
                                         + std::to_string(i));
     tell_anonymously(
-      tailer, follow_epoch{plan, core::plan_outputs(options, folder_path(),
-                                                    worker_count)});
+      tailer, follow_generation{plan, core::plan_outputs(options, folder_path(),
+                                                         worker_count)});
   }
 
   std::string folder_path() const {
@@ -164,12 +164,12 @@ public:
 
   void drain(uint32_t rank) {
     caf::scoped_actor self{system};
-    ask(self.ptr(), tailer, timeout, drain_worker{epoch, rank})
+    ask(self.ptr(), tailer, timeout, drain_worker{generation, rank})
       .receive([](const worker_drained&) {},
                [](const caf::error&) { FAIL("nothing is drained"); });
   }
 
-  void close() { tell_anonymously(tailer, close_epoch{epoch}); }
+  void close() { tell_anonymously(tailer, close_generation{generation}); }
 
   /// @returns whether all was shown in time
   bool flush(caf::timespan limit = timeout) {

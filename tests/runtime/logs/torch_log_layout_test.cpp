@@ -50,16 +50,17 @@ struct fixture {
   }
 };
 
-core::epoch_plan plan(uint64_t epoch, uint32_t restart_count,
-                      uint32_t slot_count) {
-  auto x = core::epoch_plan{};
-  x.epoch = {epoch};
+core::generation_plan plan(uint64_t generation, uint32_t restart_count,
+                           uint32_t slot_count) {
+  auto x = core::generation_plan{};
+  x.generation = {generation};
   x.own.slot_count = slot_count;
   x.restart_count = restart_count;
   return x;
 }
 
-core::epoch_outputs prepare(torch_log_layout& uut, const core::epoch_plan& x) {
+core::generation_outputs prepare(torch_log_layout& uut,
+                                 const core::generation_plan& x) {
   const auto outputs = uut.prepare(x);
   REQUIRE(outputs);
   return *outputs;
@@ -128,20 +129,20 @@ TEST_CASE_METHOD(fixture, "log folders: an attempt's folder is never reused",
   std::ofstream{file} << "x";
   const auto regrouped = prepare(*uut, plan(2, 0, 1));
   CHECK(regrouped.workers[0].out.path
-        == uut->folder() + "/attempt_0.epoch_2/0/stdout.log");
+        == uut->folder() + "/attempt_0.generation_2/0/stdout.log");
   prepare(*uut, plan(3, 1, 1));
   prepare(*uut, plan(4, 1, 2));
   CHECK(tree(uut->folder())
-        == std::set<std::string>{"attempt_0", "attempt_0/0",
-                                 "attempt_0/0/stdout.log", "attempt_0.epoch_2",
-                                 "attempt_0.epoch_2/0", "attempt_1",
-                                 "attempt_1/0", "attempt_1.epoch_4",
-                                 "attempt_1.epoch_4/0", "attempt_1.epoch_4/1"});
+        == std::set<std::string>{
+          "attempt_0", "attempt_0/0", "attempt_0/0/stdout.log",
+          "attempt_0.generation_2", "attempt_0.generation_2/0", "attempt_1",
+          "attempt_1/0", "attempt_1.generation_4", "attempt_1.generation_4/0",
+          "attempt_1.generation_4/1"});
   CHECK(content_of(file) == "x");
   // Of another coordinator's term.
-  const auto again = prepare(*uut, plan(9 * epochs_per_term + 2, 0, 1));
+  const auto again = prepare(*uut, plan(9 * generations_per_term + 2, 0, 1));
   CHECK(again.workers[0].out.path
-        == uut->folder() + "/attempt_0.epoch_2_of_36866/0/stdout.log");
+        == uut->folder() + "/attempt_0.generation_2_of_36866/0/stdout.log");
 }
 
 TEST_CASE_METHOD(
@@ -340,7 +341,8 @@ TEST_CASE("log folders: a job's name is made a valid file name", "[runtime]") {
         == log_job_name_max);
 }
 
-TEST_CASE_METHOD(fixture, "log folders: one that was replaced gets no epoch",
+TEST_CASE_METHOD(fixture,
+                 "log folders: one that was replaced gets no generation",
                  "[runtime][folder]") {
   const auto uut = open();
   prepare(*uut, plan(1, 0, 1));

@@ -142,11 +142,11 @@ struct caf_links_fixture {
       [=](const v1::JoinAccepted& x) {
         to->put("accepted, fence " + std::to_string(x.fence_ns()));
       },
-      [=](const v1::EpochFormed& x) {
-        to->put("formed " + std::to_string(x.plan().epoch()));
+      [=](const v1::GenerationFormed& x) {
+        to->put("formed " + std::to_string(x.plan().generation()));
       },
-      [=](const v1::EpochRevoked& x) {
-        to->put("revoked " + std::to_string(x.epoch()));
+      [=](const v1::GenerationRevoked& x) {
+        to->put("revoked " + std::to_string(x.generation()));
       },
       [=](const caf::strong_actor_ptr& whom) {
         actorrun::test::notice_end(self, caf::actor_cast<caf::actor>(whom),

@@ -39,7 +39,8 @@ std::string about(const std::string& id) {
   return x.SerializeAsString();
 }
 
-/// Of an agent to its coordinator, in which it names itself; or the other way round.
+/// Of an agent to its coordinator, in which it names itself; or the other way
+/// round.
 std::string message(const std::string& type, uint64_t source = agent,
                     uint64_t destination = coordinator) {
   return write_frame({.source = source,
@@ -183,10 +184,10 @@ TEST_CASE("frame_filter: each role sends its own messages only", "[runtime]") {
       {link_side::server, "StatusRequest", true},
       {link_side::server, "NodeStatus", true},
       {link_side::server, "NodeStatusRequest", false},
-      {link_side::server, "EpochFormed", false},
+      {link_side::server, "GenerationFormed", false},
       {link_side::server, "JobEnded", false},
       {link_side::server, "Unheard", false},
-      {link_side::client, "EpochFormed", true},
+      {link_side::client, "GenerationFormed", true},
       {link_side::client, "JobEnded", true},
       {link_side::client, "NodeStatusRequest", true},
       {link_side::client, "NodeStatus", false},
@@ -321,7 +322,7 @@ TEST_CASE_METHOD(fixture,
                  "does not leave",
                  "[runtime]") {
   CHECK(leaves(server_greeting('s', coordinator)));
-  CHECK(leaves(message("EpochFormed", coordinator, agent)));
+  CHECK(leaves(message("GenerationFormed", coordinator, agent)));
   CHECK_FALSE(leaves(write_frame({.flags = named_receiver_flag,
                                   .source = 3,
                                   .destination = 12,
@@ -511,7 +512,7 @@ TEST_CASE_METHOD(fixture,
                                   .content = content_of("@error")})));
   CHECK(arrives(request));
   // Other messages are none.
-  CHECK(leaves(answer("EpochFormed", normal_message)));
+  CHECK(leaves(answer("GenerationFormed", normal_message)));
   auto out = std::string{};
   const auto cut = uut.arriving(request, out);
   REQUIRE_FALSE(cut);

@@ -135,7 +135,7 @@ struct fuzz_fixture : caf_links_fixture {
     x.mutable_settings()->set_agent_count_min(1);
     x.mutable_settings()->set_agent_count_max(1);
     if (random() % 2 == 0)
-      x.mutable_claim()->mutable_plan()->set_epoch(random() % 5);
+      x.mutable_claim()->mutable_plan()->set_generation(random() % 5);
     return frame_of(x);
   }
 
@@ -151,7 +151,7 @@ struct fuzz_fixture : caf_links_fixture {
       case 2: {
         auto x = v1::WorkersStopped{};
         x.set_agent_id("a");
-        x.set_epoch(random() % 5);
+        x.set_generation(random() % 5);
         return frame_of(x);
       }
       case 3: {

@@ -104,7 +104,7 @@ struct guarded_fixture : caf_links_fixture {
     return attach_guarded(std::move(pair.client), with);
   }
 
-  void expect_an_epoch(const found& there) {
+  void expect_an_generation(const found& there) {
     REQUIRE(*there);
     join(**there);
     CHECK(told.take() == "accepted, fence 180000000000");
@@ -123,10 +123,10 @@ TEST_CASE_METHOD(guarded_fixture,
                  "encryption",
                  "[runtime]") {
   SECTION("encrypted") {
-    expect_an_epoch(connect_guarded(key()));
+    expect_an_generation(connect_guarded(key()));
   }
   SECTION("on a Unix socket") {
-    expect_an_epoch(connect_guarded({}));
+    expect_an_generation(connect_guarded({}));
   }
 }
 
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(guarded_fixture,
   const auto there = connect_guarded(key());
   tell_anonymously(agent, **there);
   CHECK(told.take() == "monitors");
-  expect_an_epoch(there);
+  expect_an_generation(there);
   SECTION("the agent") {
     link_of_client.reset();
     CHECK(troubles.take() == "");
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(guarded_fixture,
   REQUIRE(trouble);
   CHECK(trouble->starts_with("sends what no member of a job sends"));
   CHECK(is_closed(pair.client.get()));
-  expect_an_epoch(connect_guarded({}));
+  expect_an_generation(connect_guarded({}));
 }
 
 TEST_CASE_METHOD(guarded_fixture,
@@ -366,7 +366,8 @@ TEST_CASE_METHOD(guarded_fixture,
 
 namespace {
 
-/// Writes as much as the other side takes within a moment. @returns how much that was
+/// Writes as much as the other side takes within a moment. @returns how much that
+/// was
 size_t flood(int fd, std::string_view bytes) {
   auto done = size_t{0};
   while (done < bytes.size() && is_ready(fd, POLLOUT, 200ms)) {

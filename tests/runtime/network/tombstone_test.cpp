@@ -22,14 +22,14 @@ job_key key_of(const char* secret) {
   return derive_key(job_id{"job"}, secret);
 }
 
-std::string answer_of(const char* secret = "secret", uint64_t epoch = 7) {
+std::string answer_of(const char* secret = "secret", uint64_t generation = 7) {
   return coordinator_answer(key_of(secret), dead,
                             {.revision = 5,
                              .settings = {2, 8, 3},
                              .is_resized = true,
                              .restart_count = 1,
                              .lease = std::chrono::milliseconds{15'300},
-                             .newest = {epoch}});
+                             .newest = {generation}});
 }
 
 visitor served_by(const nonce_bytes& coordinator) {
@@ -92,7 +92,7 @@ TEST_CASE("tombstone: V1 N11 it says what a successor must know of the job",
   const auto bytes = answer_of().substr(server_hello_size);
   REQUIRE(bytes.size() == tombstone_size);
   const auto job = decode_tombstone(bytes).job;
-  CHECK(job.newest == epoch_id{7});
+  CHECK(job.newest == generation_id{7});
   CHECK(job.revision == 5);
   CHECK(job.settings == core::job_settings{2, 8, 3});
   CHECK(job.is_resized);

@@ -1,4 +1,4 @@
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "runtime/process_group/call_channel.hpp"
 #include "runtime/process_group/process_plan.hpp"
 #include "tests/support/catch.hpp"
@@ -42,7 +42,7 @@ std::string complaint(const process_options& x) {
   return checked.error().text;
 }
 
-core::epoch_outputs outputs(uint32_t count) {
+core::generation_outputs outputs(uint32_t count) {
   return core::plan_outputs({}, "/logs", count);
 }
 

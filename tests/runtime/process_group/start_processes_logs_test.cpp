@@ -17,14 +17,15 @@ const auto both = std::string{"echo to out; echo to err >&2"};
 
 /// A layout that chooses where output goes and records its own plan.
 struct fixed_layout final : ports::log_layout {
-  explicit fixed_layout(core::epoch_outputs x) : outputs(std::move(x)) {}
+  explicit fixed_layout(core::generation_outputs x) : outputs(std::move(x)) {}
 
-  result<core::epoch_outputs> prepare(const core::epoch_plan& plan) override {
+  result<core::generation_outputs>
+  prepare(const core::generation_plan& plan) override {
     slot_count = plan.own.slot_count;
     return outputs;
   }
 
-  core::epoch_outputs outputs;
+  core::generation_outputs outputs;
   uint32_t slot_count = 0;
 };
 
@@ -194,7 +195,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "start_processes: a layout of the caller is used",
                  "[start_processes]") {
   using kind = core::stream_target::kind;
-  auto plan = core::epoch_outputs{};
+  auto plan = core::generation_outputs{};
   plan.workers.resize(2);
   plan.workers[0].out = {.where = kind::file, .path = here / "first"};
   plan.workers[0].err = {.where = kind::discarded};

@@ -27,7 +27,7 @@ TEST_CASE_METHOD(fixture, "process host: a worker's exit code is reported",
   CHECK(trace() == "started 5; exited 5: code 7");
   const auto exits = all<ports::process_exited>();
   CHECK(exits[0].pid == pid_of(5));
-  CHECK(exits[0].epoch == epoch);
+  CHECK(exits[0].generation == generation);
   CHECK(!exits[0].dumped);
 }
 
@@ -177,8 +177,8 @@ TEST_CASE_METHOD(fixture, "process host: a signal reaches the whole group",
   const auto a = read_pid(here / "a");
   const auto b = read_pid(here / "b");
   CHECK(runs(b)); // Its group is left alone until it is signalled.
-  uut->signal(epoch_id{2}, SIGKILL);
-  uut->signal(epoch, SIGTERM);
+  uut->signal(generation_id{2}, SIGKILL);
+  uut->signal(generation, SIGTERM);
   REQUIRE(wait_for_events(4));
   CHECK(soon([&] { return !runs(a) && !runs(b); }));
 }
@@ -192,8 +192,8 @@ TEST_CASE_METHOD(fixture, "process host: a notice signal reaches only leaders",
   REQUIRE(wait_for_events(3)); // The second leader has ended.
   const auto a = read_pid(here / "a");
   const auto b = read_pid(here / "b");
-  uut->notify(epoch_id{2}, SIGUSR1);
-  uut->notify(epoch, SIGUSR1); // Would end a `sleep`.
+  uut->notify(generation_id{2}, SIGUSR1);
+  uut->notify(generation, SIGUSR1); // Would end a `sleep`.
   CHECK(soon([&] { return content_of(here / "got") == "got\n"; }));
   CHECK(runs(a));
   CHECK(runs(b));
@@ -209,21 +209,21 @@ TEST_CASE_METHOD(fixture, "process host: a release ends remaining processes",
   const auto left = read_pid(here / "a");
   CHECK(state_of(leader) == 'Z'); // Keeps the id of the group.
   CHECK(runs(left));
-  uut->release(epoch);
+  uut->release(generation);
   CHECK(soon([&] { return !runs(left); }));
   CHECK(soon([&] { return state_of(leader) == '-'; }));
 }
 
-TEST_CASE_METHOD(fixture, "process host: epochs follow each other",
+TEST_CASE_METHOD(fixture, "process host: generations follow each other",
                  "[runtime]") {
   for (auto i = 1U; i <= 5; ++i) {
-    start({worker(0, {"true"}), worker(1, {"false"})}, epoch_id{i});
+    start({worker(0, {"true"}), worker(1, {"false"})}, generation_id{i});
     REQUIRE(wait_for_events(4 * i));
-    uut->release(epoch_id{i});
+    uut->release(generation_id{i});
   }
   const auto exits = all<ports::process_exited>();
   REQUIRE(exits.size() == 10);
-  CHECK(exits.back().epoch == epoch_id{5});
+  CHECK(exits.back().generation == generation_id{5});
 }
 
 TEST_CASE_METHOD(fixture,
@@ -232,7 +232,7 @@ TEST_CASE_METHOD(fixture,
                  "[runtime]") {
   start({worker(0, {"sleep", "1000"})});
   REQUIRE(wait_for_events(1));
-  uut->release(epoch);
+  uut->release(generation);
   REQUIRE(wait_for_events(2));
   CHECK(trace() == "started 0; exited 0: signal 9");
   CHECK(soon([&] { return state_of(pid_of(0)) == '-'; }));
@@ -263,9 +263,9 @@ TEST_CASE_METHOD(fixture, "process host: a host that reaps takes the exit code",
   REQUIRE(wait_for_events(3));
   CHECK(trace() == "started 0; started 1; exited 0: code 255");
   CHECK(notes.size() == 1);
-  uut->signal(epoch, SIGTERM); // Spares other processes, reaches the rest.
+  uut->signal(generation, SIGTERM); // Spares other processes, reaches the rest.
   REQUIRE(wait_for_events(4));
-  uut->release(epoch);
+  uut->release(generation);
 }
 
 TEST_CASE_METHOD(fixture, "process host: a host may ignore SIGCHLD",
@@ -296,7 +296,7 @@ TEST_CASE_METHOD(fixture,
     ::pause();
     ::_exit(0);
   }
-  uut->release(epoch);
+  uut->release(generation);
   CHECK(soon([&] { return state_of(orphan) == '-'; }));
   CHECK(soon([&] { return state_of(pid_of(0)) == '-'; }));
   CHECK(runs(own));
@@ -315,14 +315,14 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(wait_for_events(1));
   const auto first = pid_of(0);
   on_thread([&] {
-    start({worker(1, {"true"})}, epoch_id{2});
+    start({worker(1, {"true"})}, generation_id{2});
     uut->set_fence(clock_type::now());
     auto info = siginfo_t{};
     const auto id = static_cast<id_t>(first);
     CHECK(::waitid(P_PID, id, &info, WEXITED | WNOWAIT) == 0);
   });
   REQUIRE(wait_for_events(3));
-  start({worker(2, {"true"})}, epoch_id{3},
+  start({worker(2, {"true"})}, generation_id{3},
         uut->set_fence(core::time_point::max()));
   REQUIRE(wait_for_events(5));
   auto text = trace();
@@ -340,7 +340,7 @@ TEST_CASE_METHOD(fixture,
   const auto decided = uut->set_fence(clock_type::now());
   REQUIRE(wait_for_events(2)); // The fence has fired.
   uut->set_fence(core::time_point::max());
-  start({worker(1, {"true"})}, epoch_id{2}, decided);
+  start({worker(1, {"true"})}, generation_id{2}, decided);
   REQUIRE(wait_for_events(3));
   CHECK(trace().find("not started 1: ECANCELED") != std::string::npos);
 }
@@ -358,7 +358,8 @@ TEST_CASE_METHOD(fixture,
   }));
   for (const auto pid : wardens)
     REQUIRE(::kill(pid, SIGSTOP) == 0);
-  start({worker(1, {"true"})}, epoch_id{2}, uut->set_fence(clock_type::now()));
+  start({worker(1, {"true"})}, generation_id{2},
+        uut->set_fence(clock_type::now()));
   REQUIRE(wait_for_events(3));
   CHECK(trace().find("not started 1: ECANCELED") != std::string::npos);
   for (const auto pid : wardens)
@@ -374,7 +375,7 @@ TEST_CASE_METHOD(fixture,
                       "done")});
   REQUIRE(wait_for_events(1));
   REQUIRE(soon([&] { return state_of(pid_of(0)) == 'T'; }));
-  uut->signal(epoch, SIGTERM);
+  uut->signal(generation, SIGTERM);
   REQUIRE(wait_for_events(2));
   CHECK(trace() == "started 0; exited 0: code 0");
   CHECK(content_of(here / "saved") == "saved\n");
@@ -397,24 +398,24 @@ TEST_CASE_METHOD(
   REQUIRE(wait_for_events(1));
   REQUIRE(soon([&] { return fs::exists(here / "ready"); }));
   const auto loader = read_pid(here / "loader");
-  uut->signal(epoch, SIGTERM, {}, ports::signal_scope::worker);
+  uut->signal(generation, SIGTERM, {}, ports::signal_scope::worker);
   REQUIRE(wait_for_events(2));
   CHECK(trace() == "started 0; exited 0: code 0");
   CHECK(content_of(here / "saved") == "batch\n");
-  uut->release(epoch);
+  uut->release(generation);
   CHECK(soon([&] { return !runs(loader); }));
 }
 
 TEST_CASE_METHOD(fixture,
                  "process host: S5 what could not be started is added to its "
-                 "epoch later",
+                 "generation later",
                  "[runtime]") {
   start({worker(0, {"sleep", "1000"})});
   REQUIRE(wait_for_events(1));
   start({worker(1, {"sleep", "1000"})});
   REQUIRE(wait_for_events(2));
   CHECK(trace() == "started 0; started 1");
-  uut->signal(epoch, SIGTERM);
+  uut->signal(generation, SIGTERM);
   REQUIRE(wait_for_events(4));
 }
 
@@ -422,13 +423,13 @@ TEST_CASE_METHOD(fixture, "process host: a dead warden is logged and replaced",
                  "[runtime]") {
   start({worker(0, {"true"})});
   REQUIRE(wait_for_events(2));
-  uut->release(epoch);
+  uut->release(generation);
   auto first = pid_t{};
   on_thread([&] { first = uut->warden_pid(); });
   REQUIRE(first > 0);
   ::kill(first, SIGKILL);
   REQUIRE(wait([&] { return !notes.empty(); }));
-  start({worker(0, {"sleep", "1000"})}, epoch_id{2});
+  start({worker(0, {"sleep", "1000"})}, generation_id{2});
   REQUIRE(wait_for_events(3));
   auto second = pid_t{};
   on_thread([&] { second = uut->warden_pid(); });

@@ -43,7 +43,7 @@ TEST_CASE_METHOD(
   REQUIRE(wait_for_events(1));
   REQUIRE(soon([&] { return content_of(here / "ready") == "ready\n"; }));
   ::kill(pid_of(0), SIGKILL);
-  uut->signal(epoch, SIGTERM);
+  uut->signal(generation, SIGTERM);
   REQUIRE(wait_for_events(2));
   const auto exits = all<ports::process_exited>();
   CHECK(exits[0].signal == SIGKILL);
@@ -62,7 +62,7 @@ TEST_CASE_METHOD(fixture,
   start({shell(0, "exec sleep 1000"), shell(1, script)});
   REQUIRE(wait_for_events(2));
   REQUIRE(soon([&] { return content_of(here / "ready") == "ready\n"; }));
-  uut->signal(epoch, SIGTERM);
+  uut->signal(generation, SIGTERM);
   REQUIRE(wait_for_events(4));
   for (const auto& x : all<ports::process_exited>()) {
     CHECK_FALSE(x.was_ending);

@@ -36,7 +36,7 @@ using namespace std::chrono_literals;
 using namespace test_deadline;
 namespace fs = std::filesystem;
 
-inline constexpr auto epoch = epoch_id{1};
+inline constexpr auto generation = generation_id{1};
 
 using strings = std::vector<std::string>;
 
@@ -160,8 +160,8 @@ struct fixture {
         changed.notify_all();
       });
 
-  void start(std::vector<ports::process_spec> specs, epoch_id x = epoch,
-             ports::fence_token decided = {}) {
+  void start(std::vector<ports::process_spec> specs,
+             generation_id x = generation, ports::fence_token decided = {}) {
     uut->start(x, decided, std::move(specs), [this](auto facts) {
       const auto lock = std::lock_guard{mutex};
       calls.push_back(facts.size());

@@ -157,7 +157,7 @@ TEST_CASE_METHOD(fixture, "forks: descriptors that do not fit are reported",
   for (auto more = rlim_t{1}; more < 30; ++more) {
     const auto few = rlimit{lowest + more, old.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &few);
-    start({spec}, epoch_id{more});
+    start({spec}, generation_id{more});
     const auto told = wait([&] { return !events.empty(); });
     ::setrlimit(RLIMIT_NOFILE, &old); // Sanitizers need some, too.
     REQUIRE(told);
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(fixture, "forks: descriptors that do not fit are reported",
       CHECK(strerrorname_np(x.error) == std::string{"EMFILE"});
     if (failed.empty())
       REQUIRE(wait_for_events(2));
-    uut->release(epoch_id{more});
+    uut->release(generation_id{more});
     on_thread([] {});
     events.clear();
   }
@@ -191,7 +191,7 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(wait_for_events(1));
   on_thread([&] {
     start({function(1, [] { return 0; }), served(2, {"exit", "0"})},
-          epoch_id{2});
+          generation_id{2});
     uut->set_fence(clock_type::now());
     auto info = siginfo_t{};
     const auto id = static_cast<id_t>(pid_of(0));

@@ -13,7 +13,7 @@ using namespace actorrun::detail::process_host_test;
 
 namespace {
 
-constexpr auto second = epoch_id{2};
+constexpr auto second = generation_id{2};
 
 /// A gate that opens when a test opens it.
 struct gated_fixture : fixture {
@@ -36,11 +36,11 @@ struct gated_fixture : fixture {
     return asked.size();
   }
 
-  /// Runs an epoch to its end.
+  /// Runs a generation to its end.
   void run_first() {
     start({worker(0, {"true"}), worker(1, {"true"})});
     REQUIRE(wait_for_events(4));
-    uut->release(epoch);
+    uut->release(generation);
   }
 
   void hold_second() {
@@ -49,7 +49,7 @@ struct gated_fixture : fixture {
     REQUIRE(wait([this] { return !gates.empty(); }));
   }
 
-  /// The state of the second epoch once the loop is idle.
+  /// The state of the second generation once the loop is idle.
   std::string later() {
     for (auto round = 0; round < 3; ++round)
       on_thread([] {});
@@ -84,14 +84,14 @@ TEST_CASE_METHOD(gated_fixture,
 
 TEST_CASE_METHOD(gated_fixture,
                  "process host: the gate is asked while orphans of the last "
-                 "epoch are still being ended",
+                 "generation are still being ended",
                  "[runtime]") {
   const auto here = folder{};
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   start({orphaning(0, here / "a")});
   REQUIRE(wait_for_events(2));
   const auto orphan = read_pid(here / "a");
-  uut->release(epoch);
+  uut->release(generation);
   start({worker(0, {"true"})}, second);
   CHECK(wait([this] { return !gates.empty(); }));
   CHECK(asked.front() == std::vector<pid_t>{pid_of(0)});
@@ -124,14 +124,14 @@ TEST_CASE_METHOD(gated_fixture,
 
 TEST_CASE_METHOD(gated_fixture,
                  "process host: a release cancels them, too, and the next "
-                 "epoch starts at once",
+                 "generation starts at once",
                  "[runtime]") {
   hold_second();
   uut->release(second);
   REQUIRE(wait_for_events(6));
   CHECK(later() == "; not started 0: ECANCELED; not started 1: ECANCELED");
   // No worker has ended since the gate was asked.
-  start({worker(0, {"true"})}, epoch_id{3});
+  start({worker(0, {"true"})}, generation_id{3});
   CHECK(wait_for_events(8));
   CHECK(asked_count() == 1);
   gates.front()();

@@ -55,7 +55,7 @@ TEST_CASE_METHOD(hangs_fixture,
   REQUIRE(wait_for_events(1));
   REQUIRE(begins_to_hang());
   // What runs is known and can be stopped; what has not begun is called off.
-  uut->signal(epoch, SIGTERM);
+  uut->signal(generation, SIGTERM);
   REQUIRE(wait_for_events(3));
   const auto first = trace();
   CHECK(first.find("started 0") == 0);
@@ -66,7 +66,7 @@ TEST_CASE_METHOD(hangs_fixture,
   program->let_go();
   REQUIRE(wait_for_events(5));
   CHECK(trace().substr(first.size()) == "; started 1; exited 1: signal 15");
-  uut->release(epoch);
+  uut->release(generation);
 }
 
 TEST_CASE_METHOD(hangs_fixture,
@@ -75,15 +75,15 @@ TEST_CASE_METHOD(hangs_fixture,
   start({worker(0, {program->path(), "1000"})});
   REQUIRE(begins_to_hang());
   SECTION("alone") {
-    uut->release(epoch);
+    uut->release(generation);
   }
   SECTION("that a signal came before") {
-    uut->signal(epoch, SIGTERM);
-    uut->release(epoch);
+    uut->signal(generation, SIGTERM);
+    uut->release(generation);
   }
   SECTION("that a signal comes after") {
-    uut->release(epoch);
-    uut->signal(epoch, SIGTERM);
+    uut->release(generation);
+    uut->signal(generation, SIGTERM);
   }
   on_thread([] {});
   CHECK(events.empty());

@@ -151,7 +151,7 @@ TEST_CASE_METHOD(fixture, "process host: a hundred batches leak no descriptor",
     specs.push_back(worker(3, {"no-such-program"}));
     specs.push_back(function(4, {}));
     const auto before = all<ports::process_exited>().size();
-    start(std::move(specs), epoch_id{number});
+    start(std::move(specs), generation_id{number});
     REQUIRE(wait([&] {
       return std::ranges::count_if(
                events,
@@ -160,7 +160,7 @@ TEST_CASE_METHOD(fixture, "process host: a hundred batches leak no descriptor",
                })
              == static_cast<ptrdiff_t>(before + 3);
     }));
-    uut->release(epoch_id{number});
+    uut->release(generation_id{number});
     on_thread([] {});
   };
   run(1);
@@ -195,7 +195,7 @@ TEST_CASE_METHOD(fixture,
         == strings{"output is lost: cannot open " + (here / "none/x")
                    + ": No such file or directory; and 5 more files of this "
                      "start"});
-  start(specs, epoch_id{2});
+  start(specs, generation_id{2});
   REQUIRE(wait_for_events(12));
   CHECK(wait([&] { return notes.size() == 2; }));
 }

@@ -1,4 +1,4 @@
-// Processes that live on when their epoch is over.
+// Processes that live on when their generation is over.
 #include "tests/runtime/processes/process_host_fixture.hpp"
 
 #include <atomic>
@@ -17,15 +17,15 @@ struct parked_fixture : fixture {
     REQUIRE(wait_for_events(3));
     CHECK(park(0));
     CHECK(park(1));
-    uut->signal(epoch, SIGTERM, {0, 1});
+    uut->signal(generation, SIGTERM, {0, 1});
     REQUIRE(wait_for_events(4));
-    uut->release(epoch, {0, 1});
+    uut->release(generation, {0, 1});
   }
 
   /// @returns whether the fence leaves it alone
   bool park(uint32_t local_rank) {
     auto spared = std::atomic{false};
-    uut->park(epoch, local_rank, [&] { spared = true; });
+    uut->park(generation, local_rank, [&] { spared = true; });
     settle();
     return spared;
   }
@@ -33,7 +33,7 @@ struct parked_fixture : fixture {
   /// Waits for all that was ordered. @returns which were resumed
   ranks resume(ranks asked, ports::fence_token decided) {
     auto done = std::promise<ranks>{};
-    uut->resume(epoch, decided, std::move(asked),
+    uut->resume(generation, decided, std::move(asked),
                 [&](ranks x) { done.set_value(std::move(x)); });
     return done.get_future().get();
   }
@@ -48,7 +48,7 @@ struct parked_fixture : fixture {
 } // namespace
 
 TEST_CASE_METHOD(parked_fixture,
-                 "process host: those that live on outlive their epoch",
+                 "process host: those that live on outlive their generation",
                  "[runtime]") {
   park();
   settle();
@@ -56,26 +56,26 @@ TEST_CASE_METHOD(parked_fixture,
   CHECK(runs(pid_of(1)));
   CHECK(trace() == "started 0; started 1; started 2; exited 2: signal 15");
   SECTION("with processes of the next") {
-    start({worker(2, {"true"})}, epoch_id{2}, {});
+    start({worker(2, {"true"})}, generation_id{2}, {});
     REQUIRE(wait_for_events(6));
-    uut->release(epoch_id{2});
+    uut->release(generation_id{2});
     settle();
     CHECK(runs(pid_of(0)));
   }
   SECTION("until they are signalled") {
-    uut->signal_one(epoch, 0, SIGTERM);
+    uut->signal_one(generation, 0, SIGTERM);
     REQUIRE(wait_for_events(5));
-    uut->release(epoch, {1});
+    uut->release(generation, {1});
     settle();
     CHECK(runs(pid_of(1)));
   }
   SECTION("and are released one by one") {
     const auto first = pid_of(0);
-    uut->release(epoch, {1});
+    uut->release(generation, {1});
     CHECK(soon([&] { return !runs(first); }));
     CHECK(runs(pid_of(1)));
   }
-  uut->release(epoch);
+  uut->release(generation);
   CHECK(soon([&] { return state_of(pid_of(0)) == '-'; }));
   CHECK(soon([&] { return state_of(pid_of(1)) == '-'; }));
   CHECK(soon([&] { return state_of(pid_of(2)) == '-'; }));
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(parked_fixture, "process host: the fence spares the parked",
       CHECK(runs(pid_of(0)));
     }
   }
-  uut->release(epoch);
+  uut->release(generation);
 }
 
 TEST_CASE_METHOD(parked_fixture,
@@ -129,13 +129,13 @@ TEST_CASE_METHOD(parked_fixture,
     CHECK(
       soon([&] { return uut->set_fence(clock_type::now()).fire_count > 0; }));
   });
-  uut->park(epoch, 0, [&] { spared = true; });
+  uut->park(generation, 0, [&] { spared = true; });
   go_on.set_value();
   REQUIRE(wait_for_events(2));
   settle();
   CHECK_FALSE(spared);
   CHECK(trace() == "started 0; exited 0: signal 9");
-  uut->release(epoch);
+  uut->release(generation);
 }
 
 TEST_CASE_METHOD(parked_fixture,
@@ -151,10 +151,10 @@ TEST_CASE_METHOD(parked_fixture,
                  "process host: one that has ended does not go on",
                  "[runtime]") {
   park();
-  uut->signal_one(epoch, 1, SIGKILL);
+  uut->signal_one(generation, 1, SIGKILL);
   REQUIRE(wait_for_events(5));
   CHECK(resume({0, 1}, uut->set_fence(core::time_point::max())) == ranks{0});
-  uut->release(epoch);
+  uut->release(generation);
 }
 
 } // namespace actorrun::detail::process_host_test

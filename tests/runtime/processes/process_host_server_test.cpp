@@ -97,9 +97,10 @@ TEST_CASE_METHOD(server_fixture, "fork server: one serves all batches",
                  "[runtime]") {
   auto first = pid_t{0};
   for (auto i = 1U; i <= 3; ++i) {
-    start({served(0, {"exit", "0"}), served(1, {"exit", "0"})}, epoch_id{i});
+    start({served(0, {"exit", "0"}), served(1, {"exit", "0"})},
+          generation_id{i});
     REQUIRE(wait_for_events(size_t{4} * i));
-    uut->release(epoch_id{i});
+    uut->release(generation_id{i});
     on_thread([] {});
     const auto now = server_pid();
     CHECK(now != 0);
@@ -167,12 +168,12 @@ TEST_CASE_METHOD(server_fixture,
   REQUIRE(wait([&] { return !notes.empty(); }));
   CHECK(notes[0].starts_with("fork server " FORK_SERVER_PROGRAM " has ended"));
   CHECK(runs(pid_of(0)));
-  start({served(1, {"exit", "3"})}, epoch_id{2});
+  start({served(1, {"exit", "3"})}, generation_id{2});
   REQUIRE(wait_for_events(3));
   CHECK(trace() == "started 0; started 1; exited 1: code 3");
   CHECK(server_pid() != 0);
   CHECK(server_pid() != first);
-  uut->signal(epoch, SIGTERM);
+  uut->signal(generation, SIGTERM);
   REQUIRE(wait_for_events(4));
   CHECK(all<ports::process_exited>()[1].signal == SIGTERM);
 }
@@ -188,7 +189,7 @@ TEST_CASE_METHOD(server_fixture,
   constexpr auto count = static_cast<uint32_t>(2 * forks_under_way_max);
   for (auto i = 0U; i < count; ++i)
     specs.push_back(served(i, {"exit", "0"}));
-  start(std::move(specs), epoch_id{2});
+  start(std::move(specs), generation_id{2});
   on_thread([] {});
   ::kill(server_pid(), SIGKILL);
   REQUIRE(wait_for_events(2 + count));
@@ -227,11 +228,11 @@ TEST_CASE_METHOD(server_fixture, "fork server: a stop does not wait for it",
   }
   start(std::move(specs));
   on_thread([] {});
-  uut->signal(epoch, SIGTERM);
+  uut->signal(generation, SIGTERM);
   REQUIRE(wait_for_events(count));
   for (const auto& x : all<ports::process_not_started>())
     CHECK(x.error == ECANCELED);
-  uut->release(epoch);
+  uut->release(generation);
   on_thread([] {});
   uut.reset();
   CHECK(!has_children());
@@ -245,16 +246,16 @@ TEST_CASE_METHOD(server_fixture,
   REQUIRE(wait_for_events(2));
   const auto server = server_pid();
   ::kill(server, SIGSTOP);
-  start({served(0, {"pause"}), served(1, {"pause"})}, epoch_id{2});
-  uut->release(epoch_id{2});
+  start({served(0, {"pause"}), served(1, {"pause"})}, generation_id{2});
+  uut->release(generation_id{2});
   REQUIRE(wait_for_events(4));
   CHECK(all<ports::process_not_started>().size() == 2);
   ::kill(server, SIGCONT); // It still makes them.
-  start({served(0, {"exit", "5"})}, epoch_id{3});
+  start({served(0, {"exit", "5"})}, generation_id{3});
   REQUIRE(wait_for_events(6));
   CHECK(all<ports::process_exited>()[1].exit_code == 5);
-  uut->release(epoch_id{3});
-  uut->release(epoch);
+  uut->release(generation_id{3});
+  uut->release(generation);
   on_thread([] {});
   // Only the server and the wardens are left.
   CHECK(soon([&] {

@@ -9,7 +9,7 @@ TEST_CASE_METHOD(fixture, "posix_process_host: one worker is killed alone",
                  "[runtime]") {
   start({worker(0, {"sleep", "1000"}), worker(1, {"sleep", "1000"})});
   REQUIRE(wait_for_events(2));
-  uut->signal_one(epoch, 1, SIGKILL);
+  uut->signal_one(generation, 1, SIGKILL);
   REQUIRE(wait_for_events(3));
   CHECK(trace() == "started 0; started 1; exited 1: signal 9");
   CHECK(runs(pid_of(0)));
@@ -23,7 +23,7 @@ TEST_CASE_METHOD(fixture,
   const auto pid = pid_of(0);
   ::kill(pid, SIGSTOP);
   REQUIRE(soon([&] { return state_of(pid) == 'T'; }));
-  uut->signal_one(epoch, 0, SIGTERM);
+  uut->signal_one(generation, 0, SIGTERM);
   REQUIRE(wait_for_events(2));
   CHECK(trace() == "started 0; exited 0: signal 15");
 }
@@ -36,7 +36,7 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(wait_for_events(1));
   const auto child = read_pid(files / "pid");
   REQUIRE(child > 0);
-  uut->signal_one(epoch, 0, SIGKILL);
+  uut->signal_one(generation, 0, SIGKILL);
   CHECK(soon([&] { return !runs(child); }));
 }
 
@@ -45,7 +45,7 @@ TEST_CASE_METHOD(fixture,
                  "[runtime]") {
   start({worker(0, {"sleep", "1000"})});
   REQUIRE(wait_for_events(1));
-  uut->signal_one(epoch, 1, SIGKILL);
+  uut->signal_one(generation, 1, SIGKILL);
   uut->signal_one({7}, 0, SIGKILL);
   on_thread([] {}); // Both have been carried out.
   CHECK(runs(pid_of(0)));

@@ -135,7 +135,7 @@ TEST_CASE_METHOD(fixture, "cgroup: what calls setsid ends with its batch",
   const auto orphan = read_pid(here / "a");
   REQUIRE(runs(orphan));
   CHECK(::getsid(orphan) != pid_of(0));
-  uut->release(epoch);
+  uut->release(generation);
   CHECK(soon([&] { return !runs(orphan); }));
 }
 
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(
   const auto orphan = read_pid(here / "a");
   REQUIRE(runs(orphan));
   auto ran_at_the_end = true;
-  uut->signal(epoch, SIGTERM);
+  uut->signal(generation, SIGTERM);
   REQUIRE(wait([&] {
     if (events.size() < 2)
       return false;
@@ -210,7 +210,7 @@ TEST_CASE("cgroup: without one, only what calls setsid survives",
     const auto started = host.wait_for_events(1);
     const auto orphan = read_pid(here / "a");
     const auto member = read_pid(here / "b");
-    host.uut->release(epoch);
+    host.uut->release(generation);
     const auto member_ends = soon([&] { return !runs(member); });
     host.uut.reset();
     const auto survives = runs(orphan);
@@ -229,7 +229,7 @@ TEST_CASE("cgroup: without one, only what calls setsid survives",
 TEST_CASE_METHOD(
   fixture,
   "process host: adopted orphans that end are reaped while their "
-  "epoch runs",
+  "generation runs",
   "[runtime][cgroup]") {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto here = folder{};

@@ -48,9 +48,9 @@ struct fixture {
     = std::make_shared<store_entrance>(home, lines.writer());
 };
 
-core::epoch_plan plan_elsewhere() {
-  auto out = core::epoch_plan{};
-  out.epoch = {2};
+core::generation_plan plan_elsewhere() {
+  auto out = core::generation_plan{};
+  out.generation = {2};
   out.master_address = "10.0.0.2";
   out.master_port = 31'234;
   return out;

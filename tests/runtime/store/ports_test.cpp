@@ -14,9 +14,9 @@ using namespace actorrun::test;
 
 namespace {
 
-core::epoch_plan plan_at(uint64_t epoch, uint16_t port) {
-  auto out = core::epoch_plan{};
-  out.epoch = {epoch};
+core::generation_plan plan_at(uint64_t generation, uint16_t port) {
+  auto out = core::generation_plan{};
+  out.generation = {generation};
   out.master_address = "127.0.0.1";
   out.master_port = port;
   return out;
@@ -72,7 +72,7 @@ TEST_CASE("store_ports: without an address there is no port", "[runtime]") {
   const auto opened = uut.open(plan_at(1, 0));
   REQUIRE(!opened);
   CHECK(opened.error().code == errc::cannot_listen);
-  CHECK(opened.error().text.find("store of epoch 1") != std::string::npos);
+  CHECK(opened.error().text.find("store of generation 1") != std::string::npos);
 }
 
 TEST_CASE("store_ports: an address of another host stands for all",
@@ -138,7 +138,8 @@ TEST_CASE_METHOD(fixture, "store_ports: a port is held before it is served",
   uut.close();
 }
 
-TEST_CASE_METHOD(fixture, "store_ports: each epoch has another port and store",
+TEST_CASE_METHOD(fixture,
+                 "store_ports: each generation has another port and store",
                  "[runtime]") {
   const auto first = uut.next();
   REQUIRE(uut.open(plan_at(1, first)));
@@ -187,9 +188,9 @@ TEST_CASE("store_ports: a fixed port is given again and again", "[runtime]") {
   CHECK(uut.open(plan_at(1, port)).error().text.find("use")
         != std::string::npos);
   const_cast<bound_port&>(*free).socket.reset();
-  for (auto epoch = 1U; epoch < 4; ++epoch) {
+  for (auto generation = 1U; generation < 4; ++generation) {
     CHECK(uut.next() == port);
-    REQUIRE(uut.open(plan_at(epoch, port)));
+    REQUIRE(uut.open(plan_at(generation, port)));
     set_key_at(port);
     CHECK(keys_at(port) == 1);
     uut.close();
@@ -233,9 +234,9 @@ TEST_CASE("store_ports: a port is preferred if it is free, and then kept",
   auto uut = store_ports{home, {.is_alone = true}, {}};
   uut.prefer(port);
   uut.announce("127.0.0.1");
-  for (auto epoch = 1U; epoch < 3; ++epoch) {
+  for (auto generation = 1U; generation < 3; ++generation) {
     CHECK(uut.next() == port);
-    REQUIRE(uut.open(plan_at(epoch, port)));
+    REQUIRE(uut.open(plan_at(generation, port)));
     uut.close();
   }
   // Two that do not listen yet could both have it.

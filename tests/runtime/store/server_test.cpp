@@ -265,14 +265,14 @@ TEST_CASE("store_server: a full store cuts clients that want more",
 TEST_CASE("store_server: a full store says how much it may have", "[runtime]") {
   const auto lines = log_lines{};
   auto x = fixture{{.limits = {.memory_max = megabyte},
-                    .name = "store of epoch 3",
+                    .name = "store of generation 3",
                     .lines = lines.writer()}};
   auto a = store_client{x.where};
   a.send(store_bytes(torch::v2_14, set_of("/k", std::string(megabyte, 'x'))));
   CHECK(a.is_over());
   x.uut.reset();
   const auto text = lines.told();
-  CHECK(text.find("store of epoch 3 cuts off 127.0.0.1") != text.npos);
+  CHECK(text.find("store of generation 3 cuts off 127.0.0.1") != text.npos);
   CHECK(text.find("the store is full") != text.npos);
   CHECK(text.find("(here 1 MiB)") != text.npos);
 }
@@ -470,7 +470,8 @@ ssize_t answer_for_another_user(const socket_address& where) {
 TEST_CASE("store_server: S7 another user of this host is not served",
           "[runtime]") {
   const auto lines = log_lines{};
-  auto mine = fixture{{.name = "store of epoch 2", .lines = lines.writer()}};
+  auto mine
+    = fixture{{.name = "store of generation 2", .lines = lines.writer()}};
   auto own = store_client{mine.where};
   own.ask(set_of("/k", "the job's own"));
   own.ask(get_of("/k"));
@@ -481,7 +482,7 @@ TEST_CASE("store_server: S7 another user of this host is not served",
   CHECK(answer_for_another_user(mine.where) == 0);
   CHECK(own.is_silent()); // The store's thread has written its line.
   const auto told = lines.told();
-  CHECK(told.starts_with("warning store of epoch 2 refuses 127.0.0.1:"));
+  CHECK(told.starts_with("warning store of generation 2 refuses 127.0.0.1:"));
   CHECK(told.find("another user (uid 10001)") != std::string::npos);
   CHECK(told.find("--no-agent-store") != std::string::npos);
 }
@@ -498,8 +499,9 @@ TEST_CASE("store_server: S7 what is lost of a client that closed too early is "
     ::poll(&closed, 1, -1);
     return no_user;
   };
-  auto x = fixture{
-    {.name = "store of epoch 2", .lines = lines.writer(), .user_of = gone}};
+  auto x = fixture{{.name = "store of generation 2",
+                    .lines = lines.writer(),
+                    .user_of = gone}};
   for (const auto* sent : {"", "a request", ""}) {
     const auto fd = unique_fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     REQUIRE(::connect(fd.get(), x.where.get(), x.where.size) == 0);
@@ -509,7 +511,7 @@ TEST_CASE("store_server: S7 what is lost of a client that closed too early is "
     asked.wait(count);
   x.uut.reset(); // Its thread has written its lines, and ended.
   const auto told = lines.told();
-  CHECK(told.starts_with("warning store of epoch 2 refuses 127.0.0.1:"));
+  CHECK(told.starts_with("warning store of generation 2 refuses 127.0.0.1:"));
   CHECK(told.find("what it sent is lost") != std::string::npos);
   CHECK(std::ranges::count(told, '\n') == 1);
 }

@@ -1,6 +1,6 @@
 // A program that fills a store with one kind of content and compares what is
 // charged with what this process has grown by. Prints both, in bytes:
-// `charged 1234 grown 1250`; for `epoch`: `before 1 full 2 after 3`; for
+// `charged 1234 grown 1250`; for `generation`: `before 1 full 2 after 3`; for
 // `limit`, what an agent's store took before it cut the client: `taken 1`.
 #include "runtime/os/freed_memory.hpp"
 #include "runtime/store/link.hpp"
@@ -256,7 +256,7 @@ void weigh(void (*kind)(filling&)) {
             << resident_size() - before << std::endl;
 }
 
-// -- the memory of an epoch ---------------------------------------------------
+// -- the memory of a generation ---------------------------------------------------
 
 unique_fd connect_to(uint16_t port) {
   const auto where = *numeric_address("127.0.0.1", port);
@@ -299,8 +299,8 @@ void fill_server(int fd) {
     fail("the server does not answer");
 }
 
-// As in an agent: the epoch's server stops, the next one is open at once.
-void epoch() {
+// As in an agent: the generation's server stops, the next one is open at once.
+void generation() {
   auto home = reactor{};
   const auto before = resident_size();
   auto bound = bind_master_port(*numeric_address("127.0.0.1", 0));
@@ -339,8 +339,8 @@ void limit() {
   auto home = reactor{};
   auto ports = store_ports{home, {}, {}};
   ports.announce("127.0.0.1");
-  auto plan = core::epoch_plan{};
-  plan.epoch = {1};
+  auto plan = core::generation_plan{};
+  plan.generation = {1};
   plan.master_address = "127.0.0.1";
   plan.master_port = ports.next();
   if (auto ok = ports.open(plan); !ok)
@@ -361,8 +361,8 @@ void limit() {
 
 int main(int count, char** arguments) {
   const auto kind = std::string{count == 2 ? arguments[1] : ""};
-  if (kind == "epoch") {
-    epoch();
+  if (kind == "generation") {
+    generation();
   } else if (kind == "limit") {
     limit();
   } else if (const auto i = kinds.find(kind); i != kinds.end()) {

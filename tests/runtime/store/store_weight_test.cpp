@@ -78,7 +78,7 @@ TEST_CASE("store_server: its memory goes back to the system", "[runtime]") {
   if (cannot_weigh())
     return;
   for (const auto* program : programs) {
-    const auto text = weigh(program, "epoch");
+    const auto text = weigh(program, "generation");
     INFO(program << " " << text);
     auto words = std::istringstream{text};
     auto word = std::string{};

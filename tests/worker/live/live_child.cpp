@@ -39,33 +39,33 @@ std::string text_of(const worker::ranks& x) {
   return out;
 }
 
-void describe(const worker::epoch& x) {
+void describe(const worker::generation& x) {
   const auto* port = std::getenv("MASTER_PORT");
-  say("epoch " + std::to_string(x.number()) + " rank "
+  say("generation " + std::to_string(x.number()) + " rank "
       + std::to_string(x.rank()) + "/" + std::to_string(x.world_size())
       + " local " + std::to_string(x.local_rank()) + " survivors "
       + text_of(x.survivors()) + " restarts " + std::to_string(x.restarts())
       + " reason " + x.reason() + " port " + (port == nullptr ? "" : port));
 }
 
-void wait_for(const worker::epoch& x) {
+void wait_for(const worker::generation& x) {
   x.wait_over(30s);
   x.throw_if_over();
   throw std::runtime_error{"nothing came"};
 }
 
-void flag(const worker::epoch& x) {
+void flag(const worker::generation& x) {
   while (!x.is_over())
     std::this_thread::sleep_for(1ms);
   say("flag");
 }
 
-void fail(const worker::epoch& x) {
+void fail(const worker::generation& x) {
   if (x.restarts() == 0)
     throw std::invalid_argument{"first line\nsecond line"};
 }
 
-void count(const worker::epoch& x, std::chrono::milliseconds pause) {
+void count(const worker::generation& x, std::chrono::milliseconds pause) {
   for (uint64_t step = 1;; ++step) {
     try {
       x.safe_point(step);
@@ -78,7 +78,7 @@ void count(const worker::epoch& x, std::chrono::milliseconds pause) {
   }
 }
 
-void fork_at(const worker::epoch& x, uint64_t step) {
+void fork_at(const worker::generation& x, uint64_t step) {
   const auto child = ::fork();
   if (child == 0) {
     x.safe_point(step);
@@ -90,7 +90,7 @@ void fork_at(const worker::epoch& x, uint64_t step) {
 }
 
 // Does what the lines of its input say, one after the other.
-void ordered(const worker::epoch& x) {
+void ordered(const worker::generation& x) {
   auto word = std::string{};
   auto step = uint64_t{0};
   const auto save = [&] {
@@ -118,14 +118,14 @@ void ordered(const worker::epoch& x) {
 }
 
 // Waits for something that only the hook brings.
-void hook(const worker::epoch&) {
+void hook(const worker::generation&) {
   auto lock = std::unique_lock{mutex};
   changed.wait_for(lock, 30s, [] { return is_unblocked; });
   is_unblocked = false;
   throw std::runtime_error{"unblocked"};
 }
 
-void fork_one(const worker::epoch& x) {
+void fork_one(const worker::generation& x) {
   fork_at(x, 7);
   wait_for(x);
 }
@@ -141,14 +141,14 @@ void call_hooks(const std::string& way) {
   });
 }
 
-// In each epoch another thread waits as long as it is this program's.
+// In each generation another thread waits as long as it is this program's.
 void watch() {
-  auto loop = worker::epoch_loop{};
+  auto loop = worker::generation_loop{};
   auto watcher = std::thread{};
-  while (const auto* epoch = loop.next()) {
+  while (const auto* generation = loop.next()) {
     if (watcher.joinable())
       watcher.join();
-    describe(*epoch);
+    describe(*generation);
     watcher = std::thread{[x = loop.current()] {
       say("watches");
       say(x->wait_over(1h) ? "watch 1" : "watch 0");
@@ -163,13 +163,13 @@ void watch() {
 
 int main(int, char** argv) {
   const auto ways
-    = std::map<std::string, std::function<void(const worker::epoch&)>>{
-      {"done", [](const worker::epoch&) {}},
+    = std::map<std::string, std::function<void(const worker::generation&)>>{
+      {"done", [](const worker::generation&) {}},
       {"wait", wait_for},
       {"flag", flag},
       {"fail", fail},
-      {"steps", [](const worker::epoch& x) { count(x, 5ms); }},
-      {"spin", [](const worker::epoch& x) { count(x, 0ms); }},
+      {"steps", [](const worker::generation& x) { count(x, 5ms); }},
+      {"spin", [](const worker::generation& x) { count(x, 0ms); }},
       {"ordered", ordered},
       {"hook", hook},
       {"hook_again", hook},
@@ -181,9 +181,9 @@ int main(int, char** argv) {
     if (way == "watch")
       watch();
     else
-      for (auto& epoch : worker::epochs()) {
-        describe(epoch);
-        epoch.run([&] { ways.at(way)(epoch); });
+      for (auto& generation : worker::generations()) {
+        describe(generation);
+        generation.run([&] { ways.at(way)(generation); });
       }
     say("ended");
   } catch (const worker::agent_lost&) {

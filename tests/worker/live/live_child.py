@@ -16,36 +16,36 @@ def say(text):
     print(text, flush=True)
 
 
-def describe(epoch):
-    say(f"epoch {epoch.number} rank {epoch.rank}/{epoch.world_size}"
-        f" local {epoch.local_rank} survivors {epoch.survivors!r}"
-        f" restarts {epoch.restarts} reason {epoch.reason}"
+def describe(generation):
+    say(f"generation {generation.number} rank {generation.rank}/{generation.world_size}"
+        f" local {generation.local_rank} survivors {generation.survivors!r}"
+        f" restarts {generation.restarts} reason {generation.reason}"
         f" port {os.environ.get('MASTER_PORT', '')}")
 
 
-def wait(epoch):
-    epoch.wait_over(30)
-    epoch.raise_if_over()
+def wait(generation):
+    generation.wait_over(30)
+    generation.raise_if_over()
     raise RuntimeError("nothing came")
 
 
-def flag(epoch):
-    while not epoch.is_over:
+def flag(generation):
+    while not generation.is_over:
         time.sleep(0.001)
     say("flag")
 
 
-def fail(epoch):
-    if not epoch.restarts:
+def fail(generation):
+    if not generation.restarts:
         raise ValueError("first line\nsecond line")
 
 
-def steps(epoch):
+def steps(generation):
     step = 0
     while True:
         step += 1
         try:
-            epoch.safe_point(step)
+            generation.safe_point(step)
         except actorrun.Regroup:
             say(f"stopped at {step}")
             raise
@@ -53,7 +53,7 @@ def steps(epoch):
             time.sleep(0.005)
 
 
-def ordered(epoch):
+def ordered(generation):
     # Does what the lines of its input say, one after the other.
     while line := sys.stdin.readline():
         word, step = line.split()
@@ -69,42 +69,42 @@ def ordered(epoch):
 
         try:
             if word == "step":
-                epoch.safe_point(step)
+                generation.safe_point(step)
             elif word == "fork":
-                fork_at(epoch, step)
+                fork_at(generation, step)
             else:
-                epoch.safe_point(step, save)
+                generation.safe_point(step, save)
         except actorrun.Regroup:
             say(f"over at {step}")
             raise
         say(f"past {step}")
 
 
-def hook(epoch):
+def hook(generation):
     # Waits for something that only the hook brings.
     unblocked.wait(30)
     unblocked.clear()
     raise OSError("unblocked")
 
 
-def fork_at(epoch, step):
+def fork_at(generation, step):
     child = os.fork()
     if child == 0:
-        epoch.safe_point(step)
-        os._exit(1 if epoch.is_over or epoch.wait_over(0.01) else 0)
+        generation.safe_point(step)
+        os._exit(1 if generation.is_over or generation.wait_over(0.01) else 0)
     say(f"child {os.waitpid(child, 0)[1]}")
 
 
-def fork(epoch):
-    fork_at(epoch, 7)
-    wait(epoch)
+def fork(generation):
+    fork_at(generation, 7)
+    wait(generation)
 
 
-def watch(epoch):
-    # Another thread waits as long as the epoch is this program's.
+def watch(generation):
+    # Another thread waits as long as the generation is this program's.
     def see():
         say("watches")
-        say(f"watch {int(epoch.wait_over(3600))}")
+        say(f"watch {int(generation.wait_over(3600))}")
 
     watcher = threading.Thread(target=see)
     watcher.start()
@@ -145,15 +145,15 @@ if way == "threadless":
 if way in ("hook", "hook_again"):
     actorrun.on_regroup(on_regroup)
 
-ways = {"done": lambda epoch: None, "wait": wait, "flag": flag, "fail": fail,
+ways = {"done": lambda generation: None, "wait": wait, "flag": flag, "fail": fail,
         "steps": steps, "spin": steps, "ordered": ordered, "hook": hook,
         "hook_again": hook, "fork": fork, "watch": watch, "exit": wait,
-        "threadless": lambda epoch: None}
+        "threadless": lambda generation: None}
 try:
-    for epoch in actorrun.epochs():
-        describe(epoch)
-        with epoch:
-            ways[way](epoch)
+    for generation in actorrun.generations():
+        describe(generation)
+        with generation:
+            ways[way](generation)
         while watchers:
             watchers.pop().join()
     say("ended")

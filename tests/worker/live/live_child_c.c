@@ -22,7 +22,7 @@ static int has_watcher = 0;
 static void describe(void) {
   uint32_t firsts[8], lasts[8];
   size_t i, count = actorrun_live_survivors(firsts, lasts, 8);
-  printf("epoch %" PRIu64 " rank %" PRIu32 "/%" PRIu32 " local %" PRIu32
+  printf("generation %" PRIu64 " rank %" PRIu32 "/%" PRIu32 " local %" PRIu32
          " survivors ",
          actorrun_live_number(), actorrun_live_rank(),
          actorrun_live_world_size(), actorrun_live_local_rank());
@@ -102,7 +102,7 @@ static int fork_one(void) {
   return wait_over();
 }
 
-/* Another thread waits as long as the epoch is this program's. */
+/* Another thread waits as long as the generation is this program's. */
 static void* watch(void* unused) {
   (void)unused;
   printf("watches\n");
@@ -116,7 +116,7 @@ static void join_watcher(void) {
   has_watcher = 0;
 }
 
-/* Another thread looks at the epoch with every line of the input. */
+/* Another thread looks at the generation with every line of the input. */
 static void* look(void* unused) {
   char line[16];
   (void)unused;
@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
     actorrun_live_on_regroup(exit_in_hook, NULL);
   if (strcmp(way, "look") == 0)
     pthread_create(&watcher, NULL, look, NULL);
-  while ((more = actorrun_live_next()) == ACTORRUN_LIVE_EPOCH) {
+  while ((more = actorrun_live_next()) == ACTORRUN_LIVE_GENERATION) {
     join_watcher();
     describe();
     if (!live()) {

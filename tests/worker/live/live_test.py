@@ -75,8 +75,8 @@ class Worker:
     def tell(self, kind, **members):
         self.link.send(json.dumps({"type": kind, **members}).encode())
 
-    def tell_epoch(self, number, rank=0, size=3, **members):
-        self.tell("epoch", epoch=number,
+    def tell_generation(self, number, rank=0, size=3, **members):
+        self.tell("generation", generation=number,
                   environment={"RANK": str(rank), "WORLD_SIZE": str(size),
                                "LOCAL_RANK": "0", "MASTER_PORT": str(number)},
                   **members)
@@ -95,8 +95,8 @@ class Worker:
             self.link.close()
 
 
-def epoch_line(number, rank=0, size=3, survivors="", restarts=0, reason=""):
-    return (f"epoch {number} rank {rank}/{size} local 0 survivors {survivors}"
+def generation_line(number, rank=0, size=3, survivors="", restarts=0, reason=""):
+    return (f"generation {number} rank {rank}/{size} local 0 survivors {survivors}"
             f" restarts {restarts} reason {reason} port {number}")
 
 
@@ -123,21 +123,21 @@ class Live:
         return x
 
     def begin(self, way, variables={}, **members):
-        """Starts one, and has it begin epoch 3."""
+        """Starts one, and has it begin generation 3."""
         x = self.start(way, ACTORRUN_CONTROL=self.path, **variables)
         x.accept(self.agent)
         self.assertEqual(x.hear(), "hello 1")
-        x.tell_epoch(3, **members)
-        self.assertEqual(x.line().split()[:2], ["epoch", "3"])
+        x.tell_generation(3, **members)
+        self.assertEqual(x.line().split()[:2], ["generation", "3"])
         return x
 
-    def test_a_regroup_parks_it_and_the_next_epoch_goes_on(self):
+    def test_a_regroup_parks_it_and_the_next_generation_goes_on(self):
         x = self.begin("wait")
         x.tell("regroup", reason="n2 lost", seconds=30.0)
         self.assertEqual(x.hear(), "parked 3")
-        x.tell_epoch(4, rank=1, size=64, survivors=[[0, 2], [4, 63]], restarts=1,
+        x.tell_generation(4, rank=1, size=64, survivors=[[0, 2], [4, 63]], restarts=1,
                      reason="n2 lost")
-        self.assertEqual(x.line(), epoch_line(4, 1, 64, "0-2,4-63", 1, "n2 lost"))
+        self.assertEqual(x.line(), generation_line(4, 1, 64, "0-2,4-63", 1, "n2 lost"))
         x.tell("regroup")
         self.assertEqual(x.hear(), "parked 4")
         x.tell("stop", reason="drained", seconds=1)
@@ -149,8 +149,8 @@ class Live:
         x.tell("regroup", reason="n2 lost", seconds=30.0)
         self.assertEqual(x.line(), "flag")
         self.assertEqual(x.hear(), "parked 3")
-        x.tell_epoch(4)
-        self.assertEqual(x.line(), epoch_line(4))
+        x.tell_generation(4)
+        self.assertEqual(x.line(), generation_line(4))
 
     def test_when_the_work_is_done_the_loop_ends(self):
         x = self.begin("done")
@@ -158,13 +158,13 @@ class Live:
         self.assertEqual(x.line(), "ended")
         self.assertEqual(x.end(), 0)
 
-    def test_an_exception_that_a_regroup_explains_ends_the_epoch(self):
+    def test_an_exception_that_a_regroup_explains_ends_the_generation(self):
         x = self.begin("fail")
         self.assertRegex(x.hear(), r"^trouble .*first line$")
         x.tell("regroup", reason="n2 lost", seconds=30.0)
         self.assertEqual(x.hear(), "parked 3")
-        x.tell_epoch(4, restarts=1)
-        self.assertEqual(x.line(), epoch_line(4, restarts=1))
+        x.tell_generation(4, restarts=1)
+        self.assertEqual(x.line(), generation_line(4, restarts=1))
         self.assertEqual(x.line(), "ended")
 
     def test_an_exception_that_nothing_explains_fails_the_worker(self):
@@ -223,9 +223,9 @@ class Live:
             self.assertEqual(x.line(), f"past {step}")
             self.assertEqual(x.hear(), f"at {step}")
 
-    def hold(self, x, step, epoch=3):
+    def hold(self, x, step, generation=3):
         x.tell("hold")
-        self.assertEqual(x.hear(), f"held {epoch} {step}")
+        self.assertEqual(x.hear(), f"held {generation} {step}")
 
     def test_it_stops_at_the_step_it_is_told(self):
         x = self.begin("steps")
@@ -236,9 +236,9 @@ class Live:
         x.tell("regroup")
         self.assertEqual(x.line(), "stopped at 20")
         self.assertEqual(x.hear(), "parked 3")
-        x.tell_epoch(4)
-        self.assertEqual(x.line(), epoch_line(4))
-        # That was for the last epoch.
+        x.tell_generation(4)
+        self.assertEqual(x.line(), generation_line(4))
+        # That was for the last generation.
         self.assertEqual(x.hear(), "at 1")
         self.assertEqual([x.hear() for _ in range(2, 40)][-1], "at 39")
 
@@ -361,7 +361,7 @@ class Live:
         self.hold(x, 0)
         x.tell("stop_at", step=1)
         x.tell("regroup")
-        x.tell_epoch(4)
+        x.tell_generation(4)
         x.order("saved")
         self.assertEqual(x.line(), "over at 1")
         while (word := x.hear()) == "reached 3 1":
@@ -385,7 +385,7 @@ class Live:
         self.assertEqual(x.hear(), "at 3")
         self.step_past(x, 4)
 
-    def test_a_new_epoch_is_not_held(self):
+    def test_a_new_generation_is_not_held(self):
         for stops in (False, True):
             x = self.begin("ordered")
             self.hold(x, 0)
@@ -393,12 +393,12 @@ class Live:
             if stops:
                 x.tell("stop_at", step=0)
                 self.assertEqual(x.hear(), "reached 3 0")
-            x.tell_epoch(4)
+            x.tell_generation(4)
             self.assertEqual(x.line(), "over at 0")
             self.assertEqual(x.hear(), "parked 3")
-            self.assertEqual(x.line(), epoch_line(4))
+            self.assertEqual(x.line(), generation_line(4))
             self.step_past(x, 7)
-            self.hold(x, 8, epoch=4)
+            self.hold(x, 8, generation=4)
 
     def test_a_parked_worker_is_not_held(self):
         x = self.begin("ordered")
@@ -408,13 +408,13 @@ class Live:
         self.assertEqual(x.hear(), "reached 3 0")
         x.tell("regroup")
         self.assertEqual(x.hear(), "parked 3")
-        x.tell("hold")  # Of an epoch that is over.
-        x.tell_epoch(4)
+        x.tell("hold")  # Of a generation that is over.
+        x.tell_generation(4)
         self.assertEqual(x.line(), "over at 0")
-        self.assertEqual(x.line(), epoch_line(4))
+        self.assertEqual(x.line(), generation_line(4))
         self.step_past(x, 1)
 
-    def test_the_end_of_the_epoch_ends_the_wait(self):
+    def test_the_end_of_the_generation_ends_the_wait(self):
         for stops in (False, True):
             for end in ("regroup", "stop", "lost"):
                 with self.subTest(stops=stops, end=end):
@@ -453,8 +453,8 @@ class Live:
                 x.tell("hold")
             held = []
             for x in both:
-                word, epoch, step = x.hear_but_steps().split()
-                self.assertEqual((word, epoch), ("held", "3"))
+                word, generation, step = x.hear_but_steps().split()
+                self.assertEqual((word, generation), ("held", "3"))
                 held.append(int(step))
             for x in both:
                 x.tell("stop_at", step=max(held))
@@ -470,39 +470,39 @@ class Live:
 
     # -- what may go wrong -----------------------------------------------------
 
-    def test_an_epoch_that_is_over_before_it_begins_is_left_out(self):
+    def test_an_generation_that_is_over_before_it_begins_is_left_out(self):
         x = self.begin("wait")
         x.tell("regroup")
         self.assertEqual(x.hear(), "parked 3")
-        x.tell_epoch(4)
+        x.tell_generation(4)
         x.tell("regroup")
         heard = x.hear()
         self.assertEqual(heard, "parked 4")
-        x.tell_epoch(5)
+        x.tell_generation(5)
         line = x.line()
-        if line == epoch_line(4):  # It was quicker.
+        if line == generation_line(4):  # It was quicker.
             line = x.line()
-        self.assertEqual(line, epoch_line(5))
+        self.assertEqual(line, generation_line(5))
 
-    def test_a_later_epoch_is_a_regroup(self):
+    def test_a_later_generation_is_a_regroup(self):
         x = self.begin("wait")
-        x.tell_epoch(3, rank=9)  # It has this one.
-        x.tell_epoch(4)
+        x.tell_generation(3, rank=9)  # It has this one.
+        x.tell_generation(4)
         self.assertEqual(x.hear(), "parked 3")
-        self.assertEqual(x.line(), epoch_line(4))
+        self.assertEqual(x.line(), generation_line(4))
 
     def test_a_hook_unblocks_the_program(self):
         x = self.begin("hook")
         x.tell("regroup", reason="n2 lost", seconds=1)
         self.assertEqual(x.line(), "hook n2 lost")
         self.assertEqual(x.hear(), "parked 3")
-        x.tell_epoch(4)
-        self.assertEqual(x.line(), epoch_line(4))
+        x.tell_generation(4)
+        self.assertEqual(x.line(), generation_line(4))
         x.tell("stop")
         self.assertEqual(x.line(), "ended")
         self.assertEqual(x.end(), 0)
 
-    def test_a_hook_is_called_until_the_epoch_is_left(self):
+    def test_a_hook_is_called_until_the_generation_is_left(self):
         x = self.begin("hook_again")
         x.tell("regroup", reason="n2 lost", seconds=1)
         self.assertEqual(x.line(), "hook n2 lost")
@@ -530,17 +530,17 @@ class Live:
         x = self.begin("wait")
         x.tell("regroup")
         self.assertEqual(x.hear(), "parked 3")
-        x.tell_epoch(4, reason="a \"b\"\nc")
-        self.assertEqual(x.line(), epoch_line(4, reason='a "b"'))
+        x.tell_generation(4, reason="a \"b\"\nc")
+        self.assertEqual(x.line(), generation_line(4, reason='a "b"'))
 
     def test_an_agent_that_speaks_nonsense_is_lost(self):
         for data in (b"{", b"[]", b'{"type":7}', b"\xff", b"x" * 5000,
-                     b"[" * 4000, b'{"type":"epoch","epoch":-1}',
-                     b'{"type":"epoch","epoch":4,"environment":{"A":1}}',
-                     b'{"type":"epoch","epoch":4,"environment":{"A=":"b"}}',
-                     b'{"type":"epoch","epoch":4,"survivors":[[3,1]]}',
-                     b'{"type":"epoch","epoch":4,"survivors":[[0,1],[1,2]]}',
-                     b'{"type":"epoch","epoch":4,"survivors":[0]}',
+                     b"[" * 4000, b'{"type":"generation","generation":-1}',
+                     b'{"type":"generation","generation":4,"environment":{"A":1}}',
+                     b'{"type":"generation","generation":4,"environment":{"A=":"b"}}',
+                     b'{"type":"generation","generation":4,"survivors":[[3,1]]}',
+                     b'{"type":"generation","generation":4,"survivors":[[0,1],[1,2]]}',
+                     b'{"type":"generation","generation":4,"survivors":[0]}',
                      b'{"type":"stop_at"}', b'{"type":"stop_at","step":"1"}',
                      b'{"type":"regroup","reason":1}'):
             with self.subTest(data[:60]):
@@ -561,15 +561,15 @@ class Live:
         self.assertEqual(x.line(), "ended")
         self.assertEqual(x.end(), 0)
 
-    def test_a_thread_that_waits_for_the_end_sees_it_in_each_epoch(self):
+    def test_a_thread_that_waits_for_the_end_sees_it_in_each_generation(self):
         x = self.begin("watch")
         self.watch(x)
         x.tell("regroup")
         self.assertEqual(x.line(), "watch 1")
         x.order("done")
         self.assertEqual(x.hear(), "parked 3")
-        x.tell_epoch(4)
-        self.assertEqual(x.line(), epoch_line(4))
+        x.tell_generation(4)
+        self.assertEqual(x.line(), generation_line(4))
         self.watch(x)
         x.tell("stop")
         self.assertEqual(x.line(), "watch 1")
@@ -579,7 +579,7 @@ class Live:
 
     def test_without_an_agent_a_thread_waits_no_longer_than_the_work(self):
         x = self.start("watch")
-        self.assertRegex(x.line(), "^epoch 1 ")
+        self.assertRegex(x.line(), "^generation 1 ")
         self.watch(x)
         x.order("done")
         self.assertEqual(x.line(), "watch 0")
@@ -590,17 +590,17 @@ class Live:
         x.order("look")
         return x.line()
 
-    def test_in_c_any_thread_may_look_between_two_epochs(self):
+    def test_in_c_any_thread_may_look_between_two_generations(self):
         if not self.child.endswith("live_child_c"):
-            self.skipTest("an epoch is an object of the program")
+            self.skipTest("a generation is an object of the program")
         # What is freed has other contents.
         x = self.begin("look", {"MALLOC_PERTURB_": "165"})
         self.assertEqual(self.look(x), "look 0")
         x.tell("regroup")
         self.assertEqual(x.hear(), "parked 3")
         self.assertEqual(self.look(x), "look 1")
-        x.tell_epoch(4)
-        self.assertEqual(x.line(), epoch_line(4))
+        x.tell_generation(4)
+        self.assertEqual(x.line(), generation_line(4))
         self.assertEqual(self.look(x), "look 0")
         x.link.close()
         self.assertEqual(x.line(), "failed AgentLost")
@@ -620,7 +620,7 @@ class Live:
         x.accept(self.agent)
         self.assertEqual(x.hear(), "hello 1")
         self.assertEqual(x.hear(), "end")
-        self.assertRegex(x.line(), "^epoch 1 ")
+        self.assertRegex(x.line(), "^generation 1 ")
         self.assertEqual(x.line(), "ended")
         self.assertEqual(x.end(), 0)
         self.assertIn("no thread left", x.process.stderr.read())
@@ -631,8 +631,8 @@ class Live:
         x = self.begin("exit")
         x.tell("regroup")
         self.assertEqual(x.hear(), "parked 3")
-        x.tell_epoch(4)
-        self.assertEqual(x.line(), epoch_line(4))
+        x.tell_generation(4)
+        self.assertEqual(x.line(), generation_line(4))
         x.tell("stop")
         self.assertEqual(x.line(), "ended")
         self.assertEqual(x.end(), 0)
@@ -647,40 +647,40 @@ class Live:
         self.assertEqual(x.end(), 0)
         return line
 
-    def test_without_an_agent_there_is_one_epoch(self):
+    def test_without_an_agent_there_is_one_generation(self):
         end = "rank 2/5 local 1 survivors  restarts "
-        self.assertEqual(self.only_once(), f"epoch 1 {end}0 reason  port 1")
+        self.assertEqual(self.only_once(), f"generation 1 {end}0 reason  port 1")
         self.assertEqual(self.only_once(TORCHELASTIC_RESTART_COUNT="2"),
-                         f"epoch 3 {end}2 reason  port 1")
+                         f"generation 3 {end}2 reason  port 1")
         self.assertEqual(
-            self.only_once(TORCHELASTIC_RESTART_COUNT="2", ACTORRUN_EPOCH="7",
+            self.only_once(TORCHELASTIC_RESTART_COUNT="2", ACTORRUN_GENERATION="7",
                            ACTORRUN_CONTROL=""),
-            f"epoch 7 {end}2 reason  port 1")
+            f"generation 7 {end}2 reason  port 1")
         for path in (self.path + "x", self.folder.name, "/" + "x" * 500):
             self.assertEqual(self.only_once(ACTORRUN_CONTROL=path),
-                             f"epoch 1 {end}0 reason  port 1")
+                             f"generation 1 {end}0 reason  port 1")
 
     def test_without_an_agent_safe_points_are_of_no_use(self):
         x = self.start("fork")
-        self.assertRegex(x.line(), "^epoch 1 ")
+        self.assertRegex(x.line(), "^generation 1 ")
         self.assertEqual(x.line(), "child 0")
 
     def test_without_an_agent_an_exception_fails_at_once(self):
         start = time.monotonic()
         x = self.start("fail")
-        self.assertRegex(x.line(), "^epoch 1 ")
+        self.assertRegex(x.line(), "^generation 1 ")
         self.assertRegex(x.line(), "^failed")
         self.assertEqual(x.end(), 1)
 
     def test_an_agent_that_refuses_it_is_none(self):
         for last in (b'{"type":"error","text":"this worker has a connection"}', b""):
-            x = self.start("done", ACTORRUN_CONTROL=self.path, ACTORRUN_EPOCH="7")
+            x = self.start("done", ACTORRUN_CONTROL=self.path, ACTORRUN_GENERATION="7")
             x.accept(self.agent)
             self.assertEqual(x.hear(), "hello 1")
             if last:
                 x.link.send(last)
             x.link.close()
-            self.assertRegex(x.line(), "^epoch 7 rank 2/5 ")
+            self.assertRegex(x.line(), "^generation 7 rank 2/5 ")
             self.assertEqual(x.line(), "ended")
             said = x.process.stderr.read()
             self.assertEqual("has a connection" in said, bool(last))
@@ -689,10 +689,10 @@ class Live:
         x = self.start("done", ACTORRUN_CONTROL=self.path)
         x.accept(self.agent)
         self.assertEqual(x.hear(), "hello 1")
-        self.assertRegex(x.line(), "^epoch 1 ")
+        self.assertRegex(x.line(), "^generation 1 ")
         self.assertEqual(x.hear(), "end")
 
-    def test_a_stop_before_the_first_epoch_is_the_end(self):
+    def test_a_stop_before_the_first_generation_is_the_end(self):
         x = self.start("done", ACTORRUN_CONTROL=self.path)
         x.accept(self.agent)
         self.assertEqual(x.hear(), "hello 1")

@@ -2,22 +2,22 @@
 
     import actorrun
 
-    for epoch in actorrun.epochs():      # Under plain torchrun: once.
-        with epoch:                      # Ends early when the group changes.
+    for generation in actorrun.generations():      # Under plain torchrun: once.
+        with generation:                      # Ends early when the group changes.
             dist.init_process_group("gloo")
-            if epoch.survivors:
-                sync_state(model, source=epoch.survivors[0])
+            if generation.survivors:
+                sync_state(model, source=generation.survivors[0])
             for batch in data:
                 train(model, batch)
                 step += 1
-                epoch.safe_point(step)   # Where a change that can wait happens.
+                generation.safe_point(step)   # Where a change that can wait happens.
 
 Pure standard library. `import actorrun.torch` besides, and process groups of
 torch are aborted when the group changes, and destroyed at the end of each block.
 """
-from ._epochs import (AgentLost, Epoch, Ranks, Regroup, epochs, on_leave,
+from ._generations import (AgentLost, Generation, Ranks, Regroup, generations, on_leave,
                       on_regroup, on_stop)
 
-__all__ = ["AgentLost", "Epoch", "Ranks", "Regroup", "epochs", "on_leave",
+__all__ = ["AgentLost", "Generation", "Ranks", "Regroup", "generations", "on_leave",
            "on_regroup", "on_stop"]
 __version__ = "0.1.0"

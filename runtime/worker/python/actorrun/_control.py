@@ -9,21 +9,21 @@ import traceback
 
 from . import _wire
 
-# While an epoch that is over has not been left, hooks are called again so often:
+# While a generation that is over has not been left, hooks are called again so often:
 # the program may have begun to wait for a peer after the first call.
 HOOK_INTERVAL = 0.25  # Seconds.
 
 # An agent that has so many connections waiting answers none in time.
 CONNECT_TIMEOUT = 10.0  # Seconds.
 
-hooks = []  # Called when an epoch ends early, on the thread that reads.
+hooks = []  # Called when a generation ends early, on the thread that reads.
 
 
 class Told:
-    """An epoch as the agent has told it, and what has become of it."""
+    """A generation as the agent has told it, and what has become of it."""
 
     def __init__(self, order):
-        self.number = _wire.number(order, "epoch")
+        self.number = _wire.number(order, "generation")
         self.environment = _wire.environment(order)
         self.survivors = _wire.runs(order, "survivors")
         self.restarts = _wire.number(order, "restarts", 0)
@@ -66,7 +66,7 @@ class Control:
             self._socket.close()
             raise
         self.changed = threading.Condition()
-        self.latest = None     # The last epoch told …
+        self.latest = None     # The last generation told …
         self.entered = None    # … and begun by the program.
         self.is_stopped = False
         self.is_lost = False   # The agent has closed the connection.
@@ -173,7 +173,7 @@ class Control:
         held = None
         with self.changed:
             told = self.latest
-            if kind == "epoch":
+            if kind == "generation":
                 new = Told(order)
                 if told is None or new.number > told.number:
                     self._end("regroup", new.reason)
@@ -201,7 +201,7 @@ class Control:
             elif kind == "error":
                 self.refusal = _wire.text(order, "text")
         if held is not None:
-            self.say("held", epoch=told.number, step=held)
+            self.say("held", generation=told.number, step=held)
 
     # Under the lock.
     def _end(self, how, reason):
@@ -221,7 +221,7 @@ class Control:
 
         Returns:
             False: the worker is to stop here, and to save before that. Otherwise
-            it has gone past, or the epoch is over.
+            it has gone past, or the generation is over.
         """
         while True:
             with self.changed:
@@ -239,7 +239,7 @@ class Control:
                         break
                     self.changed.wait()
             # May wait for room.
-            self.say("reached", epoch=told.number, step=step)
+            self.say("reached", generation=told.number, step=step)
 
     # -- hooks ----------------------------------------------------------------
 
@@ -265,7 +265,7 @@ class Control:
                 self.changed.notify_all()
 
     def leave(self, told):
-        """No hook runs any more for this epoch when this returns."""
+        """No hook runs any more for this generation when this returns."""
         with self.changed:
             told.is_left = True
             self.changed.notify_all()

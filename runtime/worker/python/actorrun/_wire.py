@@ -73,7 +73,7 @@ def text(order, name):
 
 
 def environment(order):
-    """Returns the variables of an epoch."""
+    """Returns the variables of a generation."""
     x = order.get("environment", {})
     if not isinstance(x, dict):
         raise ValueError('"environment" is no object')

@@ -2,13 +2,13 @@
 
 Import it before the first process group is made. From then on
 
-- when an epoch ends early, all process groups of this process are aborted, so
+- when a generation ends early, all process groups of this process are aborted, so
   that a collective that waits for a peer fails, and its exception ends the block;
 - so does `init_process_group` itself, and `new_group`, where they wait for a peer:
   the connections that they have made so far, to torch's store for example, are shut
   down for reading. Not in a rank 0 that serves the store itself (torch 1.13): it
   holds Python's lock until all others have come;
-- at the end of an epoch's block the default process group is destroyed, and with
+- at the end of a generation's block the default process group is destroyed, and with
   it all others. A program needs no `destroy_process_group` of its own;
 - a worker that stops at a safe point first waits for its CUDA device: a collective
   that is queued there would be aborted with its group. NOT TRIED, as NCCL below.
@@ -70,7 +70,7 @@ def _watched(make):
     """Wraps a function that makes a group, and keeps what it connects."""
     def call(*args, **kwargs):
         global _making
-        _close(_ended)  # All peers have parked: there is a new epoch.
+        _close(_ended)  # All peers have parked: there is a new generation.
         _making = before = _connections(listening=True)
         try:
             out = make(*args, **kwargs)
@@ -156,7 +156,7 @@ def abort(reason=""):
 
 # What destroy_process_group does for the default group, where there is none: one that
 # could not be made has been counted, and its number is part of the names by which peers
-# find each other. Others begin to count in the next epoch.
+# find each other. Others begin to count in the next generation.
 def _reset():
     c10d = dist.distributed_c10d
     state = getattr(c10d, "_world", None)

@@ -1,4 +1,4 @@
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 
 #include "actors/core/text.hpp"
 
@@ -24,15 +24,15 @@ bool are_ordered(const rank_runs& runs, uint32_t world_size) {
   return runs.size() <= rank_runs_max;
 }
 
-std::string trouble_with(const epoch_plan& plan, const offer& own) {
+std::string trouble_with(const generation_plan& plan, const offer& own) {
   const auto& x = plan.own;
   if (x.agent != own.agent)
     return "is for another agent";
   if (x.slot_count != own.slot_count)
     return "starts " + std::to_string(x.slot_count)
            + " workers where the node offers " + std::to_string(own.slot_count);
-  if (plan.epoch.value == 0 || plan.epoch > epoch_max)
-    return "has no number that an epoch can have";
+  if (plan.generation.value == 0 || plan.generation > generation_max)
+    return "has no number that a generation can have";
   if (x.node_rank >= plan.node_count || plan.node_count > plan.world_size
       || (own.node_rank && x.node_rank != own.node_rank))
     return "gives node rank " + std::to_string(x.node_rank) + " of "
@@ -68,12 +68,13 @@ void append(rank_runs& runs, uint32_t rank) {
     runs.emplace_back(rank, rank);
 }
 
-result<void> check_plan(const epoch_plan& plan, const offer& own) {
+result<void> check_plan(const generation_plan& plan, const offer& own) {
   auto trouble = trouble_with(plan, own);
   if (trouble.empty())
     return {};
-  return failure{errc::bad_plan, "the plan of epoch " + to_string(plan.epoch)
-                                   + " " + std::move(trouble)};
+  return failure{errc::bad_plan, "the plan of generation "
+                                   + to_string(plan.generation) + " "
+                                   + std::move(trouble)};
 }
 
 std::string to_string(share_state x) {

@@ -1,4 +1,4 @@
-#include "actors/core/protocol/epoch_failures.hpp"
+#include "actors/core/protocol/generation_failures.hpp"
 #include "tests/support/catch.hpp"
 
 #include <chrono>
@@ -19,8 +19,8 @@ collateral failure_of(uint32_t local_rank, duration age = 0s) {
 
 } // namespace
 
-TEST_CASE("epoch_failures: the first death is the root cause", "[core]") {
-  auto uut = epoch_failures{};
+TEST_CASE("generation_failures: the first death is the root cause", "[core]") {
+  auto uut = generation_failures{};
   CHECK(uut.empty());
   uut.add({"a"}, failure_of(0), time_point{10s});
   uut.add({"b"}, failure_of(1, 5s), time_point{11s});
@@ -29,8 +29,9 @@ TEST_CASE("epoch_failures: the first death is the root cause", "[core]") {
   CHECK(uut.others(time_point{12s}).count() == 1);
 }
 
-TEST_CASE("epoch_failures: the departure of another agent exempts", "[core]") {
-  auto uut = epoch_failures{};
+TEST_CASE("generation_failures: the departure of another agent exempts",
+          "[core]") {
+  auto uut = generation_failures{};
   uut.add({"a"}, failure_of(0), time_point{});
   CHECK(uut.exemption() == nullptr);
   uut.add_departure({"b"}, {"agent b left"});
@@ -39,17 +40,17 @@ TEST_CASE("epoch_failures: the departure of another agent exempts", "[core]") {
   CHECK(uut.exemption()->text == "agent c left");
 }
 
-TEST_CASE("epoch_failures: the departure of its own agent does not exempt",
+TEST_CASE("generation_failures: the departure of its own agent does not exempt",
           "[core]") {
-  auto uut = epoch_failures{};
+  auto uut = generation_failures{};
   uut.add({"a"}, failure_of(0), time_point{});
   uut.add_departure({"a"}, {"agent a lost"});
   CHECK(uut.exemption() == nullptr);
 }
 
-TEST_CASE("epoch_failures: a program that does not start is never exempt",
+TEST_CASE("generation_failures: a program that does not start is never exempt",
           "[core]") {
-  auto uut = epoch_failures{};
+  auto uut = generation_failures{};
   auto xs = failure_of(0);
   xs.listed.front().kind = failure_kind::not_started;
   uut.add({"a"}, xs, time_point{});
@@ -57,15 +58,16 @@ TEST_CASE("epoch_failures: a program that does not start is never exempt",
   CHECK(uut.exemption() == nullptr);
 }
 
-TEST_CASE("epoch_failures: nothing is left for the next epoch", "[core]") {
-  auto uut = epoch_failures{};
+TEST_CASE("generation_failures: nothing is left for the next generation",
+          "[core]") {
+  auto uut = generation_failures{};
   uut.add({"a"}, failure_of(0), time_point{});
   uut.add_departure({"b"}, {"agent b left"});
-  uut.end_epoch();
-  CHECK(uut.has_ended_epoch());
+  uut.end_generation();
+  CHECK(uut.has_ended_generation());
   uut.clear();
   CHECK(uut.empty());
-  CHECK_FALSE(uut.has_ended_epoch());
+  CHECK_FALSE(uut.has_ended_generation());
   uut.add({"a"}, failure_of(0), time_point{});
   CHECK(uut.exemption() == nullptr);
 }

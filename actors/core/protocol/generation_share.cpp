@@ -1,10 +1,10 @@
-#include "actors/core/protocol/epoch_share.hpp"
+#include "actors/core/protocol/generation_share.hpp"
 
 #include <utility>
 
 namespace actorrun::core {
 
-bool epoch_share::may_run() const {
+bool generation_share::may_run() const {
   switch (state_) {
     case share_state::idle:
     case share_state::succeeded:
@@ -19,21 +19,21 @@ bool epoch_share::may_run() const {
   return true;
 }
 
-void epoch_share::begin(const epoch_plan& plan) {
+void generation_share::begin(const generation_plan& plan) {
   plan_ = plan;
   state_ = share_state::starting;
   failure_.reset();
   others_ = {};
 }
 
-void epoch_share::fail(const worker_failure& failure, time_point now) {
+void generation_share::fail(const worker_failure& failure, time_point now) {
   state_ = share_state::failed;
   has_ended_ = false;
   failure_ = failure;
   aged_at_ = now;
 }
 
-void epoch_share::add(collateral failures, time_point now) {
+void generation_share::add(collateral failures, time_point now) {
   const auto later = now - aged_at_;
   aged_at_ = now;
   if (failure_)
@@ -42,17 +42,18 @@ void epoch_share::add(collateral failures, time_point now) {
   others_.add(std::move(failures));
 }
 
-void epoch_share::end() {
+void generation_share::end() {
   has_ended_ = true;
   if (state_ != share_state::failed)
     state_ = share_state::idle;
 }
 
-collateral epoch_share::others(time_point now) const {
+collateral generation_share::others(time_point now) const {
   return aged(others_, now - aged_at_);
 }
 
-std::optional<claim> epoch_share::held(bool is_fenced, time_point now) const {
+std::optional<claim> generation_share::held(bool is_fenced,
+                                            time_point now) const {
   if (!plan_)
     return std::nullopt;
   auto out = claim{

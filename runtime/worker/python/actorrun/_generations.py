@@ -1,4 +1,4 @@
-"""Gives a program its epochs, one after the other."""
+"""Gives a program its generations, one after the other."""
 import bisect
 import os
 import sys
@@ -15,7 +15,7 @@ HELLO_TIMEOUT = 15.0  # Seconds.
 # So long an exception waits for the news that explains it.
 WORD_TIMEOUT = 2.0  # Seconds.
 
-# Without an agent, whether the program has left the epoch is looked at so often.
+# Without an agent, whether the program has left the generation is looked at so often.
 LEFT_INTERVAL = 0.05  # Seconds.
 
 _leave_hooks = []
@@ -23,7 +23,7 @@ _stop_hooks = []
 
 
 class Regroup(Exception):
-    """The epoch is over; the program is to go on with the next one."""
+    """The generation is over; the program is to go on with the next one."""
 
 
 class AgentLost(RuntimeError):
@@ -68,10 +68,10 @@ class Ranks(Sequence):
 
 
 def on_regroup(fn):
-    """Has `fn(reason)` called when an epoch ends early.
+    """Has `fn(reason)` called when a generation ends early.
 
     It is called on another thread than the program's, at once and every 0.25 s
-    until the program has left the block of the epoch; so it may be called more
+    until the program has left the block of the generation; so it may be called more
     than once. It is to make whatever the program waits for fail. The exception
     that this raises ends the block. One that `fn` itself raises is printed, and the
     worker goes on; so is SystemExit.
@@ -84,10 +84,10 @@ def on_regroup(fn):
 
 
 def on_leave(fn):
-    """Has `fn(is_over)` called at the end of an epoch's block, on its thread.
+    """Has `fn(is_over)` called at the end of a generation's block, on its thread.
 
     Not if an exception leaves the block that no change explains. `is_over` says
-    whether the epoch has ended early.
+    whether the generation has ended early.
     """
     _leave_hooks.append(fn)
     return fn
@@ -103,17 +103,17 @@ def on_stop(fn):
     return fn
 
 
-class Epoch:
-    """One epoch of the group, as this worker takes part in it.
+class Generation:
+    """One generation of the group, as this worker takes part in it.
 
     Attributes:
-        number: of the epoch; grows.
+        number: of the generation; grows.
         rank, world_size, local_rank: as the variables of these names.
-        survivors: the ranks, of this epoch, of the workers that took part in the
+        survivors: the ranks, of this generation, of the workers that took part in the
             one before; they have its state. Empty: there are none, or there is
             no agent that says so.
         restarts: how many restarts the job has spent.
-        reason: why there is a new epoch; one line.
+        reason: why there is a new generation; one line.
     """
 
     def __init__(self, control, told):
@@ -130,18 +130,18 @@ class Epoch:
 
     @property
     def is_over(self):
-        """Whether the epoch has ended early. Cheap: reads a variable."""
+        """Whether the generation has ended early. Cheap: reads a variable."""
         return self._speaks() and self._told.over is not None
 
     def wait_over(self, timeout=None):
-        """Waits until the epoch is over, at most so many seconds.
+        """Waits until the generation is over, at most so many seconds.
 
-        Ends also when the program leaves the epoch: at the end of its block, and of
+        Ends also when the program leaves the generation: at the end of its block, and of
         the loop. So a thread that waits here can be joined behind the block. Without
         an agent it does not wait without a timeout.
 
         Returns:
-            Whether the epoch is over.
+            Whether the generation is over.
         """
         control, told = self._control, self._told
         if control is None:
@@ -159,7 +159,7 @@ class Epoch:
 
     def raise_if_over(self):
         """Raises:
-            Regroup: the epoch is over.
+            Regroup: the generation is over.
             AgentLost: the agent is gone.
         """
         if not self.is_over:
@@ -182,14 +182,14 @@ class Epoch:
 
         Args:
             step: how many steps are done, 0 to 2**64 - 2; grows from call to call
-                in an epoch.
+                in a generation.
             save: called, without arguments, where this worker stops for a change:
                 at most once per call, on this thread, before it says that it has
                 stopped. What it raises goes through. A change that cannot wait
                 saves nothing.
 
         Raises:
-            Regroup: the epoch is over.
+            Regroup: the generation is over.
             AgentLost: the agent is gone.
             TypeError, ValueError: the step is no whole number in its range.
         """
@@ -247,48 +247,48 @@ class Epoch:
         return self._control is not None and self._control is _control.current
 
 
-def epochs():
-    """Yields the epochs that this worker takes part in.
+def generations():
+    """Yields the generations that this worker takes part in.
 
-    The loop goes on when an epoch ends early (`with epoch:`, or `epoch.is_over`),
+    The loop goes on when a generation ends early (`with generation:`, or `generation.is_over`),
     and ends when the program has done what it was to do in one: its block has
     ended without a regroup. The variables of the environment (RANK, WORLD_SIZE,
-    MASTER_PORT…) are those of the epoch when it is yielded.
+    MASTER_PORT…) are those of the generation when it is yielded.
 
-    Without an agent, as under torchrun, there is one epoch.
+    Without an agent, as under torchrun, there is one generation.
 
     Raises:
         AgentLost: the agent is gone.
-        RuntimeError: another loop over epochs has not ended.
+        RuntimeError: another loop over generations has not ended.
     """
     if _control.current is not None:
-        raise RuntimeError("another loop over actorrun.epochs() has not ended")
+        raise RuntimeError("another loop over actorrun.generations() has not ended")
     control = _connect()
     if control is None:
-        epoch = Epoch(None, _told_by_environment())
-        yield epoch
-        epoch._leave()
+        generation = Generation(None, _told_by_environment())
+        yield generation
+        generation._leave()
         return
     try:
         while (told := _next_of(control)) is not None:
             os.environ.update(told.environment)
-            epoch = Epoch(control, told)
-            yield epoch
-            epoch._leave()
-            if not epoch.is_over:
+            generation = Generation(control, told)
+            yield generation
+            generation._leave()
+            if not generation.is_over:
                 return  # The work is done, or this is another process.
             if told.over == "lost":
                 raise AgentLost(told.over_reason)
             if told.over == "stop":
                 return
-            control.say("parked", epoch=told.number)
+            control.say("parked", generation=told.number)
     finally:
         if _control.current is control:
             _control.current = None
             control.close()
 
 
-# Waits for an epoch that this worker has not had; none: it is to end.
+# Waits for a generation that this worker has not had; none: it is to end.
 def _next_of(control):
     last = 0 if control.entered is None else control.entered.number
     while True:
@@ -305,7 +305,7 @@ def _next_of(control):
                 control.entered = told
                 return told
             last = told.number
-        control.say("parked", epoch=last)  # Over before it has begun.
+        control.say("parked", generation=last)  # Over before it has begun.
 
 
 # None: there is no agent, or it does not want to speak with this process.
@@ -341,5 +341,5 @@ def _integer(name, default):
 
 def _told_by_environment():
     restarts = max(_integer("TORCHELASTIC_RESTART_COUNT", 0), 0)
-    number = _integer("ACTORRUN_EPOCH", restarts + 1)
-    return _control.Told({"epoch": max(number, 0), "restarts": restarts})
+    number = _integer("ACTORRUN_GENERATION", restarts + 1)
+    return _control.Told({"generation": max(number, 0), "restarts": restarts})

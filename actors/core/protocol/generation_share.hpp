@@ -1,33 +1,37 @@
-// Records what an agent runs of the newest epoch that it has begun.
+// Records what an agent runs of the newest generation that it has begun.
 #pragma once
 
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/time.hpp"
 
 #include <optional>
 
 namespace actorrun::core {
 
-/// The agent's share of an epoch: its plan, how far its workers are, and which
+/// The agent's share of a generation: its plan, how far its workers are, and which
 /// of them have failed. All ages that it returns count up to the time of the
 /// call.
 ///
 ///  idle -> starting -> running -> succeeded
-///   ^          |          |  \       |  newer epoch: starting
+///   ^          |          |  \       |  newer generation: starting
 ///   |          +----------+-> failed |
 ///   |               revoked, fenced  |
 ///   +------------- stopping <--------+
-class epoch_share {
+class generation_share {
 public:
-  /// The plan of the epoch it has, or last had.
-  const std::optional<epoch_plan>& plan() const { return plan_; }
+  /// The plan of the generation it has, or last had.
+  const std::optional<generation_plan>& plan() const { return plan_; }
 
   share_state state() const { return state_; }
 
-  /// That epoch; 0 before the first.
-  epoch_id epoch() const { return plan_ ? plan_->epoch : epoch_id{}; }
+  /// That generation; 0 before the first.
+  generation_id generation() const {
+    return plan_ ? plan_->generation : generation_id{};
+  }
 
-  bool holds(epoch_id epoch) const { return plan_ && plan_->epoch == epoch; }
+  bool holds(generation_id generation) const {
+    return plan_ && plan_->generation == generation;
+  }
 
   /// True until it is certain that no worker runs.
   bool may_run() const;
@@ -37,9 +41,9 @@ public:
     return state_ == share_state::starting || state_ == share_state::running;
   }
 
-  /// Takes over the next epoch.
+  /// Takes over the next generation.
   /// @pre `!may_run()`
-  void begin(const epoch_plan& plan);
+  void begin(const generation_plan& plan);
 
   void set_state(share_state x) { state_ = x; }
 
@@ -51,8 +55,8 @@ public:
   /// @param failures Aged up to `now`.
   void add(collateral failures, time_point now);
 
-  /// No worker runs any more. A failure stays until a newer epoch begins or the
-  /// coordinator has revoked this one.
+  /// No worker runs any more. A failure stays until a newer generation begins or
+  /// the coordinator has revoked this one.
   void end();
 
   /// All failures that were added.
@@ -60,11 +64,11 @@ public:
 
   /// What this agent claims to hold when it joins.
   /// @param is_fenced The workers have been killed, or will be in a moment.
-  /// @returns none before the first epoch
+  /// @returns none before the first generation
   std::optional<claim> held(bool is_fenced, time_point now) const;
 
 private:
-  std::optional<epoch_plan> plan_;
+  std::optional<generation_plan> plan_;
   share_state state_ = share_state::idle;
   bool has_ended_ = false; ///< Though the share has failed.
   std::optional<worker_failure> failure_;

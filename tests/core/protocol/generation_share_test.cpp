@@ -1,4 +1,4 @@
-#include "actors/core/protocol/epoch_share.hpp"
+#include "actors/core/protocol/generation_share.hpp"
 #include "tests/support/catch.hpp"
 
 #include <chrono>
@@ -9,24 +9,25 @@ using namespace std::chrono_literals;
 
 namespace {
 
-epoch_plan plan_of(uint64_t epoch) {
-  auto x = epoch_plan{};
-  x.epoch = {epoch};
+generation_plan plan_of(uint64_t generation) {
+  auto x = generation_plan{};
+  x.generation = {generation};
   return x;
 }
 
 } // namespace
 
-TEST_CASE("epoch_share: before the first epoch there is nothing", "[core]") {
-  const auto uut = epoch_share{};
-  CHECK(uut.epoch() == epoch_id{});
+TEST_CASE("generation_share: before the first generation there is nothing",
+          "[core]") {
+  const auto uut = generation_share{};
+  CHECK(uut.generation() == generation_id{});
   CHECK_FALSE(uut.holds({}));
   CHECK_FALSE(uut.may_run());
   CHECK_FALSE(uut.held(false, time_point{}));
 }
 
-TEST_CASE("epoch_share: workers may run until they have ended", "[core]") {
-  auto uut = epoch_share{};
+TEST_CASE("generation_share: workers may run until they have ended", "[core]") {
+  auto uut = generation_share{};
   uut.begin(plan_of(3));
   CHECK(uut.holds({3}));
   CHECK(uut.is_active());
@@ -39,8 +40,9 @@ TEST_CASE("epoch_share: workers may run until they have ended", "[core]") {
   CHECK_FALSE(uut.may_run());
 }
 
-TEST_CASE("epoch_share: a failure outlasts the end of the workers", "[core]") {
-  auto uut = epoch_share{};
+TEST_CASE("generation_share: a failure outlasts the end of the workers",
+          "[core]") {
+  auto uut = generation_share{};
   uut.begin(plan_of(3));
   uut.fail({.code = 7, .age = 1s}, time_point{10s});
   CHECK(uut.may_run());
@@ -51,11 +53,11 @@ TEST_CASE("epoch_share: a failure outlasts the end of the workers", "[core]") {
   uut.begin(plan_of(4));
   CHECK_FALSE(uut.held(false, time_point{12s})->failure);
   uut.fail({.code = 8}, time_point{13s});
-  CHECK(uut.may_run()); // Until this epoch's workers have ended, too.
+  CHECK(uut.may_run()); // Until this generation's workers have ended, too.
 }
 
-TEST_CASE("epoch_share: all failures age", "[core]") {
-  auto uut = epoch_share{};
+TEST_CASE("generation_share: all failures age", "[core]") {
+  auto uut = generation_share{};
   uut.begin(plan_of(3));
   uut.fail({.code = 7}, time_point{10s});
   uut.add({{{.code = 8, .age = 1s}}, 2}, time_point{11s});
@@ -68,9 +70,9 @@ TEST_CASE("epoch_share: all failures age", "[core]") {
   CHECK(uut.held(false, time_point{13s})->failure->age == 3s);
 }
 
-TEST_CASE("epoch_share: past the fence workers are claimed as stopping",
+TEST_CASE("generation_share: past the fence workers are claimed as stopping",
           "[core]") {
-  auto uut = epoch_share{};
+  auto uut = generation_share{};
   uut.begin(plan_of(3));
   CHECK(uut.held(false, time_point{})->state == share_state::starting);
   CHECK(uut.held(true, time_point{})->state == share_state::stopping);

@@ -1,22 +1,23 @@
-#include "actors/core/protocol/epoch_failures.hpp"
+#include "actors/core/protocol/generation_failures.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace actorrun::core {
 
-void epoch_failures::add(const agent_id& agent, collateral failures,
-                         time_point now) {
+void generation_failures::add(const agent_id& agent, collateral failures,
+                              time_point now) {
   for (auto& x : failures.listed)
     x.agent = agent;
   failures_.add(failures, now);
 }
 
-void epoch_failures::add_departure(const agent_id& agent, end_reason reason) {
+void generation_failures::add_departure(const agent_id& agent,
+                                        end_reason reason) {
   departures_.push_back({agent, std::move(reason)});
 }
 
-const end_reason* epoch_failures::exemption() const {
+const end_reason* generation_failures::exemption() const {
   const auto& cause = first();
   if (cause.kind == failure_kind::not_started)
     return nullptr;

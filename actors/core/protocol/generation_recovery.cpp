@@ -1,4 +1,4 @@
-#include "actors/core/protocol/epoch_recovery.hpp"
+#include "actors/core/protocol/generation_recovery.hpp"
 
 #include <cassert>
 #include <set>
@@ -8,9 +8,9 @@ namespace actorrun::core {
 namespace {
 
 /// Two coordinators that did not know of each other may have given the same
-/// number to two epochs.
-bool is_same(const epoch_plan& a, const epoch_plan& b) {
-  return a.epoch == b.epoch && a.node_count == b.node_count
+/// number to two generations.
+bool is_same(const generation_plan& a, const generation_plan& b) {
+  return a.generation == b.generation && a.node_count == b.node_count
          && a.world_size == b.world_size && a.master_port == b.master_port
          && a.master_address == b.master_address;
 }
@@ -25,19 +25,19 @@ bool may_run(share_state x) {
   return x != share_state::idle && x != share_state::succeeded;
 }
 
-void epoch_recovery::listen(epoch_id unseen) {
+void generation_recovery::listen(generation_id unseen) {
   is_listening_ = true;
   unseen_ = unseen;
 }
 
-epoch_id epoch_recovery::number_epoch(epoch_id newest) {
+generation_id generation_recovery::number_generation(generation_id newest) {
   is_open_ = false;
   return floor_ = {std::max(newest, floor_).value + 1};
 }
 
 // All its agents are back, and nothing is amiss with their workers.
-bool epoch_recovery::is_whole(const agent_table& agents,
-                              const epoch_plan& plan) const {
+bool generation_recovery::is_whole(const agent_table& agents,
+                                   const generation_plan& plan) const {
   auto ranks = std::set<uint32_t>{};
   for (const auto& [id, own] : plans_) {
     const auto i = agents.records().find(id);
@@ -48,21 +48,21 @@ bool epoch_recovery::is_whole(const agent_table& agents,
   return ranks.size() == plan.node_count;
 }
 
-void epoch_recovery::adopt(agent_table& agents, const epoch_plan& plan) const {
+void generation_recovery::adopt(agent_table& agents,
+                                const generation_plan& plan) const {
   agents.dismiss_members();
   agents.adopt(plan);
   for (const auto& [id, own] : plans_)
     if (auto* record = agents.find(id); record != nullptr && is_same(own, plan))
       agents.change(*record, [&](auto& x) {
         x.place = own.own;
-        x.member_of = plan.epoch;
+        x.member_of = plan.generation;
       });
 }
 
-epoch_recovery::progress epoch_recovery::take(agent_table& agents,
-                                              agent_record& record,
-                                              const claim& held,
-                                              uint32_t node_count_min) {
+generation_recovery::progress
+generation_recovery::take(agent_table& agents, agent_record& record,
+                          const claim& held, uint32_t node_count_min) {
   assert(is_open_);
   auto out = progress{};
   const auto& plan = held.plan;
@@ -72,21 +72,21 @@ epoch_recovery::progress epoch_recovery::take(agent_table& agents,
   plans_[record.offering.agent] = plan;
   agents.change(record, [&](auto& x) {
     x.place = plan.own;
-    x.holds = may_run(held.state) ? plan.epoch : epoch_id{};
+    x.holds = may_run(held.state) ? plan.generation : generation_id{};
     x.share = held.state;
     x.member_of = {};
   });
   const auto runs = is_running(record);
   if (is_same(plan, agents.common_plan()))
-    agents.change(record, [&](auto& x) { x.member_of = plan.epoch; });
+    agents.change(record, [&](auto& x) { x.member_of = plan.generation; });
   else
     out.is_newer = is_possible && outweighs(agents, plan, runs);
   if (out.is_newer)
     adopt(agents, plan);
-  const auto is_of_it = record.member_of == plan.epoch;
-  // While workers of an epoch run, no newer epoch can have been formed: all its agents
-  // say so. Without that proof, agents of a newer one get the time of a lease to come
-  // back.
+  const auto is_of_it = record.member_of == plan.generation;
+  // While workers of a generation run, no newer generation can have been formed:
+  // all its agents say so. Without that proof, agents of a newer one get the time
+  // of a lease to come back.
   out.is_complete
     = is_of_it && runs
       && agents.counts().members == agents.common_plan().node_count;
@@ -97,39 +97,42 @@ epoch_recovery::progress epoch_recovery::take(agent_table& agents,
   return out;
 }
 
-// Whether an agent's word that it has something of this epoch counts more than what
-// is known of another one.
-bool epoch_recovery::outweighs(const agent_table& agents,
-                               const epoch_plan& plan, bool runs) const {
+// Whether an agent's word that it has something of this generation counts more than
+// what is known of another one.
+bool generation_recovery::outweighs(const agent_table& agents,
+                                    const generation_plan& plan,
+                                    bool runs) const {
   const auto& known = agents.common_plan();
-  if (known.epoch.value == 0)
+  if (known.generation.value == 0)
     return true;
   const auto is_whole = this->is_whole(agents, plan);
   if (this->is_whole(agents, known))
     return is_whole && plan.node_count > known.node_count;
-  return (is_whole && runs) || plan.epoch > known.epoch
-         || (plan.epoch == known.epoch && runs);
+  return (is_whole && runs) || plan.generation > known.generation
+         || (plan.generation == known.generation && runs);
 }
 
-epoch_recovery::findings epoch_recovery::conclude(const agent_table& agents) {
+generation_recovery::findings
+generation_recovery::conclude(const agent_table& agents) {
   is_listening_ = false;
   floor_ = std::max(floor_, unseen_);
   auto out = findings{};
-  const auto epoch = agents.epoch();
+  const auto generation = agents.generation();
   for (const auto& [id, x] : agents.records())
-    if (x.holds.value != 0 && (epoch.value == 0 || x.member_of != epoch)) {
+    if (x.holds.value != 0
+        && (generation.value == 0 || x.member_of != generation)) {
       out.stale.push_back({id, x.holds});
       out.is_contradicted |= is_running(x);
     }
   plans_.clear();
-  if (epoch.value == 0)
+  if (generation.value == 0)
     return out;
   is_open_ = false;
-  out.has_epoch = true;
+  out.has_generation = true;
   out.member_count = agents.counts().members;
   out.is_done = out.member_count > 0 && agents.counts().unfinished == 0;
   for (const auto& [id, x] : agents.records()) {
-    if (x.member_of != epoch)
+    if (x.member_of != generation)
       continue;
     const auto is_leaving = x.leaving && x.share != share_state::succeeded;
     if (x.share == share_state::idle || x.share == share_state::stopping

@@ -1,4 +1,4 @@
-#include "actors/core/protocol/epoch_recovery.hpp"
+#include "actors/core/protocol/generation_recovery.hpp"
 #include "tests/support/catch.hpp"
 
 #include <string>
@@ -8,13 +8,14 @@ using namespace actorrun::core;
 
 namespace {
 
-/// Up to three agents come back to a coordinator without knowledge of epochs.
+/// Up to three agents come back to a coordinator without knowledge of generations.
 struct fixture {
-  epoch_recovery::progress claims(const std::string& agent, uint64_t epoch,
-                                  share_state state, uint32_t node_count = 2,
-                                  uint16_t master_port = 29500) {
+  generation_recovery::progress claims(const std::string& agent,
+                                       uint64_t generation, share_state state,
+                                       uint32_t node_count = 2,
+                                       uint16_t master_port = 29500) {
     auto held = claim{};
-    held.plan.epoch = {epoch};
+    held.plan.generation = {generation};
     held.plan.node_count = node_count;
     held.plan.master_port = master_port;
     held.plan.own.agent = {agent};
@@ -23,7 +24,8 @@ struct fixture {
     return claims(agent, held);
   }
 
-  epoch_recovery::progress claims(const std::string& agent, const claim& held) {
+  generation_recovery::progress claims(const std::string& agent,
+                                       const claim& held) {
     auto x = offer{};
     x.agent = {agent};
     auto* record = agents.find(x.agent);
@@ -33,13 +35,13 @@ struct fixture {
   }
 
   agent_table agents{{.agent_count_min = 1, .agent_count_max = 3}};
-  epoch_recovery uut;
+  generation_recovery uut;
 };
 
 } // namespace
 
 TEST_CASE_METHOD(fixture,
-                 "epoch_recovery: the first claim begins the listening",
+                 "generation_recovery: the first claim begins the listening",
                  "[core]") {
   CHECK(uut.is_open());
   CHECK_FALSE(uut.is_listening());
@@ -48,10 +50,11 @@ TEST_CASE_METHOD(fixture,
   CHECK(found.is_newer);
   CHECK_FALSE(found.is_complete);
   CHECK(uut.is_listening());
-  CHECK(agents.epoch() == epoch_id{4});
+  CHECK(agents.generation() == generation_id{4});
 }
 
-TEST_CASE_METHOD(fixture, "epoch_recovery: it is complete when all are back",
+TEST_CASE_METHOD(fixture,
+                 "generation_recovery: it is complete when all are back",
                  "[core]") {
   uut.listen({});
   CHECK_FALSE(claims("a", 4, share_state::running).is_complete);
@@ -59,7 +62,7 @@ TEST_CASE_METHOD(fixture, "epoch_recovery: it is complete when all are back",
   CHECK(last.is_complete);
   CHECK_FALSE(last.is_newer);
   const auto found = uut.conclude(agents);
-  CHECK(found.has_epoch);
+  CHECK(found.has_generation);
   CHECK(found.member_count == 2);
   CHECK(found.stopped_count == 0);
   CHECK(found.stale.empty());
@@ -67,7 +70,7 @@ TEST_CASE_METHOD(fixture, "epoch_recovery: it is complete when all are back",
   CHECK_FALSE(uut.is_listening());
 }
 
-TEST_CASE_METHOD(fixture, "epoch_recovery: stopped workers prove nothing",
+TEST_CASE_METHOD(fixture, "generation_recovery: stopped workers prove nothing",
                  "[core]") {
   uut.listen({});
   claims("a", 4, share_state::running);
@@ -75,21 +78,21 @@ TEST_CASE_METHOD(fixture, "epoch_recovery: stopped workers prove nothing",
   CHECK(uut.conclude(agents).stopped_count == 1);
 }
 
-TEST_CASE_METHOD(fixture, "epoch_recovery: the newest epoch goes on",
+TEST_CASE_METHOD(fixture, "generation_recovery: the newest generation goes on",
                  "[core]") {
   uut.listen({});
   claims("a", 4, share_state::running);
   CHECK(claims("b", 5, share_state::running).is_newer);
-  CHECK(agents.epoch() == epoch_id{5});
+  CHECK(agents.generation() == generation_id{5});
   const auto found = uut.conclude(agents);
   REQUIRE(found.stale.size() == 1);
   CHECK(found.stale.front().agent == agent_id{"a"});
-  CHECK(found.stale.front().epoch == epoch_id{4});
+  CHECK(found.stale.front().generation == generation_id{4});
   CHECK(found.member_count == 1);
 }
 
 TEST_CASE_METHOD(fixture,
-                 "epoch_recovery: of two epochs with one number the "
+                 "generation_recovery: of two generations with one number the "
                  "one whose workers run goes on",
                  "[core]") {
   uut.listen({});
@@ -103,42 +106,43 @@ TEST_CASE_METHOD(fixture,
   CHECK(found.stale.size() == 2);
 }
 
-TEST_CASE_METHOD(fixture, "epoch_recovery: claimed failures are found",
+TEST_CASE_METHOD(fixture, "generation_recovery: claimed failures are found",
                  "[core]") {
   uut.listen({});
   CHECK(claims("a", 4, share_state::failed).failure.has_value());
   CHECK_FALSE(claims("b", 4, share_state::running).failure.has_value());
 }
 
-TEST_CASE_METHOD(fixture,
-                 "epoch_recovery: a failure is claimed though its share stops",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "generation_recovery: a failure is claimed though its share stops",
+  "[core]") {
   uut.listen({});
   auto held = claim{.plan = {}, .state = share_state::stopping, .failure = {}};
-  held.plan.epoch = {4};
+  held.plan.generation = {4};
   held.plan.node_count = 2;
   held.failure = worker_failure{};
   held.failure->code = 7;
   CHECK(claims("a", held).failure.value().code == 7);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "epoch_recovery: what failed in a rival epoch that is over is "
-                 "not the other one's",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "generation_recovery: what failed in a rival generation that is over is "
+  "not the other one's",
+  "[core]") {
   uut.listen({});
   claims("a", 4, share_state::running, 2, 29500);
   auto held = claim{.plan = {}, .state = share_state::stopping, .failure = {}};
-  held.plan.epoch = {4};
+  held.plan.generation = {4};
   held.plan.node_count = 2;
   held.plan.master_port = 29501;
   held.failure = worker_failure{};
   CHECK_FALSE(claims("b", held).failure.has_value());
 }
 
-TEST_CASE_METHOD(fixture,
-                 "epoch_recovery: who leaves after a success has not stopped",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture, "generation_recovery: who leaves after a success has not stopped",
+  "[core]") {
   uut.listen({});
   for (const auto state : {share_state::running, share_state::succeeded}) {
     const auto name = std::string{state == share_state::running ? "a" : "b"};
@@ -148,10 +152,11 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.conclude(agents).stopped_count == 1);
 }
 
-TEST_CASE("epoch_recovery: one number and another plan is another epoch",
-          "[core]") {
+TEST_CASE(
+  "generation_recovery: one number and another plan is another generation",
+  "[core]") {
   auto base = claim{.plan = {}, .state = share_state::running, .failure = {}};
-  base.plan.epoch = {4};
+  base.plan.generation = {4};
   base.plan.node_count = 2;
   const auto differs = [&](auto change) {
     auto job = fixture{};
@@ -171,39 +176,40 @@ TEST_CASE("epoch_recovery: one number and another plan is another epoch",
   CHECK(differs([](auto& x) { x.master_address = "elsewhere"; }));
 }
 
-TEST_CASE_METHOD(fixture, "epoch_recovery: without claims it stays open",
+TEST_CASE_METHOD(fixture, "generation_recovery: without claims it stays open",
                  "[core]") {
   uut.listen({7});
-  CHECK_FALSE(uut.conclude(agents).has_epoch);
+  CHECK_FALSE(uut.conclude(agents).has_generation);
   CHECK(uut.is_open());
   CHECK_FALSE(uut.is_listening());
-  CHECK(uut.number_epoch({}) == epoch_id{8}); // Up to 7 may have existed.
+  CHECK(uut.number_generation({})
+        == generation_id{8}); // Up to 7 may have existed.
   CHECK_FALSE(uut.is_open());
 }
 
 TEST_CASE_METHOD(fixture,
-                 "epoch_recovery: running workers prove that there is "
-                 "no newer epoch",
+                 "generation_recovery: running workers prove that there is "
+                 "no newer generation",
                  "[core]") {
   uut.listen({100});
   claims("a", 4, share_state::running);
   SECTION("if all its agents say so") {
     claims("b", 4, share_state::running);
     uut.conclude(agents);
-    CHECK(uut.number_epoch(agents.epoch()) == epoch_id{5});
+    CHECK(uut.number_generation(agents.generation()) == generation_id{5});
   }
   SECTION("but not by the word of one") {
     uut.conclude(agents);
-    CHECK(uut.number_epoch(agents.epoch()) == epoch_id{101});
+    CHECK(uut.number_generation(agents.generation()) == generation_id{101});
   }
 }
 
 TEST_CASE_METHOD(fixture,
-                 "epoch_recovery: numbers are greater than all that were "
+                 "generation_recovery: numbers are greater than all that were "
                  "seen",
                  "[core]") {
   uut.see({9});
   uut.see({3});
-  CHECK(uut.number_epoch({4}) == epoch_id{10});
-  CHECK(uut.number_epoch({10}) == epoch_id{11});
+  CHECK(uut.number_generation({4}) == generation_id{10});
+  CHECK(uut.number_generation({10}) == generation_id{11});
 }

@@ -1,10 +1,11 @@
-#include "actors/core/epoch.hpp"
+#include "actors/core/generation.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace actorrun;
 using namespace actorrun::core;
 
-TEST_CASE("epoch: shares and verdicts have their names as text", "[core]") {
+TEST_CASE("generation: shares and verdicts have their names as text",
+          "[core]") {
   CHECK(to_string(share_state::idle) == "idle");
   CHECK(to_string(share_state::starting) == "starting");
   CHECK(to_string(share_state::running) == "running");
@@ -19,22 +20,23 @@ TEST_CASE("epoch: shares and verdicts have their names as text", "[core]") {
   CHECK(to_string(outcome::verdict{99}) == "unknown");
 }
 
-TEST_CASE("epoch: a plan fits the offer of its agent, and itself", "[core]") {
+TEST_CASE("generation: a plan fits the offer of its agent, and itself",
+          "[core]") {
   auto own = offer{};
   own.agent = {"a"};
   own.slot_count = 2;
-  const auto good = epoch_plan{.epoch = {7},
-                               .own = {.agent = {"a"},
-                                       .node_rank = 1,
-                                       .slot_count = 2,
-                                       .first_global_rank = 2,
-                                       .first_role_rank = 1,
-                                       .role_world_size = 3},
-                               .node_count = 2,
-                               .world_size = 4,
-                               .master_address = "10.0.0.1",
-                               .master_port = 29'500,
-                               .restart_count = 0};
+  const auto good = generation_plan{.generation = {7},
+                                    .own = {.agent = {"a"},
+                                            .node_rank = 1,
+                                            .slot_count = 2,
+                                            .first_global_rank = 2,
+                                            .first_role_rank = 1,
+                                            .role_world_size = 3},
+                                    .node_count = 2,
+                                    .world_size = 4,
+                                    .master_address = "10.0.0.1",
+                                    .master_port = 29'500,
+                                    .restart_count = 0};
   CHECK(check_plan(good, own));
   const auto fits = [&](auto change) {
     auto x = good;
@@ -46,9 +48,9 @@ TEST_CASE("epoch: a plan fits the offer of its agent, and itself", "[core]") {
   CHECK_FALSE(fits([](auto& x) { x.own.agent = {"b"}; }));
   CHECK_FALSE(fits([](auto& x) { x.own.slot_count = 1; }));
   CHECK_FALSE(fits([](auto& x) { x.own.slot_count = 4'000'000'000; }));
-  CHECK_FALSE(fits([](auto& x) { x.epoch = {0}; }));
-  CHECK(fits([](auto& x) { x.epoch = epoch_max; }));
-  CHECK_FALSE(fits([](auto& x) { x.epoch = {epoch_max.value + 1}; }));
+  CHECK_FALSE(fits([](auto& x) { x.generation = {0}; }));
+  CHECK(fits([](auto& x) { x.generation = generation_max; }));
+  CHECK_FALSE(fits([](auto& x) { x.generation = {generation_max.value + 1}; }));
   CHECK_FALSE(fits([](auto& x) { x.own.node_rank = 2; }));
   CHECK_FALSE(fits([](auto& x) { x.node_count = 5; }));
   CHECK(fits([](auto& x) { x.node_count = 4; }));
@@ -65,8 +67,9 @@ TEST_CASE("epoch: a plan fits the offer of its agent, and itself", "[core]") {
   CHECK(check_plan(good, own));
 }
 
-TEST_CASE("epoch: a default offer is one leased worker of the default role",
-          "[core]") {
+TEST_CASE(
+  "generation: a default offer is one leased worker of the default role",
+  "[core]") {
   const auto x = offer{};
   CHECK(x.slot_count == 1);
   CHECK(x.role == "default");

@@ -1,4 +1,4 @@
-// Records which nodes have cost the job epochs, and when.
+// Records which nodes have cost the job generations, and when.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -14,29 +14,32 @@
 
 namespace actorrun::core {
 
-/// One record per node: whenever an epoch ends, it is written down whose doing that
-/// was. From that follows
+/// One record per node: whenever a generation ends, it is written down whose doing
+/// that was. From that follows
 ///
-/// - who stands by: a node that was lost or cut off, and has cost three epochs within
+/// - who stands by: a node that was lost or cut off, and has cost three generations
+/// within
 ///   the window. It gets no place until it has been reachable for a while, which is
 ///   longer each time, and until so few of its costs are left in the window that a
 ///   return and another loss make three again. So a sick node costs the others at
-///   most three epochs in each window.
-/// - how soon newcomers may end an epoch: from the third short epoch in a row on,
+///   most three generations in each window.
+/// - how soon newcomers may end a generation: from the third short generation in a
+/// row on,
 ///   the next one runs for a while before, twice as long each time. Nodes are not
 ///   told apart for that, because one may return under another name.
 /// - which host has failed so often that it is to be excluded.
 ///
 /// An agent that is started again is another agent on the same host, and the same
 /// node: it takes over the record of one that is gone.
-class epoch_costs {
+class generation_costs {
 public:
   /// @param first The first wait of newcomers, positive.
-  /// @param window Costs count for so long, and no wait is longer; positive. An epoch
+  /// @param window Costs count for so long, and no wait is longer; positive. A
+  /// generation
   ///        that runs for so long is no short one.
   /// @param failure_count_max A host with so many failures of its own is to be
   ///        excluded; 0: never.
-  epoch_costs(duration first, duration window, uint32_t failure_count_max);
+  generation_costs(duration first, duration window, uint32_t failure_count_max);
 
   // -- nodes come and go --------------------------------------------------------
 
@@ -48,21 +51,22 @@ public:
 
   // -- what they cost -----------------------------------------------------------
 
-  /// An epoch has been formed or adopted.
-  void epoch_begins(time_point now);
+  /// A generation has been formed or adopted.
+  void generation_begins(time_point now);
 
-  /// A member of the epoch has gone, or has ended its workers. Counts once per epoch.
+  /// A member of the generation has gone, or has ended its workers. Counts once per
+  /// generation.
   void member_departs(time_point now);
 
-  /// The node was lost or cut off, and that has ended the epoch at `when`.
+  /// The node was lost or cut off, and that has ended the generation at `when`.
   void add_loss(const agent_id& agent, const std::string& host,
                 time_point when);
 
-  /// The epoch was ended at `when` to let the node in. Only of a node that has cost
-  /// others before this is a cost.
+  /// The generation was ended at `when` to let the node in. Only of a node that has
+  /// cost others before this is a cost.
   void add_return(const agent_id& agent, time_point when);
 
-  /// A worker of this host was the root cause of an epoch's end.
+  /// A worker of this host was the root cause of a generation's end.
   /// @returns whether the host is to be excluded for that
   bool add_failure(const std::string& host);
 
@@ -71,7 +75,7 @@ public:
   /// Its last loss was one too many.
   bool is_too_costly(const agent_id& agent) const;
 
-  /// `cost 3 epochs within 41 s`
+  /// `cost 3 generations within 41 s`
   std::string text(const agent_id& agent) const;
 
   /// From now on it stands by.
@@ -80,8 +84,8 @@ public:
 
   bool stands_by(const agent_id& agent) const;
 
-  /// When it may take part again, if it stays reachable; none: it does not stand by,
-  /// or cannot be reached.
+  /// When it may take part again, if it stays reachable; none: it does not stand
+  /// by, or cannot be reached.
   std::optional<time_point> due(const agent_id& agent) const;
 
   /// The first of all that stand by.
@@ -93,7 +97,7 @@ public:
   /// Forgets all that nodes of the host have cost: who knows better has said so.
   void forgive(const std::string& host);
 
-  /// The epoch may not be ended for newcomers before.
+  /// The generation may not be ended for newcomers before.
   time_point newcomers_due() const { return begun_ + wait_; }
 
   duration newcomers_wait() const { return wait_; }
@@ -102,7 +106,7 @@ public:
   uint32_t failure_count(const std::string& host) const;
 
 private:
-  /// So many epochs within the window.
+  /// So many generations within the window.
   static constexpr size_t loss_count_max = 3;
 
   struct node {
@@ -132,8 +136,8 @@ private:
   // All nodes together.
   duration wait_{0};
   time_point begun_{};
-  uint32_t short_epochs_ = 0;
-  bool is_counted_ = true; ///< No epoch, or its end has been counted.
+  uint32_t short_generations_ = 0;
+  bool is_counted_ = true; ///< No generation, or its end has been counted.
 };
 
 /// At most so many nodes are recorded; those whose last cost is oldest go first.

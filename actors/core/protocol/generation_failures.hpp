@@ -1,4 +1,4 @@
-// Collects the failures of one epoch, and finds its root cause and whether
+// Collects the failures of one generation, and finds its root cause and whether
 // that costs a restart.
 #pragma once
 
@@ -9,25 +9,25 @@
 
 namespace actorrun::core {
 
-/// The failures of the current epoch and the agents that were lost or left
+/// The failures of the current generation and the agents that were lost or left
 /// while it was being stopped.
 ///
 /// Workers that lose a peer fail, and often the report of that failure arrives
 /// before the news about the peer's agent. So a failure is exempt if another
 /// agent departed before all workers have stopped. Failures of the departed
 /// agent itself and programs that could not be started are never exempt.
-class epoch_failures {
+class generation_failures {
 public:
   /// @param now When the agent's report came in.
   void add(const agent_id& agent, collateral failures, time_point now);
 
-  /// An agent of the epoch that had not succeeded has gone.
+  /// An agent of the generation that had not succeeded has gone.
   /// @param agent Empty: agents of which only the number is known.
   void add_departure(const agent_id& agent, end_reason reason);
 
-  /// The first failure has ended the epoch.
-  void end_epoch() { has_ended_epoch_ = true; }
-  bool has_ended_epoch() const { return has_ended_epoch_; }
+  /// The first failure has ended the generation.
+  void end_generation() { has_ended_generation_ = true; }
+  bool has_ended_generation() const { return has_ended_generation_; }
 
   bool empty() const { return failures_.empty(); }
 
@@ -55,7 +55,7 @@ private:
 
   failure_order failures_;
   std::vector<departure> departures_;
-  bool has_ended_epoch_ = false;
+  bool has_ended_generation_ = false;
 };
 
 } // namespace actorrun::core

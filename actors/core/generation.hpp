@@ -1,5 +1,5 @@
-// Describes epochs: offers of agents, their placements and shares, and how a job
-// ends.
+// Describes generations: offers of agents, their placements and shares, and how a
+// job ends.
 #pragma once
 
 #include "actors/core/failure.hpp"
@@ -17,7 +17,7 @@ namespace actorrun::core {
 /// At most so many slots per agent; more is a typing error, not a machine.
 inline constexpr uint32_t slots_per_agent_max = 4096;
 
-/// What an agent brings to the next epoch.
+/// What an agent brings to the next generation.
 struct offer {
   agent_id agent;
   std::string host;    ///< For people and for the order of ranks.
@@ -32,14 +32,14 @@ struct offer {
   friend bool operator==(const offer&, const offer&) = default;
 };
 
-/// An agent's share of an epoch.
+/// An agent's share of a generation.
 struct placement {
   agent_id agent;
   uint32_t node_rank = 0;
   uint32_t slot_count = 0;
   uint32_t first_global_rank = 0;
   uint32_t first_role_rank = 0; ///< Rank of its first worker in its role.
-  uint32_t role_world_size = 0; ///< Workers of its role in the epoch.
+  uint32_t role_world_size = 0; ///< Workers of its role in the generation.
   /// This slot has the first rank of the node, and slot 0 has its rank instead: so
   /// that global rank 0 is a worker that has lived through the change.
   uint32_t lead_slot = 0;
@@ -71,23 +71,24 @@ bool contains(const rank_runs& runs, uint32_t rank);
 /// Adds a rank that is larger than all before. Does nothing if there is no room.
 void append(rank_runs& runs, uint32_t rank);
 
-/// An epoch as one of its agents needs to know it.
-struct epoch_plan {
-  epoch_id epoch;
+/// A generation as one of its agents needs to know it.
+struct generation_plan {
+  generation_id generation;
   placement own;
   uint32_t node_count = 0;
   uint32_t world_size = 0;
   std::string master_address;
   uint16_t master_port = 0;
   uint32_t restart_count = 0; ///< Restarts spent so far by the whole job.
-  /// Global ranks whose workers took part in the epoch before, and go on in this
-  /// one with the same processes.
+  /// Global ranks whose workers took part in the generation before, and go on in
+  /// this one with the same processes.
   rank_runs survivors{};
 
-  friend bool operator==(const epoch_plan&, const epoch_plan&) = default;
+  friend bool operator==(const generation_plan&, const generation_plan&)
+    = default;
 };
 
-/// How an agent's workers of one epoch stand.
+/// How an agent's workers of one generation stand.
 enum class share_state : uint8_t {
   idle,      ///< There are none, or none any more.
   starting,  ///< Not all have been started.
@@ -97,9 +98,9 @@ enum class share_state : uint8_t {
   stopping,  ///< Ordered to stop, not all have ended.
 };
 
-/// Workers of an agent that live and belong to no epoch.
+/// Workers of an agent that live and belong to no generation.
 struct parked_share {
-  epoch_id epoch;                      ///< The last that they took part in.
+  generation_id generation;            ///< The last that they took part in.
   std::vector<uint32_t> local_ranks{}; ///< In order.
 
   friend bool operator==(const parked_share&, const parked_share&) = default;
@@ -107,7 +108,7 @@ struct parked_share {
 
 /// What an agent that comes back still holds.
 struct claim {
-  epoch_plan plan;
+  generation_plan plan;
   share_state state = share_state::idle;
   /// Set if one of its workers has failed, whatever has become of the others.
   std::optional<worker_failure> failure;
@@ -120,13 +121,14 @@ struct claim {
 
 /// Whether a plan can be one for the agent that has made this offer: a plan from
 /// the network is not believed.
-/// @retval errc::bad_plan  it cannot; the text says why, as `starts 4 workers where …`
-result<void> check_plan(const epoch_plan& plan, const offer& own);
+/// @retval errc::bad_plan  it cannot; the text says why, as `starts 4 workers where
+/// …`
+result<void> check_plan(const generation_plan& plan, const offer& own);
 
 /// How a job ended; the same for all its agents.
 struct outcome {
   enum class verdict : uint8_t {
-    succeeded, ///< Every worker of one epoch has exited with 0.
+    succeeded, ///< Every worker of one generation has exited with 0.
     failed,    ///< A worker failed and no restart was left.
     stopped,   ///< On request; `signal` says how.
     unmet,     ///< Too few agents came in time.
@@ -135,7 +137,7 @@ struct outcome {
   verdict kind = verdict::succeeded;
   /// Set if failed: the worker that died first of all, on whichever node.
   std::optional<worker_failure> first_failure{};
-  /// Later failures of the same epoch that were not ordered, in order; at
+  /// Later failures of the same generation that were not ordered, in order; at
   /// most `other_failures_max`, with brief texts. All ages are counted up to
   /// one moment, so that they can be compared.
   std::vector<worker_failure> other_failures{};

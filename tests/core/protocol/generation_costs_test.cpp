@@ -1,4 +1,4 @@
-#include "actors/core/protocol/epoch_costs.hpp"
+#include "actors/core/protocol/generation_costs.hpp"
 #include "tests/support/catch.hpp"
 
 #include <chrono>
@@ -13,33 +13,33 @@ using namespace std::chrono_literals;
 
 /// One node comes and goes while a job runs.
 struct flapping {
-  /// Runs an epoch for `length`, until the node departs.
+  /// Runs a generation for `length`, until the node departs.
   void run(duration length) {
-    uut.epoch_begins(now);
+    uut.generation_begins(now);
     now += length;
     uut.member_departs(now);
   }
 
-  epoch_costs uut{1s, 60s, 0};
+  generation_costs uut{1s, 60s, 0};
   time_point now{10s};
 };
 
 } // namespace
 
-TEST_CASE("epoch costs: newcomers: the first departures cost nothing",
+TEST_CASE("generation costs: newcomers: the first departures cost nothing",
           "[core]") {
   auto x = flapping{};
   CHECK(x.uut.newcomers_wait() == 0s);
   x.run(1s);
   x.run(1s);
   CHECK(x.uut.newcomers_wait() == 0s);
-  x.uut.epoch_begins(x.now);
+  x.uut.generation_begins(x.now);
   CHECK(x.uut.newcomers_due() == x.now);
 }
 
-TEST_CASE(
-  "epoch costs: newcomers: each further one doubles the wait, up to the limit",
-  "[core]") {
+TEST_CASE("generation costs: newcomers: each further one doubles the wait, up "
+          "to the limit",
+          "[core]") {
   auto x = flapping{};
   x.run(1s);
   x.run(1s);
@@ -47,12 +47,13 @@ TEST_CASE(
     const auto before = x.uut.newcomers_wait() + 100ms;
     x.run(before < 60s ? before : 59s);
     CHECK(x.uut.newcomers_wait() == wait);
-    x.uut.epoch_begins(x.now);
+    x.uut.generation_begins(x.now);
     CHECK(x.uut.newcomers_due() == x.now + wait);
   }
 }
 
-TEST_CASE("epoch costs: newcomers: an epoch that lasts ends it", "[core]") {
+TEST_CASE("generation costs: newcomers: a generation that lasts ends it",
+          "[core]") {
   auto x = flapping{};
   for (auto i = 0; i < 5; ++i)
     x.run(1s);
@@ -67,17 +68,17 @@ TEST_CASE("epoch costs: newcomers: an epoch that lasts ends it", "[core]") {
     CHECK(x.uut.newcomers_wait() == 1s);
   }
   SECTION("also one that newcomers end") {
-    x.uut.epoch_begins(x.now);
-    x.uut.epoch_begins(x.now + 60s);
+    x.uut.generation_begins(x.now);
+    x.uut.generation_begins(x.now + 60s);
     CHECK(x.uut.newcomers_wait() == 0s);
   }
   SECTION("and a long wait for nodes is none") {
-    x.uut.epoch_begins(x.now + 60s);
+    x.uut.generation_begins(x.now + 60s);
     CHECK(x.uut.newcomers_wait() == 4s);
   }
   SECTION("which one that newcomers end sooner does not") {
-    x.uut.epoch_begins(x.now);
-    x.uut.epoch_begins(x.now + 60s - 1ns);
+    x.uut.generation_begins(x.now);
+    x.uut.generation_begins(x.now + 60s - 1ns);
     CHECK(x.uut.newcomers_wait() == 4s);
   }
   SECTION("and not before") {
@@ -86,7 +87,7 @@ TEST_CASE("epoch costs: newcomers: an epoch that lasts ends it", "[core]") {
   }
 }
 
-TEST_CASE("epoch costs: newcomers: many that depart at once count once",
+TEST_CASE("generation costs: newcomers: many that depart at once count once",
           "[core]") {
   auto x = flapping{};
   x.run(1s);
@@ -97,19 +98,20 @@ TEST_CASE("epoch costs: newcomers: many that depart at once count once",
   CHECK(x.uut.newcomers_wait() == 1s);
 }
 
-TEST_CASE("epoch costs: newcomers: a limit below the first wait holds",
+TEST_CASE("generation costs: newcomers: a limit below the first wait holds",
           "[core]") {
-  auto x = epoch_costs{1s, 1ms, 0};
+  auto x = generation_costs{1s, 1ms, 0};
   auto now = time_point{1s};
   for (auto i = 0; i < 4; ++i) {
-    x.epoch_begins(now);
+    x.generation_begins(now);
     x.member_departs(now);
   }
   CHECK(x.newcomers_wait() == 1ms);
 }
 
-TEST_CASE("epoch costs: newcomers: without an epoch nothing counts", "[core]") {
-  auto x = epoch_costs{1s, 60s, 0};
+TEST_CASE("generation costs: newcomers: without a generation nothing counts",
+          "[core]") {
+  auto x = generation_costs{1s, 60s, 0};
   for (auto i = 0; i < 9; ++i)
     x.member_departs(time_point{1s});
   CHECK(x.newcomers_wait() == 0s);
@@ -134,13 +136,14 @@ struct record {
 
   std::optional<time_point> due() const { return uut.due({"a"}); }
 
-  epoch_costs uut{1s, 60s, 0};
+  generation_costs uut{1s, 60s, 0};
 };
 
 } // namespace
 
-TEST_CASE("epoch costs: W1 the third epoch within the window is too much",
-          "[core]") {
+TEST_CASE(
+  "generation costs: W1 the third generation within the window is too much",
+  "[core]") {
   auto x = record{};
   x.lose(0s);
   x.lose(20s);
@@ -148,7 +151,7 @@ TEST_CASE("epoch costs: W1 the third epoch within the window is too much",
   SECTION("within it") {
     x.lose(60s - 1ns);
     CHECK(x.uut.is_too_costly({"a"}));
-    CHECK(x.uut.text({"a"}) == "cost 3 epochs within 59.9 s");
+    CHECK(x.uut.text({"a"}) == "cost 3 generations within 59.9 s");
   }
   SECTION("and not after it") {
     x.lose(60s);
@@ -163,9 +166,9 @@ TEST_CASE("epoch costs: W1 the third epoch within the window is too much",
   }
 }
 
-TEST_CASE(
-  "epoch costs: W1 that a node is let in again is a cost if it has had one",
-  "[core]") {
+TEST_CASE("generation costs: W1 that a node is let in again is a cost if it "
+          "has had one",
+          "[core]") {
   auto x = record{};
   x.uut.add_return({"a"}, x.at(0s));
   x.lose(1s);
@@ -175,9 +178,9 @@ TEST_CASE(
   CHECK(x.uut.is_too_costly({"a"}));
 }
 
-TEST_CASE(
-  "epoch costs: W1 it stands by until its return and another loss make three",
-  "[core]") {
+TEST_CASE("generation costs: W1 it stands by until its return and another loss "
+          "make three",
+          "[core]") {
   auto x = record{};
   x.lose(0s);
   x.lose(2s);
@@ -220,8 +223,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("epoch costs: W9 an agent that is started again is the same node",
-          "[core]") {
+TEST_CASE(
+  "generation costs: W9 an agent that is started again is the same node",
+  "[core]") {
   auto x = record{};
   x.lose(0s);
   x.lose(1s);
@@ -256,7 +260,7 @@ TEST_CASE("epoch costs: W9 an agent that is started again is the same node",
 }
 
 TEST_CASE(
-  "epoch costs: old ones are forgotten, and so are those beyond the limit",
+  "generation costs: old ones are forgotten, and so are those beyond the limit",
   "[core]") {
   auto x = record{};
   x.lose(0s);
@@ -278,9 +282,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("epoch costs: a host is to be excluded after so many failures",
+TEST_CASE("generation costs: a host is to be excluded after so many failures",
           "[core]") {
-  auto uut = epoch_costs{1s, 60s, 2};
+  auto uut = generation_costs{1s, 60s, 2};
   CHECK_FALSE(uut.add_failure("n1"));
   CHECK_FALSE(uut.add_failure("n2"));
   CHECK(uut.add_failure("n1"));

@@ -1,4 +1,4 @@
-#include "actors/core/protocol/epoch_costs.hpp"
+#include "actors/core/protocol/generation_costs.hpp"
 
 #include "actors/core/text.hpp"
 
@@ -17,13 +17,14 @@ constexpr uint32_t free_count = 2;
 /// window: 5 s of a minute.
 constexpr int first_stay_part = 12;
 
-/// It stands by for the first time again when it has cost nothing for so many windows.
+/// It stands by for the first time again when it has cost nothing for so many
+/// windows.
 constexpr int memory_in_windows = 5;
 
 } // namespace
 
-epoch_costs::epoch_costs(duration first, duration window,
-                         uint32_t failure_count_max)
+generation_costs::generation_costs(duration first, duration window,
+                                   uint32_t failure_count_max)
   : first_(std::min(first, window)), window_(window),
     failure_count_max_(failure_count_max) {
   assert(first > duration::zero() && window > duration::zero());
@@ -31,8 +32,8 @@ epoch_costs::epoch_costs(duration first, duration window,
 
 // -- nodes come and go ----------------------------------------------------------
 
-void epoch_costs::node_is_here(const agent_id& agent, const std::string& host,
-                               time_point now) {
+void generation_costs::node_is_here(const agent_id& agent,
+                                    const std::string& host, time_point now) {
   auto* known = find(agent);
   if (known == nullptr) {
     for (auto& x : nodes_)
@@ -48,30 +49,31 @@ void epoch_costs::node_is_here(const agent_id& agent, const std::string& host,
     known->here_since = now;
 }
 
-void epoch_costs::node_is_away(const agent_id& agent) {
+void generation_costs::node_is_away(const agent_id& agent) {
   if (auto* x = find(agent))
     x->here_since.reset();
 }
 
-void epoch_costs::node_is_gone(const agent_id& agent) {
+void generation_costs::node_is_gone(const agent_id& agent) {
   if (auto* x = find(agent)) {
     x->here_since.reset();
     x->is_gone = true;
   }
 }
 
-const epoch_costs::node* epoch_costs::find(const agent_id& agent) const {
+const generation_costs::node*
+generation_costs::find(const agent_id& agent) const {
   const auto i = std::ranges::find(nodes_, agent, &node::agent);
   return i == nodes_.end() ? nullptr : &*i;
 }
 
-epoch_costs::node* epoch_costs::find(const agent_id& agent) {
+generation_costs::node* generation_costs::find(const agent_id& agent) {
   return const_cast<node*>(std::as_const(*this).find(agent));
 }
 
 // -- what they cost -------------------------------------------------------------
 
-void epoch_costs::epoch_begins(time_point now) {
+void generation_costs::generation_begins(time_point now) {
   // The last one has ended for newcomers, or for a failure.
   if (!is_counted_ && now - begun_ >= window_)
     reset();
@@ -79,23 +81,23 @@ void epoch_costs::epoch_begins(time_point now) {
   is_counted_ = false;
 }
 
-void epoch_costs::member_departs(time_point now) {
+void generation_costs::member_departs(time_point now) {
   if (std::exchange(is_counted_, true))
     return;
   if (now - begun_ >= window_)
     return reset();
-  ++short_epochs_;
-  if (short_epochs_ > free_count)
+  ++short_generations_;
+  if (short_generations_ > free_count)
     wait_ = wait_ == duration::zero() ? first_ : std::min(2 * wait_, window_);
 }
 
-void epoch_costs::reset() {
-  short_epochs_ = 0;
+void generation_costs::reset() {
+  short_generations_ = 0;
   wait_ = {};
 }
 
-void epoch_costs::add_loss(const agent_id& agent, const std::string& host,
-                           time_point when) {
+void generation_costs::add_loss(const agent_id& agent, const std::string& host,
+                                time_point when) {
   forget_old(when);
   auto* known = find(agent);
   if (known == nullptr) {
@@ -112,24 +114,24 @@ void epoch_costs::add_loss(const agent_id& agent, const std::string& host,
     = known->costs.back() && when - *known->costs.back() < window_;
 }
 
-void epoch_costs::add_return(const agent_id& agent, time_point when) {
+void generation_costs::add_return(const agent_id& agent, time_point when) {
   if (auto* x = find(agent))
     add_cost(*x, when);
 }
 
-void epoch_costs::add_cost(node& x, time_point when) {
+void generation_costs::add_cost(node& x, time_point when) {
   std::ranges::rotate(x.costs, std::prev(x.costs.end()));
   x.costs.front() = when;
 }
 
-bool epoch_costs::add_failure(const std::string& host) {
+bool generation_costs::add_failure(const std::string& host) {
   if (failure_count_max_ == 0
       || (failures_.size() >= failing_hosts_max && !failures_.contains(host)))
     return false;
   return ++failures_[host] >= failure_count_max_;
 }
 
-void epoch_costs::forget_old(time_point now) {
+void generation_costs::forget_old(time_point now) {
   std::erase_if(nodes_, [&](const node& x) {
     return !x.stands_by
            && now - *x.costs.front() >= memory_in_windows * window_;
@@ -138,39 +140,39 @@ void epoch_costs::forget_old(time_point now) {
 
 // -- what follows ---------------------------------------------------------------
 
-bool epoch_costs::is_too_costly(const agent_id& agent) const {
+bool generation_costs::is_too_costly(const agent_id& agent) const {
   const auto* x = find(agent);
   return x != nullptr && x->is_too_costly;
 }
 
-std::string epoch_costs::text(const agent_id& agent) const {
+std::string generation_costs::text(const agent_id& agent) const {
   const auto* x = find(agent);
   if (x == nullptr || !x->costs.back())
     return {};
-  return "cost " + std::to_string(loss_count_max) + " epochs within "
+  return "cost " + std::to_string(loss_count_max) + " generations within "
          + duration_text(*x->costs.front() - *x->costs.back());
 }
 
-void epoch_costs::stand_by(const agent_id& agent) {
+void generation_costs::stand_by(const agent_id& agent) {
   auto* x = find(agent);
   assert(x != nullptr && x->is_too_costly);
   x->stands_by = true;
   ++x->stays;
 }
 
-bool epoch_costs::stands_by(const agent_id& agent) const {
+bool generation_costs::stands_by(const agent_id& agent) const {
   const auto* x = find(agent);
   return x != nullptr && x->stands_by;
 }
 
-duration epoch_costs::time_to_be_reachable(const node& x) const {
+duration generation_costs::time_to_be_reachable(const node& x) const {
   auto out = window_ / first_stay_part;
   for (auto i = uint32_t{1}; i < x.stays && out < window_; ++i)
     out *= 2;
   return std::min(out, window_);
 }
 
-std::optional<time_point> epoch_costs::due(const agent_id& agent) const {
+std::optional<time_point> generation_costs::due(const agent_id& agent) const {
   const auto* x = find(agent);
   if (x == nullptr || !x->stands_by || !x->here_since)
     return std::nullopt;
@@ -179,7 +181,7 @@ std::optional<time_point> epoch_costs::due(const agent_id& agent) const {
                   x->costs[1].value_or(*x->costs[0]) + window_);
 }
 
-std::optional<time_point> epoch_costs::next_due() const {
+std::optional<time_point> generation_costs::next_due() const {
   auto out = std::optional<time_point>{};
   for (const auto& x : nodes_)
     if (const auto at = due(x.agent); at && (!out || *at < *out))
@@ -187,17 +189,17 @@ std::optional<time_point> epoch_costs::next_due() const {
   return out;
 }
 
-void epoch_costs::let_in(const agent_id& agent) {
+void generation_costs::let_in(const agent_id& agent) {
   if (auto* x = find(agent))
     x->stands_by = x->is_too_costly = false;
 }
 
-void epoch_costs::forgive(const std::string& host) {
+void generation_costs::forgive(const std::string& host) {
   failures_.erase(host);
   std::erase_if(nodes_, [&](const node& x) { return x.host == host; });
 }
 
-uint32_t epoch_costs::failure_count(const std::string& host) const {
+uint32_t generation_costs::failure_count(const std::string& host) const {
   const auto i = failures_.find(host);
   return i == failures_.end() ? 0 : i->second;
 }

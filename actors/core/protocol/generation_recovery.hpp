@@ -1,0 +1,109 @@
+// Recovers the generation of an earlier coordinator from the claims of its agents.
+#pragma once
+
+#include "actors/core/protocol/agent_table.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace actorrun::core {
+
+/// What a new coordinator knows of the generations that it has not formed itself,
+/// until it has a generation of its own.
+///
+/// The newest generation that an agent claims is the one that may go on; all older
+/// ones are over. It goes on if all its agents come back while their workers
+/// run. An agent may lie, so what all agents of a generation say outweighs what
+/// some of another one do; a generation with fewer nodes than the job has at the
+/// least is none of its; and no workers are stopped for the word of one before the
+/// listening ends.
+class generation_recovery {
+public:
+  /// What a claim has led to.
+  struct progress {
+    bool has_begun = false; ///< The coordinator must listen for a lease.
+    bool is_newer = false;  ///< What was known belongs to an older generation.
+    bool is_complete = false; ///< All agents of the generation are back.
+    /// Of the generation that may go on. It counts even if the agent leaves.
+    std::optional<worker_failure> failure;
+  };
+
+  /// Workers of a generation that is over, which must stop.
+  struct stale_workers {
+    agent_id agent;
+    generation_id generation;
+  };
+
+  /// What was found when listening ended.
+  struct findings {
+    /// False: no agent of a generation that can go on was back. Then all but
+    /// `stale` is empty.
+    bool has_generation = false;
+    std::vector<stale_workers> stale;
+    uint32_t member_count = 0; ///< Of its agents that are back.
+    uint32_t stopped_count
+      = 0; ///< Members that run no workers of it, or leave.
+    /// All that are back have succeeded: the others may have, too, and then the job
+    /// has.
+    bool is_done = false;
+    /// Workers of an agent run in another generation: then this one is over, or was
+    /// none.
+    bool is_contradicted = false;
+  };
+
+  /// Waits for claims before a generation is formed.
+  /// @param unseen Up to it there may be generations that no agent knows of.
+  void listen(generation_id unseen);
+
+  /// There can have been no generation before this coordinator's.
+  void close() { is_open_ = false; }
+
+  bool is_listening() const { return is_listening_; }
+
+  /// True until this coordinator has formed or adopted a generation.
+  bool is_open() const { return is_open_; }
+
+  /// A generation of this number has existed, or may have.
+  void see(generation_id generation) { floor_ = std::max(floor_, generation); }
+
+  /// The highest number that is known to have been given.
+  generation_id highest_seen() const { return std::max(floor_, unseen_); }
+
+  /// Numbers the next generation: above all that have been seen. Ends the recovery.
+  generation_id number_generation(generation_id newest);
+
+  /// Takes over what an agent says it holds.
+  /// @param node_count_min Of a generation of this job.
+  /// @pre `is_open()`; `is_listening()` or `held.plan.generation >=
+  /// agents.generation()`
+  progress take(agent_table& agents, agent_record& record, const claim& held,
+                uint32_t node_count_min);
+
+  /// The agent has nothing of a generation any more.
+  void forget(const agent_id& agent) { plans_.erase(agent); }
+
+  /// Ends the listening. Ends the recovery, too, if there is a generation.
+  findings conclude(const agent_table& agents);
+
+private:
+  bool is_whole(const agent_table& agents, const generation_plan& plan) const;
+  bool outweighs(const agent_table& agents, const generation_plan& plan,
+                 bool runs) const;
+  void adopt(agent_table& agents, const generation_plan& plan) const;
+
+  bool is_listening_ = false;
+  bool is_open_ = true;
+  std::map<agent_id, generation_plan>
+    plans_;             ///< That were claimed, till it is over.
+  generation_id floor_; ///< The newest generation that any agent has seen.
+  generation_id
+    unseen_; ///< The newest that there can be and no agent has seen.
+};
+
+/// True if workers of a share in this state may still run.
+bool may_run(share_state x);
+
+} // namespace actorrun::core
