@@ -631,7 +631,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   const auto record = rendezvous_.agents().find(agent);
   if (record == rendezvous_.agents().end())
     return forget(agent); // It was rejected.
-  readings_.joined(agent, node_of(record->second, rendezvous_.generation()));
+  readings_.joined(agent, node_of(record->second, rendezvous_.generation()),
+                   rendezvous_.generation());
 }
 
 void rendezvous_coordinator_state::link_down(const agent_id& agent,
@@ -655,7 +656,10 @@ void rendezvous_coordinator_state::answer_question(const operator_question& x) {
                             : rendezvous_.common_plan().world_size;
   switch (x.what.what_case()) {
     case v1::OperatorRequest::kLogs:
-      return readings_.begin(x, named_nodes(), world_size);
+      return readings_.begin(x, named_nodes(),
+                             {rendezvous_.generation(),
+                              chronicle_.now().generation_before(),
+                              world_size});
     case v1::OperatorRequest::kLogCredit:
       return readings_.add_credit(x);
     case v1::OperatorRequest::kStatus:

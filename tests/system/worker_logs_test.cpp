@@ -63,7 +63,7 @@ TEST_CASE_METHOD(log_scene, "actorctl logs: by rank, output and expression",
         == "actorctl: error: the job has no rank 2: its ranks are 0-1\n");
   CHECK(code == 1);
   CHECK(read({ACTORCTL_PROGRAM, "logs", "--previous"}, &code)
-          .find("there is no generation before this one")
+          .find("no generation before this one is known")
         != std::string::npos);
   CHECK(code == 0);
   CHECK(read({ACTORCTL_PROGRAM, "logs", "--grep=none of these"}, &code)
@@ -187,6 +187,46 @@ TEST_CASE_METHOD(log_scene,
     [&] { return count_of(follower.output(), "[rank0]:line ") > count; }));
   follower.signal(SIGTERM);
   CHECK(follower.wait() == 0);
+}
+
+TEST_CASE_METHOD(
+  log_scene,
+  "actorctl logs: a node that was silent has no lines of the generation "
+  "without it (P4)",
+  "[logs]") {
+  const auto options = agent_options{
+    .nodes = "1:2",
+    .more = {"-r3", "--log-dir=" + logs()},
+    .command = {"sh", "-c", "echo world $WORLD_SIZE; exec sleep 1000"}};
+  agent(options);
+  auto& second = agent(options);
+  const auto await_lines = [&](const words& expected) {
+    auto last = std::string{};
+    const auto are_there = [&] {
+      last = read({ACTORCTL_PROGRAM, "logs"});
+      return sorted_lines(last) == expected;
+    };
+    scene::require(eventually(are_there), "the lines become: " + last);
+  };
+  const auto all = words{"[rank0]:world 4", "[rank1]:world 4",
+                         "[rank2]:world 4", "[rank3]:world 4"};
+  await_lines(all);
+  second.signal(SIGSTOP);
+  await_status([](const json& x) {
+    return x["phase"] == "running" && x["agents"].size() == 1;
+  });
+  await_lines({"[rank0]:world 2", "[rank1]:world 2"});
+  second.signal(SIGCONT);
+  await_lines(all);
+  const auto text = read({ACTORCTL_PROGRAM, "logs", "--previous"});
+  CHECK(count_of(text, "[rank") == 2);
+  CHECK(count_of(text, "[rank0]:world 2\n") == 1);
+  CHECK(count_of(text, "[rank1]:world 2\n") == 1);
+  CHECK(count_of(text, ", the job's previous one, was started here") == 1);
+  for (auto& x : programs())
+    x.signal(SIGTERM);
+  for (auto& x : programs())
+    x.wait();
 }
 
 TEST_CASE_METHOD(log_scene, "actorctl logs: a name or reason is text",

@@ -150,6 +150,17 @@ rare_value<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {
   return i == nodes.end() ? rare_value<gpu_trouble>{} : i->second.gpus;
 }
 
+generation_id snapshot::generation_before() const {
+  if (generations.size() > 1)
+    return generations[generations.size() - 2].formed.generation;
+  const auto newest = generations.empty()
+                        ? uint64_t{0}
+                        : generations.back().formed.generation.value;
+  // The one before is an earlier coordinator's: within a term they are counted.
+  const auto is_first = newest == 0 || (newest - 1) % generations_per_term == 0;
+  return {is_first ? 0 : newest - 1};
+}
+
 generation_entry* snapshot::find(generation_id generation) {
   const auto i = std::find_if(
     generations.rbegin(), generations.rend(),

@@ -175,6 +175,22 @@ TEST_CASE_METHOD(fixture, "snapshot: what is remembered is bounded", "[core]") {
   CHECK(uut.generations.front().cause == brief(failure_of("a", 1)));
 }
 
+TEST_CASE_METHOD(fixture, "snapshot: the generation before the newest (P4)",
+                 "[core]") {
+  CHECK(uut.generation_before() == generation_id{});
+  form(1s, 5 * generations_per_term + 1); // The first of a coordinator.
+  CHECK(uut.generation_before() == generation_id{});
+  form(2s, 5 * generations_per_term + 4); // Agents have seen others meanwhile.
+  CHECK(uut.generation_before() == generation_id{5 * generations_per_term + 1});
+  // One that was taken over.
+  at(3s, beginning(8));
+  form(3s, 5 * generations_per_term + 4);
+  CHECK(uut.generation_before() == generation_id{5 * generations_per_term + 3});
+  at(4s, beginning(9));
+  form(4s, 6 * generations_per_term); // The last that a term can have.
+  CHECK(uut.generation_before() == generation_id{6 * generations_per_term - 1});
+}
+
 TEST_CASE_METHOD(fixture, "snapshot: another coordinator begins anew",
                  "[core]") {
   form(1s, 1);
