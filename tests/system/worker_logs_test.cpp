@@ -277,12 +277,12 @@ TEST_CASE_METHOD(log_scene, "actorctl stacks: names the odd one out",
   CHECK(text.find("ranks 0-1,3 in ") != text.npos);
   CHECK(text.find("\nrank 3 (local rank 3, pid ") != text.npos);
   auto code = 0;
-  const auto one
-    = json::parse(read({ACTORCTL_PROGRAM, "stacks", "--json", "2"}, &code));
+  const auto one = json::parse(
+    read({ACTORCTL_PROGRAM, "stacks", "--json", "--rank=2"}, &code));
   CHECK(code == 0);
   REQUIRE(one["workers"].size() == 1);
   CHECK(one["workers"][0]["frames"][0] == "running");
-  CHECK(read({ACTORCTL_PROGRAM, "stacks", "4"}, &code)
+  CHECK(read({ACTORCTL_PROGRAM, "stacks", "--rank=4"}, &code)
         == "actorctl: error: the job has no rank 4: its ranks are 0-3\n");
   CHECK(code == 1);
   x.signal(SIGTERM);
