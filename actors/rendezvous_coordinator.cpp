@@ -162,7 +162,8 @@ struct rendezvous_coordinator_state::effect_runner {
         tell_anonymously(
           handle,
           agent_lost{agent,
-                     "its machine proves that it and its workers have ended"});
+                     "its host confirms that the agent and its workers are "
+                     "dead"});
       });
   }
 
@@ -213,7 +214,7 @@ struct rendezvous_coordinator_state::effect_runner {
       *notice.mutable_failure() = to_wire(brief(*x.failure));
     for (const auto& agent : x.agents)
       send(agent, notice);
-    st.config_.lines.warn(formatted("coordinator revokes generation {}: {}",
+    st.config_.lines.warn(formatted("coordinator stops generation {}: {}",
                                     to_string(x.generation), x.reason.text));
   }
 
@@ -238,10 +239,12 @@ struct rendezvous_coordinator_state::effect_runner {
 
   void operator()(const explain_failures& x) {
     st.config_.lines.warn(formatted(
-      "coordinator finds the root cause in generation {}: {}{}{}",
-      to_string(x.generation), to_string(x.first),
-      x.others.empty() ? ""
-                       : formatted("; failed after it: {}", x.others.count()),
+      "root cause in generation {}: {}{}{}", to_string(x.generation),
+      to_string(x.first),
+      x.others.empty()
+        ? ""
+        : formatted("; {} more {} failed after it", x.others.count(),
+                    x.others.count() == 1 ? "worker" : "workers"),
       x.exemption.empty() ? "" : "; costs no restart: " + x.exemption.text));
     for (const auto& other : x.others.listed)
       st.config_.lines.info(
