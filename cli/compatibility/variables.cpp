@@ -108,10 +108,12 @@ constexpr ledger_entry given[] = {
   {"ACTORRUN_CONTROL", added,
    "the socket of workers that live through changes (live_workers.md)"},
   {"ACTORRUN_EPOCH", added,
-   "the former name of `ACTORRUN_GENERATION`; goes away with the release after "
-   "the first"},
-  {"ACTORRUN_GENERATION", added,
-   "the number of the generation, which only grows"},
+   "the former name of `ACTORRUN_FENCING_TOKEN`; goes away with the release "
+   "after the first"},
+  {"ACTORRUN_FENCING_TOKEN", added,
+   "grows with each generation, whatever is lost: storage refuses writers with "
+   "a lesser one"},
+  {"ACTORRUN_GENERATION", added, "the number of the generation: 1, 2, 3…"},
   {"ACTORRUN_JOB_ID", added, "as `TORCHELASTIC_RUN_ID`"},
 };
 

@@ -16,11 +16,6 @@
 
 namespace actorrun::test {
 
-/// The count of a generation within its coordinator's term, 1 for the first.
-inline uint64_t count_in_term(uint64_t generation) {
-  return generation % generations_per_term;
-}
-
 using json = nlohmann::json;
 using words = std::vector<std::string>;
 
