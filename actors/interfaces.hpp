@@ -248,7 +248,8 @@ struct status_due {
 // -- actors -------------------------------------------------------------------
 
 /// An OBSERVER is notified of a job's generations, for programs that embed a
-/// launcher: of each generation once that it has formed, and once that it is over.
+/// launcher: of each generation once that it has formed, and once that it is over;
+/// `generation` is its number there, 1, 2, 3….
 /// An agent that leaves the job before its end tells nothing more:
 /// `launcher_hooks::on_ended` does.
 using job_observer_actor = interface<

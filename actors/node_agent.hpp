@@ -130,8 +130,13 @@ private:
 
   void tell_revoked(const v1::GenerationRevoked& x);
 
+  /// Observers are told the number of a generation, as all people are.
   template <class T>
-  void observe(const T& x) {
+  void observe(T x) {
+    if constexpr (requires { x.plan(); })
+      x.mutable_plan()->set_generation(number_of({x.plan().generation()}));
+    else if constexpr (requires { x.generation(); })
+      x.set_generation(number_of({x.generation()}));
     for (const auto& observer : config_.observers)
       tell(self_, observer, x);
   }

@@ -197,8 +197,7 @@ struct rendezvous_coordinator_state::effect_runner {
       plan.node_count == 1 ? "node" : "nodes", plan.world_size,
       budget.restart_count(), budget.restart_count_max(),
       x.reason.empty() ? "" : formatted(" ({})", x.reason));
-    const auto is_first
-      = (plan.generation.value - 1) % generations_per_term == 0;
+    const auto is_first = number_of(plan.generation) == 1;
     if (st.config_.networked || !is_first)
       st.config_.lines.info(line);
     else

@@ -704,7 +704,7 @@ void worker_supervisor_state::take(const ports::worker_message& x) {
     if (group_->current_phase() < worker_group::phase::stopping)
       begin_generation(x.local_rank);
   } else if (const auto* parked = std::get_if<said_parked>(&x.word)) {
-    if (parked->generation == group_->plan().generation)
+    if (parked->generation == number_of(group_->plan().generation))
       dispatch(worker_parked{x.local_rank});
   } else if (const auto* trouble = std::get_if<said_trouble>(&x.word)) {
     config_.lines.info(formatted("rank {} waits for news of the group: {}",
@@ -713,10 +713,10 @@ void worker_supervisor_state::take(const ports::worker_message& x) {
   } else if (std::holds_alternative<said_step>(x.word)) {
     dispatch(worker_stepped{x.local_rank});
   } else if (const auto* held = std::get_if<said_held>(&x.word)) {
-    if (held->generation == group_->plan().generation)
+    if (held->generation == number_of(group_->plan().generation))
       dispatch(worker_held{x.local_rank, held->step});
   } else if (const auto* reached = std::get_if<said_reached>(&x.word)) {
-    if (reached->generation == group_->plan().generation)
+    if (reached->generation == number_of(group_->plan().generation))
       dispatch(worker_reached{x.local_rank, reached->step});
   } else if (std::holds_alternative<hung_up>(x.word)) {
     dispatch(worker_hung_up{x.local_rank});

@@ -3,6 +3,7 @@
 
 #include "messages/shared_text.hpp"
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -26,18 +27,50 @@ using job_id = strong_id<struct job_tag, std::string>;
 /// Each is held in many places.
 using agent_id = strong_id<struct agent_tag, shared_text>;
 
-/// Number of an agreed membership, 1, 2, 3…; 0 is none. It is the fencing
-/// token: an agent or coordinator that has a newer one refuses the older.
+/// Names an agreed membership; 0 is none. It is the fencing token: an agent,
+/// coordinator or storage that has seen a greater one refuses the lesser. Its low
+/// bits are the number that people see, 1, 2, 3…; above them is a term: 0, or the
+/// time, in milliseconds, at which a coordinator began that did not know all
+/// earlier numbers. So tokens grow even where no process is left that knows the
+/// last, and numbers do not fall where one is. All tokens are below 2^63.
 using generation_id = strong_id<struct generation_tag, uint64_t>;
 
-/// A generation's number is made of a term, which is 0 or the time, in
-/// milliseconds, at which a coordinator began that knew of no earlier one, and a
-/// count from 1 within the term. So numbers grow even where no process is left that
-/// knows the last. A job cannot begin so many generations in a millisecond; if it
-/// has more altogether, the count goes on into later terms. All numbers are below
-/// 2^53, so JSON readers keep them exact.
-inline constexpr uint64_t generations_per_term = 4096;
-inline constexpr auto generation_max = generation_id{(uint64_t{1} << 53U) - 1};
+inline constexpr auto generation_number_bits = 20U;
+inline constexpr auto generation_number_max
+  = (uint64_t{1} << generation_number_bits) - 1;
+inline constexpr auto generation_max = generation_id{(uint64_t{1} << 63U) - 1};
+
+/// The number that people see, 0..`generation_number_max`; 0: none.
+constexpr uint64_t number_of(const generation_id& x) {
+  return x.value & generation_number_max;
+}
+
+constexpr uint64_t term_of(const generation_id& x) {
+  return x.value >> generation_number_bits;
+}
+
+/// @pre `term` < 2^43
+constexpr generation_id generation_of(uint64_t term, uint64_t number) {
+  return {(term << generation_number_bits) | number};
+}
+
+/// The least that has neither a lower term nor a lower number than these.
+constexpr generation_id later(const generation_id& a, const generation_id& b) {
+  return generation_of(std::max(term_of(a), term_of(b)),
+                       std::max(number_of(a), number_of(b)));
+}
+
+/// Above all of its term, with the same number.
+constexpr generation_id next_term(const generation_id& x) {
+  return generation_of(term_of(x) + 1, number_of(x));
+}
+
+/// After the last number comes 1, in the next term.
+constexpr generation_id next_after(const generation_id& x) {
+  return number_of(x) < generation_number_max
+           ? generation_id{x.value + 1}
+           : generation_of(term_of(x) + 1, 1);
+}
 
 /// One arming of one timer, never used again; 0 is none.
 using timer_id = strong_id<struct timer_tag, uint64_t>;
@@ -47,11 +80,9 @@ std::string to_string(const strong_id<Tag, uint64_t>& x) {
   return std::to_string(x.value);
 }
 
-/// For people: the count within its term.
+/// For people: its number.
 inline std::string to_string(const generation_id& x) {
-  const auto count
-    = x.value == 0 ? 0 : (x.value - 1) % generations_per_term + 1;
-  return std::to_string(count);
+  return std::to_string(number_of(x));
 }
 
 template <class Tag>

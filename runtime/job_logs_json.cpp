@@ -49,12 +49,13 @@ std::string to_json(const v1::Stacks& x) {
 std::string to_json(const v1::LogLines& x) {
   auto lines = json::array();
   for (const auto& line : x.lines())
-    lines.push_back({{"rank", line.rank()},
-                     {"generation", line.generation()},
-                     {"is_err", line.is_err()},
-                     {"text", line.text()},
-                     {"truncated", line.truncated()},
-                     {"time_ms", line.wall_ms()}});
+    lines.push_back(
+      {{"rank", line.rank()},
+       {"generation", number_of(generation_id{line.generation()})},
+       {"is_err", line.is_err()},
+       {"text", line.text()},
+       {"truncated", line.truncated()},
+       {"time_ms", line.wall_ms()}});
   return line_of(json{{"lines", std::move(lines)}, {"trouble", x.trouble()}});
 }
 

@@ -147,7 +147,7 @@ json generations_of(const v1::JobStatus& job) {
   auto out = json::array();
   for (const auto& x : job.generations())
     out.push_back(
-      {{"generation", x.generation()},
+      {{"generation", number_of(generation_id{x.generation()})},
        {"nodes", x.node_count()},
        {"world_size", x.world_size()},
        {"reason", x.reason()},
@@ -190,7 +190,7 @@ json to_json(const v1::JobStatus& job) {
     agents.push_back(to_json(job, x));
   return {{"job", job.job_id()},
           {"phase", job.phase()},
-          {"generation", job.generation()},
+          {"generation", number_of(generation_id{job.generation()})},
           {"world_size", job.world_size()},
           {"nodes_min", job.settings().agent_count_min()},
           {"nodes_max", job.settings().agent_count_max()},

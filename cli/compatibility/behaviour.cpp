@@ -62,10 +62,9 @@ constexpr ledger_entry habits[] = {
    " the endpoint of `c10d`",
    different,
    "is let into the generation's store, if rank 0 is on the node of the"
-   " coordinator: always with `static`. Else a warning names both addresses."
-   " `init_process_group(init_method=\"tcp://…\")` of torch 2.14 wants to "
-   "serve a"
-   " store there, and fails on several nodes; `env://` works."
+   " coordinator: always with `static`. Else a warning names both addresses,"
+   " and `init_process_group(init_method=\"tcp://…\")` of torch 2.14 wants to"
+   " serve a store there, and fails; `env://` works."
    " In a job with a secret, certificates or munge, only from the job's nodes"},
   {"`static`: a worker fails", better,
    "all nodes restart; in torchrun only the worker's own node, and the job"

@@ -77,14 +77,16 @@ constexpr ledger_entry given[] = {
   {"ROLE_NAME", same, ""},
   {"MASTER_ADDR", different,
    "the local address of node rank 0's connection, so that all others reach"
-   " it; not its FQDN. 127.0.0.1 on one node"},
+   " it; not its FQDN. With `static` it is `--master-addr`. 127.0.0.1 on one"
+   " node"},
   {"MASTER_PORT", different,
    "a new port in every generation, announced to all nodes, so that no worker "
    "finds"
-   " the store of an earlier generation. Also with `static` on several nodes, "
-   "where"
-   " `--master-port` is the coordinator's; on one node it is `--master-port`,"
-   " or 29500 as described under Behaviour"},
+   " the store of an earlier generation. With `static` it is `--master-port`:"
+   " the coordinator's port leads to the store of the generation, unless"
+   " `--no-agent-store` is given; on one node it is `--master-port`, or 29500 "
+   "as"
+   " described under Behaviour"},
   {"TORCHELASTIC_RESTART_COUNT", better,
    "equal on all nodes, and never decreases"},
   {"TORCHELASTIC_MAX_RESTARTS", same, ""},
@@ -108,10 +110,12 @@ constexpr ledger_entry given[] = {
   {"ACTORRUN_CONTROL", added,
    "the socket of workers that live through changes (live_workers.md)"},
   {"ACTORRUN_EPOCH", added,
-   "the former name of `ACTORRUN_GENERATION`; goes away with the release after "
-   "the first"},
-  {"ACTORRUN_GENERATION", added,
-   "the number of the generation, which only grows"},
+   "the former name of `ACTORRUN_FENCING_TOKEN`; goes away with the release "
+   "after the first"},
+  {"ACTORRUN_FENCING_TOKEN", added,
+   "grows with each generation, whatever is lost: storage refuses writers with "
+   "a lesser one"},
+  {"ACTORRUN_GENERATION", added, "the number of the generation: 1, 2, 3…"},
   {"ACTORRUN_JOB_ID", added, "as `TORCHELASTIC_RUN_ID`"},
 };
 

@@ -127,17 +127,17 @@ std::string help_text(const program_guide& guide) {
     out += "\n";
     add_text(out, guide.operand);
   }
+  if (!guide.examples.empty()) // Most look for one of these.
+    out += "\nExamples:\n";
+  for (const auto& x : guide.examples)
+    for (const auto& line : shell_lines(x.term, width - 2))
+      out += "  " + line + "\n";
   if (!guide.commands.empty())
     out += "\nCommands:\n";
   for (const auto& x : guide.commands)
     add_entry(out, x.name, x.purpose, command_column);
   add_options(out, guide.options);
   add_exit_codes(out);
-  if (!guide.examples.empty())
-    out += "\nExamples:\n";
-  for (const auto& x : guide.examples)
-    for (const auto& line : shell_lines(x.term, width - 2))
-      out += "  " + line + "\n";
   return out;
 }
 

@@ -216,7 +216,7 @@ json to_json(const culprit& x) {
 std::string to_json(const explanation& x, const std::string& state) {
   auto out = json{{"version", why_version}, {"state", state}};
   out["generation"]
-    = x.generation.value == 0 ? json{} : json(x.generation.value);
+    = x.generation.value == 0 ? json{} : json(number_of(x.generation));
   out["sentence"] = x.sentence;
   out["cause"] = x.cause ? to_json(*x.cause) : json{};
   out["failed_after_it"]

@@ -18,13 +18,6 @@ T parse(const std::string& text, const char* what) {
   return out;
 }
 
-/// The rest of the number says when the job's first coordinator began
-/// (docs/rendezvous.md).
-std::uint64_t count_of(std::uint64_t generation) {
-  constexpr auto generations_per_term = std::uint64_t{4096};
-  return generation == 0 ? 0 : (generation - 1) % generations_per_term + 1;
-}
-
 } // namespace
 
 std::string variable(const char* name) {
@@ -45,5 +38,5 @@ worker_identity read_identity() {
     = [](const char* name) { return number_from(variable(name), name); };
   constexpr auto generation = "ACTORRUN_GENERATION";
   return {number("RANK"), number("WORLD_SIZE"), number("LOCAL_RANK"),
-          count_of(parse<std::uint64_t>(variable(generation), generation))};
+          parse<std::uint64_t>(variable(generation), generation)};
 }

@@ -8,7 +8,7 @@ struct worker_identity {
   int rank = 0;
   int world_size = 1;
   int local_rank = 0;
-  std::uint64_t generation = 1; ///< As actorrun's own lines count them.
+  std::uint64_t generation = 1; ///< 1, 2, 3…
 };
 
 /// Ends the program with 2 if a variable is missing or no number.

@@ -30,7 +30,7 @@ constexpr auto magic = uint64_t{0x3152414554534c45};
 struct hello {
   uint64_t magic = 0;
   uint64_t job = 0; ///< Fingerprint of the job id.
-  uint64_t generation = 0;
+  uint64_t token = 0; ///< Of the generation.
   uint64_t step = 0;
   uint32_t rank = 0;
   uint32_t world_size = 0;
@@ -55,7 +55,7 @@ std::string to_string(answer x) {
 
 hello hello_of(const environment& self, uint64_t step) {
   const auto job = fingerprint_of(std::as_bytes(std::span{self.job}));
-  return {magic, job, self.generation, step, self.rank, self.world_size};
+  return {magic, job, self.token, step, self.rank, self.world_size};
 }
 
 template <class T>
@@ -66,7 +66,7 @@ std::span<std::byte> bytes_of(T& x) {
 answer answer_to(const hello& peer, const hello& own) {
   if (peer.magic != own.magic || peer.job != own.job)
     return answer::other_job;
-  if (peer.generation != own.generation || peer.world_size != own.world_size)
+  if (peer.token != own.token || peer.world_size != own.world_size)
     return answer::other_generation;
   if (peer.rank == 0 || peer.rank >= own.world_size)
     return answer::other_job;

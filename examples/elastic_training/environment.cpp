@@ -48,6 +48,8 @@ environment read_environment() {
   x.job = text_of("ACTORRUN_JOB_ID");
   x.generation = number_of<uint64_t>("ACTORRUN_GENERATION", 0,
                                      std::numeric_limits<uint64_t>::max());
+  x.token = number_of<uint64_t>("ACTORRUN_FENCING_TOKEN", 0,
+                                std::numeric_limits<uint64_t>::max());
   x.restart_count = number_of<uint32_t>("TORCHELASTIC_RESTART_COUNT", 0,
                                         std::numeric_limits<uint32_t>::max());
   return x;

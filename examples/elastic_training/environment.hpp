@@ -16,7 +16,8 @@ struct environment {
   std::string master_address; ///< MASTER_ADDR: where rank 0 listens.
   uint16_t master_port = 0;   ///< MASTER_PORT: 1..65535.
   std::string job;            ///< ACTORRUN_JOB_ID.
-  uint64_t generation = 0;    ///< ACTORRUN_GENERATION: grows at each regroup.
+  uint64_t generation = 0;    ///< ACTORRUN_GENERATION: 1, 2, 3…
+  uint64_t token = 0; ///< ACTORRUN_FENCING_TOKEN: no two groups share one.
   uint32_t restart_count = 0; ///< TORCHELASTIC_RESTART_COUNT.
 };
 

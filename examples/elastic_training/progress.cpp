@@ -19,13 +19,6 @@ std::string to_text(float loss) {
   return out.str();
 }
 
-/// Generations as actorrun's own lines count them: the rest of the number says when
-/// its first coordinator began (docs/rendezvous.md).
-uint64_t count_of(uint64_t generation) {
-  constexpr auto generations_per_term = uint64_t{4096};
-  return generation == 0 ? 0 : (generation - 1) % generations_per_term + 1;
-}
-
 } // namespace
 
 progress::progress(const environment& self, const options& chosen)
@@ -41,8 +34,8 @@ void progress::begin(const training_state& state) {
   if (self_.rank != 0)
     return;
   auto line = std::ostringstream{};
-  line << "generation " << count_of(self_.generation) << "  world "
-       << self_.world_size << "  ";
+  line << "generation " << self_.generation << "  world " << self_.world_size
+       << "  ";
   if (state.step >= options_.steps)
     line << "the checkpoint is complete at step " << state.step;
   else if (state.step > 0)
@@ -65,7 +58,7 @@ void progress::report(const training_state& state) {
     auto line = std::ostringstream{};
     line << "step " << std::setw(4) << state.step << "  loss "
          << to_text(state.loss) << "  world " << self_.world_size
-         << "  generation " << count_of(self_.generation) << "\n";
+         << "  generation " << self_.generation << "\n";
     std::cout << line.str() << std::flush;
   }
   if (file_.is_open() && (edge || state.step % options_.progress_every == 0)) {

@@ -43,7 +43,7 @@ json environment_of(const core::tell_generation& x) {
 
 json generation_head(const core::tell_generation& x, json environment) {
   return {{"type", "generation"},
-          {"generation", x.generation.value},
+          {"generation", number_of(x.generation)},
           {"environment", std::move(environment)},
           {"restarts", x.restart_count}};
 }
@@ -147,11 +147,8 @@ parsed parse_hello(const json& packet) {
   return std::optional<core::worker_word>{core::said_hello{}};
 }
 
-result<generation_id> generation_in(const json& packet) {
-  const auto generation = number_in(packet, "generation", generation_max.value);
-  if (!generation)
-    return generation.error();
-  return generation_id{*generation};
+result<uint64_t> generation_in(const json& packet) {
+  return number_in(packet, "generation", generation_number_max);
 }
 
 parsed parse_parked(const json& packet) {

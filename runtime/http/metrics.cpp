@@ -230,7 +230,7 @@ void add_job(exposition& out, const v1::JobStatus& job,
   add_phase(out, job);
   if (job.wall_ms() != 0) // Otherwise it says nothing about that.
     one(job_healthy, flag(job.is_healthy()));
-  one(job_generation, uint64_t{job.generation()});
+  one(job_generation, number_of(generation_id{job.generation()}));
   one(job_world_size, uint64_t{job.world_size()});
   add_nodes(out, job);
   one(job_nodes_min, uint64_t{job.settings().agent_count_min()});
@@ -263,7 +263,7 @@ void add_share(exposition& out, const v1::AgentStatus& node) {
 void add_node(exposition& out, const v1::AgentStatus& node) {
   add_share(out, node);
   out.begin(node_generation);
-  out.add(uint64_t{node.generation()});
+  out.add(number_of(generation_id{node.generation()}));
   out.begin(node_workers);
   out.add(static_cast<uint64_t>(node.pids_size()));
   out.begin(node_slots);

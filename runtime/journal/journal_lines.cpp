@@ -526,14 +526,27 @@ void write(const std::map<agent_id, node_entry>& xs, std::string& out) {
   write_all(std::views::values(xs), out);
 }
 
+/// Beside the number of a generation. No object has two generations.
+constexpr auto term_name = "term";
+
 /// @param separator In front of the first one.
 void write_members(const auto& x, char separator, std::string& out) {
-  members(x, [&](const char* name, const auto& y) {
+  const auto put = [&](const char* name, const auto& y) {
     out += std::exchange(separator, ',');
     out += '"';
     out += name;
     out += "\":";
     write(y, out);
+  };
+  members(x, [&](const char* name, const auto& y) {
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(y)>,
+                               generation_id>) {
+      put(name, number_of(y));
+      if (term_of(y) != 0)
+        put(term_name, term_of(y));
+    } else {
+      put(name, y);
+    }
   });
 }
 
@@ -638,6 +651,17 @@ void decode_name(const json& from, T& x) {
   throw bad_line{"a name is unknown"};
 }
 
+generation_id decode_generation(const json& number, const json& beside) {
+  auto x = uint64_t{0};
+  decode_number(number, x);
+  auto term = uint64_t{0};
+  if (const auto i = beside.find(term_name); i != beside.end())
+    decode_number(*i, term);
+  if (x > generation_number_max || term > term_of(generation_max))
+    throw bad_line{"a generation is out of range"};
+  return generation_of(term, x);
+}
+
 /// What may be none or false may be missing: earlier programs did not write it.
 void decode_members(const json& from, auto& x) {
   if (!from.is_object())
@@ -649,7 +673,10 @@ void decode_members(const json& from, auto& x) {
       return;
     if (i == from.end())
       throw bad_line{formatted("\"{}\" is missing", name)};
-    decode(*i, y);
+    if constexpr (std::same_as<type, generation_id>)
+      y = decode_generation(*i, from);
+    else
+      decode(*i, y);
   });
 }
 

@@ -38,6 +38,8 @@ std::optional<predecessor> find(const std::string& folder, const job_id& job,
   auto out = predecessor{};
   if (const auto* generation = known->newest_generation())
     out.job.newest = generation->formed.generation;
+  if (known->result) // Generations of another job are counted from 1.
+    out.job.newest = generation_of(term_of(out.job.newest) + 1, 0);
   // Who has told everybody has ended with an empty table.
   if (known->result && known->nodes.empty())
     return out;

@@ -362,6 +362,9 @@ launcher::members::make_ports(const agent_options& options) {
   if (hooks.preferred_master_port && !options.master_port)
     ports->prefer(*hooks.preferred_master_port);
   ports->share(entrance);
+  // Torch compares the address that a script was given with these, as text.
+  if (entrance && job.backend == rendezvous_backend::fixed)
+    ports->show(job.rendezvous->port);
   if (!options.local_address.empty())
     ports->announce(options.local_address);
   else if (coordinator)

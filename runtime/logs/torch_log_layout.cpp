@@ -170,7 +170,7 @@ torch_log_layout::make_attempt(const core::generation_plan& plan) {
     return name;
   // Another coordinator may have counted to the same number.
   if (errno == EEXIST && !is_new) {
-    name += "_of_" + std::to_string(plan.generation.value);
+    name += "_of_" + std::to_string(term_of(plan.generation));
     if (::mkdirat(own_->fd(), name.c_str(), usual_mode) == 0)
       return name;
   }

@@ -29,13 +29,13 @@ constexpr auto origin_of_terms
 
 /// A clock may say anything: what is beyond all numbers would end every later job.
 generation_id before_term_of_now() {
-  constexpr auto last = static_cast<int64_t>(core::claimed_generation_end.value
-                                             / generations_per_term / 2);
+  constexpr auto last
+    = static_cast<int64_t>(term_of(core::claimed_generation_end) / 2);
   const auto now = std::chrono::floor<std::chrono::milliseconds>(
     std::chrono::system_clock::now());
   const auto term
     = std::clamp<int64_t>((now - origin_of_terms).count(), 1, last);
-  return {static_cast<uint64_t>(term) * generations_per_term};
+  return generation_of(static_cast<uint64_t>(term), 0);
 }
 
 } // namespace
@@ -160,7 +160,7 @@ result<std::string> hosted_coordinator::listen_once(const socket_address& where,
 void hosted_coordinator::know(core::charter left) {
   auto& known = config_.beginning.known;
   const auto lease = std::max(known.lease, left.lease);
-  const auto newest = std::max(known.newest, left.newest);
+  const auto newest = later(known.newest, left.newest);
   if (left.excluded.empty()) // A tombstone has no room for them.
     left.excluded = known.excluded;
   if (left.revision >= known.revision)
@@ -188,7 +188,7 @@ void hosted_coordinator::bury(int socket, const credentials& mine,
 // Before it has decided anything.
 core::charter hosted_coordinator::first_statement() const {
   auto out = config_.beginning.known;
-  out.newest = std::max(out.newest, config_.beginning.unseen);
+  out.newest = later(out.newest, config_.beginning.unseen);
   out.lease = std::max(out.lease, config_.limits.lease());
   return out;
 }

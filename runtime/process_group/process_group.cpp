@@ -261,6 +261,8 @@ process_group::wait(std::optional<milliseconds> timeout) {
     until = deadline(*timeout);
   if (!tracker_->wait(until, [this] { return tracker_->has_ended(); }))
     return std::nullopt;
+  // A file has its lines from a thread of its own, as it may be far away.
+  console_->flush(until.value_or(deadline(flush_timeout)));
   const auto guard = std::lock_guard{mutex_};
   if (!result_) {
     result_ = result_of(*tracker_->ending());

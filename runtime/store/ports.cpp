@@ -109,7 +109,7 @@ uint16_t store_ports::next() {
   if (!where_)
     return 0;
   if (place_.port && current_)
-    return current_->port;
+    return shown_.value_or(current_->port);
   auto fresh = bind();
   if (!fresh && fresh.error().code == errc::cannot_listen) {
     if (!open_to_all(fresh.error().text))
@@ -122,10 +122,12 @@ uint16_t store_ports::next() {
     return 0;
   }
   last_ = std::exchange(current_, std::move(*fresh));
-  return current_->port;
+  return shown_.value_or(current_->port);
 }
 
 std::optional<bound_port>* store_ports::find(uint16_t port) {
+  if (port == shown_)
+    return current_ ? &current_ : nullptr;
   for (auto* x : {&current_, &last_})
     if (*x && (*x)->port == port)
       return x;

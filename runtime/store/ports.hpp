@@ -64,6 +64,10 @@ public:
     entrance_ = std::move(entrance);
   }
 
+  /// Says of the coordinator's port that it is the store's: the only one that
+  /// others know. @pre `share` was called
+  void show(uint16_t coordinators_port) { shown_ = coordinators_port; }
+
   result<void> open(const core::generation_plan& plan) override;
   void elsewhere(const core::generation_plan& plan) override;
   void close() override;
@@ -88,6 +92,7 @@ private:
   std::optional<uint16_t> preferred_; ///< Until it has been tried.
   std::optional<errc> failed_with_;   ///< Likewise.
   unique_fd lock_;                    ///< Of the port to use always.
+  std::optional<uint16_t> shown_;     ///< Instead of those that are bound.
   std::optional<bound_port> current_;
   std::optional<bound_port> last_;
   std::shared_ptr<store_entrance> entrance_; ///< May be null.

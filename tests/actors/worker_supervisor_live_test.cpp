@@ -29,7 +29,7 @@ struct live_setting : supervisor_setting {
     start_live();
     order(
       stop_group{.generation = {1}, .may_park = true, .reason = "b has left"});
-    say(0, 100, said_parked{{1}});
+    say(0, 100, said_parked{1});
     host->exit(1, 1, 0, SIGTERM);
     run();
     host->told();
@@ -76,9 +76,9 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: a live worker parks",
     stop_group{.generation = {1}, .may_park = true, .reason = "b has left"});
   CHECK(host->told() == "signal 1 15 but for 0");
   CHECK(control->told() == "0 regroup: b has left");
-  say(0, 100, said_parked{{9}}); // Of another generation.
+  say(0, 100, said_parked{9}); // Of another generation.
   CHECK(host->told().empty());
-  say(0, 100, said_parked{{1}});
+  say(0, 100, said_parked{1});
   CHECK(host->told() == "park 1/0");
   host->exit(1, 1, 0, SIGTERM);
   run();
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(fixture,
   host->spare_none();
   order(
     stop_group{.generation = {1}, .may_park = true, .reason = "b has left"});
-  say(0, 100, said_parked{{1}});
+  say(0, 100, said_parked{1});
   host->exit(1, 1, 0, SIGTERM);
   run();
   CHECK(host->told() == "signal 1 15 but for 0; park 1/0");
@@ -214,15 +214,15 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: live workers come to one step",
   CHECK(agent.told() == "stepping of 1");
   order_steps({kind::hold});
   CHECK(control->told() == "0 hold");
-  say(0, 100, said_held{{9}, 4}); // Of another generation.
+  say(0, 100, said_held{9, 4}); // Of another generation.
   CHECK(agent.told().empty());
-  say(0, 100, said_held{{1}, 4});
+  say(0, 100, said_held{1, 4});
   CHECK(agent.told() == "held 4 of 1");
   order_steps({kind::stop_at, 6});
   CHECK(control->told() == "0 stop_at 6");
-  say(0, 100, said_reached{{9}, 6});
+  say(0, 100, said_reached{9, 6});
   CHECK(agent.told().empty());
-  say(0, 100, said_reached{{1}, 6});
+  say(0, 100, said_reached{1, 6});
   CHECK(agent.told() == "reached 6 of 1");
   order_steps({kind::go_on});
   CHECK(control->told() == "0 go_on");

@@ -35,12 +35,23 @@ TEST_CASE("ids: one kind cannot replace another", "[messages]") {
 TEST_CASE("ids: they read as their value", "[messages]") {
   CHECK(to_string(generation_id{}) == "0");
   CHECK(to_string(generation_id{7}) == "7");
-  CHECK(to_string(generation_id{5 * generations_per_term + 7})
-        == "7"); // Of its term.
-  CHECK(to_string(generation_id{6 * generations_per_term}) == "4096");
+  CHECK(to_string(generation_of(5, 7)) == "7"); // Of whatever term.
+  CHECK(to_string(generation_of(5, generation_number_max)) == "1048575");
   CHECK(to_string(timer_id{UINT64_MAX}) == "18446744073709551615");
   CHECK(to_string(agent_id{"node-a-12-0a1b2c3d"}) == "node-a-12-0a1b2c3d");
   CHECK(to_string(job_id{}).empty());
+}
+
+TEST_CASE("ids: neither the term nor the number of a generation falls (P8)",
+          "[messages]") {
+  STATIC_REQUIRE(later(generation_of(3, 9), generation_of(5, 2))
+                 == generation_of(5, 9));
+  STATIC_REQUIRE(next_after(generation_of(5, 9)) == generation_of(5, 10));
+  STATIC_REQUIRE(next_term(generation_of(5, 9)) == generation_of(6, 9));
+  STATIC_REQUIRE(next_after(generation_of(5, generation_number_max))
+                 == generation_of(6, 1)); // But for one job in a million.
+  STATIC_REQUIRE(term_of(generation_max) == (uint64_t{1} << 43U) - 1);
+  STATIC_REQUIRE(number_of(generation_max) == generation_number_max);
 }
 
 TEST_CASE("ids: equal ids have equal hashes", "[messages]") {

@@ -230,7 +230,7 @@ generation_id cluster::before_term_of_now() {
                                        : core::duration{0};
   const auto clock = now().time_since_epoch() + most - behind;
   const auto term = std::chrono::duration_cast<microseconds>(clock).count() + 1;
-  return {uint64_t(term) * generations_per_term};
+  return generation_of(uint64_t(term), 0);
 }
 
 core::timeouts cluster::limits_of_next() {

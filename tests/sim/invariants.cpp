@@ -807,6 +807,10 @@ invariants::begun(const core::generation_plan& plan) {
     report("I4: " + plan.own.agent.value + " begins generation "
            + to_string(plan.generation) + " after generation "
            + to_string(newest));
+  else if (number_of(plan.generation) <= number_of(newest))
+    report("P8: " + plan.own.agent.value + " begins generation "
+           + to_string(plan.generation) + " after generation "
+           + to_string(newest) + " of an earlier term");
   newest = plan.generation;
   return record;
 }

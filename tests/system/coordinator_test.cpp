@@ -172,7 +172,7 @@ TEST_CASE_METHOD(hosted_scene, "coordinator away: status reports it",
   const auto now = await_status([](const json& x) {
     return x["coordinator"]["pid"] == 0 && x["agents"].size() == 2;
   });
-  CHECK(now["generation"] == before[0].generation);
+  CHECK(now["generation"] == before[0].number);
   CHECK(count_of(now["waiting_for"].get<std::string>(), "coordinator") >= 1);
   for (const auto& node : now["agents"])
     CHECK(node["workers"].size() == 2);
@@ -180,6 +180,85 @@ TEST_CASE_METHOD(hosted_scene, "coordinator away: status reports it",
 
 // As in a fresh container: nothing on this machine knows of the coordinator
 // before, and an agent of it is in no state to tell.
+namespace {
+
+/// Coordinators whose hosts disagree about the date, and of which nothing is left.
+struct clock_scene : hosted_scene {
+  program& with_clock(const std::string& seconds) {
+    auto x = options();
+    x.more = {"--journal=none"};
+    x.environment = {{"LD_PRELOAD", SHIFTED_CLOCK}, {"SHIFTED_BY", seconds}};
+    return coordinator(x);
+  }
+
+  worker_records start_job_at(const std::string& seconds) {
+    first = &with_clock(seconds);
+    agents = {&agent(options()), &agent(options())};
+    return await_world(4);
+  }
+
+  void kill_first() {
+    for (const auto pid : descendants(first->pid()))
+      if (is_warden(pid))
+        ::kill(pid, SIGKILL);
+    first->signal(SIGKILL);
+    first->wait();
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(
+  clock_scene,
+  "coordinator and warden killed: V5 P8 where the first one's clock was three "
+  "days ahead, workers go on, and the next number is one more",
+  "[coordinator]") {
+  const auto before = start_job_at("259200");
+  kill_first();
+  auto& next = with_clock("0");
+  const auto pid = next.pid();
+  await_status([&](const json& x) {
+    return x["phase"] == "running" && x["coordinator"]["pid"] == pid;
+  });
+  for (const auto& x : before)
+    CHECK(alive(x.pid));
+  order_exit(before[1].pid, 5);
+  const auto after = await_world(4, before[0].generation);
+  CHECK(after[0].number == before[0].number + 1);
+  CHECK(last_of(records_of(before)) < first_of(after));
+  order_end();
+  for (auto* x : agents)
+    CHECK(x->wait() == 0);
+  CHECK(next.wait() == 0);
+}
+
+TEST_CASE_METHOD(
+  clock_scene,
+  "coordinator and warden killed: V4 where the next one's clock is two hours "
+  "behind, a member that was out of touch gets a higher number than it had",
+  "[coordinator]") {
+  const auto before = start_job_at("0");
+  agents[1]->signal(SIGSTOP);
+  kill_first();
+  agents[0]->signal(SIGKILL);
+  agents[0]->wait();
+  auto& next = with_clock("-7200");
+  auto& third = agent(options());
+  auto& fourth = agent(options());
+  await_status([](const json& x) {
+    return x["phase"] == "running" && x["world_size"] == 4;
+  });
+  const auto between = records();
+  agents[1]->signal(SIGCONT);
+  const auto all = await_world(6, before[0].generation);
+  for (const auto& x : between)
+    CHECK(all[0].number > x.number);
+  CHECK(last_of(records_of(before)) < first_of(all));
+  order_end();
+  for (auto* x : {agents[1], &third, &fourth, &next})
+    CHECK(x->wait() == 0);
+}
+
 TEST_CASE_METHOD(
   scene,
   "coordinator and warden killed: the next one waits for workers "

@@ -174,7 +174,7 @@ TEST_CASE_METHOD(gpu_scene,
   set_world(gpu("GPU-a", std::to_string(first[0].pid)) + gpu("GPU-b"));
   order_exit(first[1].pid, 7);
   await_status([](const json& x) {
-    return count_in_term(x["generation"]) == 2 && x["phase"] == "starting";
+    return x["generation"] == 2 && x["phase"] == "starting";
   });
   const auto freed = now_ns();
   set_world(gpu("GPU-a") + gpu("GPU-b"));
@@ -203,7 +203,7 @@ TEST_CASE_METHOD(gpu_scene,
   set_world(gpu("GPU-a", std::to_string(first[0].pid)));
   order_exit(first[1].pid, 7);
   await_status([](const json& x) {
-    return count_in_term(x["generation"]) == 2 && x["phase"] == "starting";
+    return x["generation"] == 2 && x["phase"] == "starting";
   });
   a->signal(SIGTERM);
   CHECK(a->wait() == 128 + SIGTERM);

@@ -17,10 +17,10 @@ namespace {
 
 using variables = std::map<std::string, std::string>;
 
-/// Writes its environment to a file by generation in its term and rank, atomically,
+/// Writes its environment to a file by generation and rank, atomically,
 /// and runs until the file `end` is there. To actorrun, `$$` is a `$`.
 constexpr auto worker
-  = "f=env.$$((ACTORRUN_GENERATION % 4096)).$RANK; cat /proc/$$$$/environ > "
+  = "f=env.$ACTORRUN_GENERATION.$RANK; cat /proc/$$$$/environ > "
     "$f.new && mv $f.new $f;"
     " while [ ! -e end ]; do sleep 0.05; done";
 
@@ -39,8 +39,9 @@ std::string steady(const std::string& name, const std::string& value) {
   if (name == "TORCHELASTIC_ERROR_FILE")
     return "<a folder>"
            + value.substr(std::min(value.find("/attempt_"), value.size()));
-  if (name == "ACTORRUN_GENERATION" || name == "ACTORRUN_EPOCH")
-    return std::to_string(count_in_term(std::stoull(value)));
+  if (name == "ACTORRUN_FENCING_TOKEN" || name == "ACTORRUN_EPOCH")
+    return "<a token of generation "
+           + to_string(generation_id{std::stoull(value)}) + ">";
   if (name == "TORCHELASTIC_TIMER_FILE")
     return "<a FIFO>";
   if (name == "ACTORRUN_CONTROL")

@@ -67,7 +67,7 @@ TEST_CASE("etcd: the coordinator is killed, an agent takes over, and no worker "
   const auto now = x.await_status([](const json& s) {
     return s["phase"] == "running" && s["world_size"] == 4;
   });
-  CHECK(now["generation"] == before[0].generation);
+  CHECK(now["generation"] == before[0].number);
   x.check_untouched(before);
   x.check_end(a, b);
 }
@@ -180,7 +180,7 @@ TEST_CASE("etcd: it comes back without its data, and no worker notices",
   REQUIRE(eventually([&] { return x.took_over(a) || x.took_over(b); }));
   const auto now
     = x.await_status([](const json& s) { return s["phase"] == "running"; });
-  CHECK(now["generation"] == before[0].generation);
+  CHECK(now["generation"] == before[0].number);
   x.check_untouched(before);
   x.check_end(a, b);
 }
@@ -245,7 +245,7 @@ TEST_CASE("etcd: of three members two are enough, whichever is in use",
   CHECK(
     host.says("etcd is now asked at http://" + x.cluster.member(2).endpoint()));
   const auto now = json::parse(x.remote_status("job"));
-  CHECK(now["jobs"][0]["generation"] == before[0].generation);
+  CHECK(now["jobs"][0]["generation"] == before[0].number);
   CHECK(count_of(host.output(), "etcd elects") == 1);
   CHECK(count_of(host.output(), "etcd is away") == 0);
   x.check_untouched(before);

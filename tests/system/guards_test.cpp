@@ -46,8 +46,7 @@ struct guards_scene : scene {
   /// The workers of all generations after this one.
   worker_records workers_of_later(uint64_t generation) const {
     auto out = records();
-    std::erase_if(out,
-                  [=](const auto& x) { return x.generation <= generation; });
+    std::erase_if(out, [=](const auto& x) { return x.number <= generation; });
     return out;
   }
 
@@ -147,7 +146,7 @@ TEST_CASE_METHOD(
     return fresh.size() == 2;
   }));
   auto old = records(); // Their pids are others in there.
-  std::erase_if(old, [=](const auto& x) { return x.generation > before; });
+  std::erase_if(old, [=](const auto& x) { return x.number > before; });
   // Far less than the lease of 1.2 s.
   CHECK(first_of(fresh) - killed < 900'000'000);
   CHECK(last_of(old) < first_of(fresh));

@@ -53,7 +53,7 @@ TEST_CASE_METHOD(hangs_scene,
   require(eventually([&] { return now_ns() - killed > 4 * lease; }),
           "time passes");
   CHECK(status()["agents"].size() == 2);
-  CHECK(status()["generation"] == again[0].generation);
+  CHECK(status()["generation"] == again[0].number);
   CHECK(alive(again[0].pid));
   recover();
   const auto all = await_world(4, first[0].generation);

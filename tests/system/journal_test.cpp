@@ -70,7 +70,7 @@ TEST_CASE_METHOD(journal_scene, "journal: why explains a job that is gone",
   const auto x = why(1);
   CHECK(x["version"] == 1);
   CHECK(x["state"] == "failed");
-  CHECK(x["generation"] == workers[2].generation);
+  CHECK(x["generation"] == workers[2].number);
   CHECK(x["cause"]["kind"] == "worker");
   CHECK(x["cause"]["rank"] == 2);
   CHECK(x["cause"]["local_rank"] == workers[2].local_rank);

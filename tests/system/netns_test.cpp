@@ -90,7 +90,7 @@ struct two_hosts : scene {
       CHECK(alive(x.pid));
     const auto now
       = await_status([](const json& x) { return x["phase"] == "running"; });
-    CHECK(now["generation"] == before[0].generation);
+    CHECK(now["generation"] == before[0].number);
     CHECK(now["restarts"] == 0);
   }
 
@@ -222,7 +222,7 @@ struct six_nodes : two_hosts {
   /// How many generations that costs.
   uint64_t flap(std::chrono::milliseconds cut, std::chrono::milliseconds pause,
                 std::chrono::seconds time) {
-    const auto before = start_six()[0].generation;
+    const auto before = start_six()[0].number;
     auto& cable = net->flap(cut, pause, int(time / (cut + pause)));
     REQUIRE(cable.wait(2 * time) == 0);
     const auto now

@@ -72,7 +72,7 @@ struct probed_job : scene {
   void check_undisturbed() {
     const auto now
       = await_status([](const json& x) { return x["phase"] == "running"; });
-    CHECK(now["generation"] == before[0].generation);
+    CHECK(now["generation"] == before[0].number);
     CHECK(now["restarts"] == 0);
     CHECK(pids_of(workers_of(before[0].generation)) == pids_of(before));
     for (const auto& x : before)

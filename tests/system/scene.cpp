@@ -67,7 +67,8 @@ worker_record parse_record(const std::string& text) {
   auto out = worker_record{};
   out.kind = fields["kind"];
   out.pid = static_cast<pid_t>(number(fields, "pid"));
-  out.generation = std::stoull("0" + fields["ACTORRUN_GENERATION"]);
+  out.generation = std::stoull("0" + fields["ACTORRUN_FENCING_TOKEN"]);
+  out.number = std::stoull("0" + fields["ACTORRUN_GENERATION"]);
   out.rank = number(fields, "RANK");
   out.local_rank = number(fields, "LOCAL_RANK");
   out.node_rank = number(fields, "GROUP_RANK");
@@ -190,7 +191,8 @@ program& scene::coordinator(const agent_options& x) {
         "--rdzv-endpoint=" + (x.endpoint.empty() ? endpoint() : x.endpoint),
         std::string{"--rdzv-conf="} + quick + x.conf})
     command.push_back(word);
-  return start(std::move(command));
+  command.insert(command.end(), x.more.begin(), x.more.end());
+  return start(std::move(command), x.environment);
 }
 
 std::string scene::read(words command, int* code, milliseconds limit) {

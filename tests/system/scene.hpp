@@ -16,11 +16,6 @@
 
 namespace actorrun::test {
 
-/// The count of a generation within its coordinator's term, 1 for the first.
-inline uint64_t count_in_term(uint64_t generation) {
-  return generation % generations_per_term;
-}
-
 using json = nlohmann::json;
 using words = std::vector<std::string>;
 
@@ -34,7 +29,8 @@ int64_t now_ns();
 struct worker_record {
   std::string kind; ///< `worker`, or `child` or `stray` of one.
   pid_t pid = 0;
-  uint64_t generation = 0;
+  uint64_t generation = 0; ///< Its token.
+  uint64_t number = 0;     ///< Of the generation, as people see it.
   uint32_t rank = 0;
   uint32_t local_rank = 0;
   uint32_t node_rank = 0;

@@ -90,7 +90,7 @@ public:
     for (const auto* name :
          {"RANK", "LOCAL_RANK", "GROUP_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
           "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT",
-          "ACTORRUN_GENERATION", "ACTORRUN_JOB_ID"})
+          "ACTORRUN_GENERATION", "ACTORRUN_FENCING_TOKEN", "ACTORRUN_JOB_ID"})
       text += std::string{name} + "=" + variable(name) + "\n";
     if (generation != nullptr)
       text += "survivors=" + text_of(generation->survivors()) + "\n";

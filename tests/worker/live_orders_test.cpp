@@ -57,14 +57,13 @@ TEST_CASE("live orders: what the agent writes is read", "[worker]") {
 
 TEST_CASE("live orders: what is written the agent reads", "[worker]") {
   heard<core::said_hello>(hello_packet());
-  CHECK(heard<core::said_parked>(parked_packet(3)).generation
-        == generation_id{3});
+  CHECK(heard<core::said_parked>(parked_packet(3)).generation == 3);
   CHECK(heard<core::said_step>(step_packet(UINT64_MAX)).step == UINT64_MAX);
   const auto held = heard<core::said_held>(held_packet(3, UINT64_MAX));
-  CHECK(held.generation == generation_id{3});
+  CHECK(held.generation == 3);
   CHECK(held.step == UINT64_MAX);
   const auto reached = heard<core::said_reached>(reached_packet(3, 0));
-  CHECK(reached.generation == generation_id{3});
+  CHECK(reached.generation == 3);
   CHECK(reached.step == 0);
   const auto said = [](std::string_view text) {
     return heard<core::said_trouble>(trouble_packet(text)).text;

@@ -154,11 +154,11 @@ generation_id snapshot::generation_before() const {
   if (generations.size() > 1)
     return generations[generations.size() - 2].formed.generation;
   const auto newest = generations.empty()
-                        ? uint64_t{0}
-                        : generations.back().formed.generation.value;
-  // The one before is an earlier coordinator's: within a term they are counted.
-  const auto is_first = newest == 0 || (newest - 1) % generations_per_term == 0;
-  return {is_first ? 0 : newest - 1};
+                        ? generation_id{}
+                        : generations.back().formed.generation;
+  // An earlier coordinator formed the one before. It counted within its term; where
+  // the term has changed since, this one is none's, and all nodes say so.
+  return {number_of(newest) > 1 ? newest.value - 1 : 0};
 }
 
 generation_entry* snapshot::find(generation_id generation) {

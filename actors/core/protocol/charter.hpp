@@ -20,10 +20,10 @@ namespace actorrun::core {
 inline constexpr auto lease_max
   = std::chrono::milliseconds{std::chrono::minutes{10}};
 
-/// Numbers from here on are not believed. What is below leaves room for more
-/// generations than a job can have, however far ahead a clock was.
+/// Generations from here on are not believed. What is below leaves room for more
+/// terms than a job can have, however far ahead a clock was.
 inline constexpr auto claimed_generation_end
-  = generation_id{(uint64_t{1} << 53U) - (uint64_t{1} << 40U)};
+  = generation_id{(uint64_t{1} << 63U) - (uint64_t{1} << 50U)};
 
 /// Settings and orders that count whatever a later coordinator's command line says,
 /// and what its predecessors have granted and spent.
@@ -37,7 +37,7 @@ struct charter {
   std::vector<excluded_host> excluded{}; ///< Their time means nothing.
   /// No agent can have a longer lease, guard included, whose workers may live.
   std::chrono::milliseconds lease{};
-  /// No generation has a higher number.
+  /// No generation has a higher term, or a higher number in this one.
   generation_id newest{};
 
   friend bool operator==(const charter&, const charter&) = default;

@@ -30,9 +30,9 @@ void generation_recovery::listen(generation_id unseen) {
   unseen_ = unseen;
 }
 
-generation_id generation_recovery::number_generation(generation_id newest) {
+generation_id generation_recovery::name_generation(generation_id newest) {
   is_open_ = false;
-  return floor_ = {std::max(newest, floor_).value + 1};
+  return floor_ = next_after(later(newest, floor_));
 }
 
 // All its agents are back, and nothing is amiss with their workers.
@@ -115,7 +115,7 @@ bool generation_recovery::outweighs(const agent_table& agents,
 generation_recovery::findings
 generation_recovery::conclude(const agent_table& agents) {
   is_listening_ = false;
-  floor_ = std::max(floor_, unseen_);
+  floor_ = later(floor_, unseen_);
   auto out = findings{};
   const auto generation = agents.generation();
   for (const auto& [id, x] : agents.records())

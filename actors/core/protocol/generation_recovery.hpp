@@ -66,14 +66,15 @@ public:
   /// True until this coordinator has formed or adopted a generation.
   bool is_open() const { return is_open_; }
 
-  /// A generation of this number has existed, or may have.
-  void see(generation_id generation) { floor_ = std::max(floor_, generation); }
+  /// This generation has existed, or may have.
+  void see(generation_id generation) { floor_ = later(floor_, generation); }
 
-  /// The highest number that is known to have been given.
-  generation_id highest_seen() const { return std::max(floor_, unseen_); }
+  /// No lower term, and no lower number, is known to have been given.
+  generation_id highest_seen() const { return later(floor_, unseen_); }
 
-  /// Numbers the next generation: above all that have been seen. Ends the recovery.
-  generation_id number_generation(generation_id newest);
+  /// Names the next generation: above all that have been seen, in its term and in
+  /// its number. Ends the recovery.
+  generation_id name_generation(generation_id newest);
 
   /// Takes over what an agent says it holds.
   /// @param node_count_min Of a generation of this job.
@@ -98,9 +99,8 @@ private:
   bool is_open_ = true;
   std::map<agent_id, generation_plan>
     plans_;             ///< That were claimed, till it is over.
-  generation_id floor_; ///< The newest generation that any agent has seen.
-  generation_id
-    unseen_; ///< The newest that there can be and no agent has seen.
+  generation_id floor_; ///< Of all that any agent has seen.
+  generation_id unseen_; ///< Of those that there can be and no agent has seen.
 };
 
 /// True if workers of a share in this state may still run.

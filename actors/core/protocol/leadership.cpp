@@ -8,9 +8,6 @@ namespace actorrun::core {
 
 namespace {
 
-/// So many numbers lie between those of two coordinators: more than one can give.
-constexpr auto numbers_per_term = uint64_t{1} << 20U;
-
 /// Between two readings of another node's entry by a candidate that always
 /// campaigns.
 constexpr auto campaign_pause = std::chrono::seconds{1};
@@ -100,6 +97,10 @@ void leadership::keep(const job_mark& job) {
   expected_job_revision_ = job.revision;
   is_job_over_ = job.is_over;
   job_ = job.job;
+  // Generations of the next job are counted from 1. The mark's term is above all
+  // that were given.
+  if (job.is_over)
+    job_.newest = generation_of(term_of(job_.newest), 0);
 }
 
 // Otherwise who was away for the end of a job would run it again. Whoever was not a
@@ -218,7 +219,7 @@ charter leadership::next_job() const {
                   .settings = options_.settings,
                   .lease = options_.settings.lease,
                   .newest = job_.newest};
-  out.newest.value += numbers_per_term;
+  out.newest = next_term(out.newest);
   return out;
 }
 
@@ -355,10 +356,12 @@ void leadership::on(const job_changed& event, time_point, effects& out) {
     return;
   const auto is_news = !is_same_job(job_, event.job)
                        || job_.lease != event.job.lease
+                       || number_of(ceiling_) != number_of(event.job.newest)
                        || event.job.newest >= ceiling_;
   job_ = event.job;
+  ceiling_ = later(ceiling_, job_.newest);
   if (job_.newest >= ceiling_)
-    ceiling_ = {job_.newest.value + numbers_per_term};
+    ceiling_ = next_term(job_.newest);
   has_news_ |= is_news;
   write(out);
 }

@@ -138,7 +138,7 @@ private:
   charter job_;                       ///< As the mark has it, or is to have it.
   bool is_over_ = false;              ///< The job; so is the mark to say.
   bool has_news_ = false;             ///< That the mark does not say yet.
-  generation_id ceiling_;             ///< The number in the mark.
+  generation_id ceiling_;             ///< In the mark: above all given.
   bool is_job_over_ = false;          ///< As the mark said before we led.
   time_point next_renewal_{};
   timer_id timer_;

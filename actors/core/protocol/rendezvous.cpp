@@ -1556,7 +1556,7 @@ void rendezvous::form(time_point now, effects& out) {
   if (std::exchange(ended_for_newcomers_, false)
       && agents_.counts().newcomers == 0)
     costs_.member_departs(now);
-  auto plans = agents_.form(recovery_.number_generation(generation()),
+  auto plans = agents_.form(recovery_.name_generation(generation()),
                             policy_.restart_count());
   for (auto which : {alarm::quiet, alarm::last_call})
     alarms_.disarm(which);

@@ -37,9 +37,10 @@ void set_ranks(variables& env, const generation_plan& plan,
   env["MASTER_ADDR"] = plan.master_address;
   set("MASTER_PORT", plan.master_port);
   set("TORCHELASTIC_RESTART_COUNT", plan.restart_count);
-  set("ACTORRUN_GENERATION", plan.generation.value);
-  set("ACTORRUN_EPOCH",
-      plan.generation.value); // Its former name, for a release.
+  set("ACTORRUN_GENERATION", number_of(plan.generation));
+  set("ACTORRUN_FENCING_TOKEN", plan.generation.value);
+  // Their former name, for a release.
+  set("ACTORRUN_EPOCH", plan.generation.value);
 }
 
 std::vector<std::string> lines_of(const variables& env) {

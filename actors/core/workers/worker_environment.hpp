@@ -59,9 +59,9 @@ result<std::string> device_of(const std::vector<std::string>& devices,
 /// @param error_file Where the worker may say why it fails; empty: nowhere.
 /// @returns `NAME=value` by ascending name, each name once.
 /// @see torch/distributed/elastic/agent/server/local_elastic_agent.py sets the
-///      same names. We add ACTORRUN_GENERATION (and its former name, ACTORRUN_EPOCH),
-///      ACTORRUN_JOB_ID and ACTORRUN_CONTROL, and our TORCHELASTIC_RESTART_COUNT is
-///      equal on all nodes.
+///      same names. We add ACTORRUN_GENERATION, ACTORRUN_FENCING_TOKEN (and its
+///      former name, ACTORRUN_EPOCH), ACTORRUN_JOB_ID and ACTORRUN_CONTROL, and our
+///      TORCHELASTIC_RESTART_COUNT is equal on all nodes.
 std::vector<std::string>
 worker_environment(std::span<const std::string> inherited,
                    const job_environment& job, const generation_plan& plan,

@@ -20,7 +20,7 @@ struct said_hello {};
 
 /// Nothing of it belongs to that generation any more.
 struct said_parked {
-  generation_id generation;
+  uint64_t generation = 0; ///< Its number, as told; so below.
 };
 
 /// Something failed that a change may explain: a closed connection.
@@ -35,13 +35,13 @@ struct said_step {
 
 /// It has been told to hold, and goes past no further safe point.
 struct said_held {
-  generation_id generation;
+  uint64_t generation = 0;
   uint64_t step = 0; ///< The first that it can still stop at.
 };
 
 /// It has stopped there and waits.
 struct said_reached {
-  generation_id generation;
+  uint64_t generation = 0;
   uint64_t step = 0;
 };
 

@@ -10,7 +10,6 @@
 
   // The count within the coordinator's term, as all texts for people have it. What it
   // is made of is below 2^53 (docs/status.md).
-  const generation_text = x => x === 0 ? '0' : String((x - 1) % 4096 + 1);
 
   const by_id = id => document.getElementById(id);
   const tree = by_id('tree');
@@ -118,11 +117,14 @@
     set_text(by_id('failure'), job.last_failure ? `Last failure: ${job.last_failure.text}` : '');
     const nodes = job.nodes_min === job.nodes_max ? job.nodes_min : `${job.nodes_min}:${job.nodes_max}`;
     const facts = [
-      ['Generation', generation_text(job.generation)],
-      ['World size', String(job.world_size)],
-      ['Nodes', `${job.agents.length} of ${nodes}`],
-      ['Restarts', `${job.restarts} of ${job.restarts_max}`],
-      ['Coordinator', job.coordinator.pid ? job.coordinator.host : 'not reached'],
+      [ 'Generation', job.generation ],
+      [ 'World size', String(job.world_size) ],
+      [ 'Nodes', `${job.agents.length} of ${nodes}` ],
+      [ 'Restarts', `${job.restarts} of ${job.restarts_max}` ],
+      [
+        'Coordinator',
+        job.coordinator.pid ? job.coordinator.host : 'not reached'
+      ],
     ];
     if (job.age_ms) facts.push(['Age', span_text(job.age_ms)]);
     if (job.outcome) facts.push(['Outcome', job.outcome]);
@@ -154,8 +156,13 @@
       const end = known(x.revoked_age_ms) ? x.revoked_age_ms : 0;
       if (x.age_ms - begun > 0 || (known(x.regroup_us) && i > 0))
         bars.push({ kind: 'gap', time: Math.max(x.age_ms - begun, (x.regroup_us || 0) / 1000), text: '' });
-      bars.push({ kind: x.cost_restart ? 'cost' : '', time: Math.max(begun - end, 0), text: generation_text(x.generation),
-        title: `generation ${generation_text(x.generation)}: ${x.nodes} nodes, ${x.world_size} workers${x.end_reason ? '; ' + x.end_reason : ''}` });
+      bars.push({
+        kind : x.cost_restart ? 'cost' : '',
+        time : Math.max(begun - end, 0),
+        text : x.generation,
+        title : `generation ${x.generation}: ${x.nodes} nodes, ${
+          x.world_size} workers${x.end_reason ? '; ' + x.end_reason : ''}`
+      });
     });
     const line = by_id('timeline');
     while (line.childElementCount > bars.length) line.lastChild.remove();
@@ -175,8 +182,11 @@
       for (let i = 0; i < 7; ++i) row.append(make('td'));
     }
     generations.forEach((x, i) => {
-      const cells = [generation_text(x.generation), x.nodes, x.world_size, `${span_text(x.age_ms)} ago`, short_span(x.regroup_us),
-        x.cost_restart ? 'spent' : '-', or_dash(x.end_reason)];
+      const cells = [
+        x.generation, x.nodes, x.world_size, `${span_text(x.age_ms)} ago`,
+        short_span(x.regroup_us), x.cost_restart ? 'spent' : '-',
+        or_dash(x.end_reason)
+      ];
       cells.forEach((text, j) => set_text(body.children[i].children[j], String(text)));
     });
   }

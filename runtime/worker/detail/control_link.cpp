@@ -260,7 +260,7 @@ bool control_link::take(std::string_view packet) {
 }
 
 void control_link::on(generation_order& x) {
-  if (latest_ && x.number <= latest_->order.number)
+  if (latest_ && x.number == latest_->order.number)
     return;
   end_locked(over::regroup, x.reason);
   latest_ = std::make_shared<told_generation>(std::move(x));

@@ -88,6 +88,9 @@ TEST_CASE("help: it has groups, wraps texts and hides options", "[cli]") {
                           "\n"
                           "Usage: tool [OPTIONS] FILE\n"
                           "\n"
+                          "Examples:\n"
+                          "  tool -t x a\n"
+                          "\n"
                           "Group:\n"
                           "  -t, --text TEXT               a text that is so "
                           "long that it takes two lines\n"
@@ -100,7 +103,6 @@ TEST_CASE("help: it has groups, wraps texts and hides options", "[cli]") {
                           "\n"
                           "Exit codes:\n"
                           "  0      the job succeeded"));
-  CHECK(shown.ends_with("\nExamples:\n  tool -t x a\n"));
 }
 
 TEST_CASE("help: the help of every command fits a terminal", "[cli]") {

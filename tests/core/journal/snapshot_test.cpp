@@ -178,17 +178,14 @@ TEST_CASE_METHOD(fixture, "snapshot: what is remembered is bounded", "[core]") {
 TEST_CASE_METHOD(fixture, "snapshot: the generation before the newest (P4)",
                  "[core]") {
   CHECK(uut.generation_before() == generation_id{});
-  form(1s, 5 * generations_per_term + 1); // The first of a coordinator.
+  form(1s, generation_of(5, 1).value);
   CHECK(uut.generation_before() == generation_id{});
-  form(2s, 5 * generations_per_term + 4); // Agents have seen others meanwhile.
-  CHECK(uut.generation_before() == generation_id{5 * generations_per_term + 1});
+  form(2s, generation_of(5, 4).value); // Agents have seen others meanwhile.
+  CHECK(uut.generation_before() == generation_of(5, 1));
   // One that was taken over.
   at(3s, beginning(8));
-  form(3s, 5 * generations_per_term + 4);
-  CHECK(uut.generation_before() == generation_id{5 * generations_per_term + 3});
-  at(4s, beginning(9));
-  form(4s, 6 * generations_per_term); // The last that a term can have.
-  CHECK(uut.generation_before() == generation_id{6 * generations_per_term - 1});
+  form(3s, generation_of(6, 4).value);
+  CHECK(uut.generation_before() == generation_of(6, 3));
 }
 
 TEST_CASE_METHOD(fixture, "snapshot: another coordinator begins anew",

@@ -103,11 +103,25 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
+  fixture,
+  "leadership: P8 the next job counts its generations from 1, in a later term",
+  "[core]") {
+  auto job = job_of(asked);
+  job.newest = generation_of(8, 5'000);
+  at(0s, coordinator_wanted{});
+  at(0s, entry_read{{}, {9, true, job}});
+  at(0s, lease(7));
+  CHECK(last<core::campaign>().job.newest == generation_of(9, 0));
+  at(0s, campaign_won{2, 0});
+  CHECK(last<open_coordinator>().known.newest == generation_of(8, 0));
+}
+
+TEST_CASE_METHOD(
   fixture, "leadership: N11 numbers go on from one coordinator to the next",
   "[core]") {
   stand(job_of(asked));
   at(0s, lease(7));
-  CHECK(last<core::campaign>().job.newest > generation_id{5'000});
+  CHECK(last<core::campaign>().job.newest == generation_of(1, 5'000));
   at(0s, campaign_won{2, 1});
   CHECK(last<open_coordinator>().known.newest == generation_id{5'000});
   CHECK(last<open_coordinator>().known.lease == 1'200ms);
@@ -120,12 +134,16 @@ TEST_CASE_METHOD(
   "[core]") {
   lead(job_of(asked));
   auto job = job_of(asked);
+  // P8: a successor is to know the number, too.
   job.newest = {5'001};
-  CHECK(at(1s, job_changed{job}) == "");
-  job.newest.value = uint64_t{1} << 40U;
   CHECK(at(1s, job_changed{job}) == "write_job at 4");
-  CHECK(last<write_job>().job.newest > job.newest);
+  CHECK(last<write_job>().job.newest == generation_of(1, 5'001));
   CHECK(at(1s, job_written{}) == "arm_timer 2");
+  CHECK(at(1s, job_changed{job}) == "");
+  job.newest = generation_of(1 << 20, 3);
+  CHECK(at(1s, job_changed{job}) == "write_job at 4");
+  CHECK(last<write_job>().job.newest == generation_of((1 << 20) + 1, 5'001));
+  CHECK(at(1s, job_written{}) == "arm_timer 3");
   CHECK(uut.current_phase() == phase::leading);
 }
 

@@ -429,6 +429,28 @@ TEST_CASE_METHOD(
   CHECK(uut.generation() == generation_id{5'001});
 }
 
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: P8 a successor goes on with the number that "
+                 "agents have seen, in a term of its own",
+                 "[core]") {
+  at(0s,
+     coordinator_started{.successor = true, .unseen = generation_of(90, 0)});
+  at(0s, back("a", 0, share_state::running, 2, generation_of(50, 7).value));
+  at(0s, join("b"));
+  at(0s, join("c"));
+  at(1'200ms, fire(1));
+  at(1'300ms, stopped("a", generation_of(50, 7).value));
+  CHECK(uut.generation() == generation_of(90, 8));
+  // One who comes later has seen more of them.
+  auto known = job();
+  known.newest = generation_of(70, 12);
+  at(2s, told(join("d"), known));
+  at(2s, left("b"));
+  for (const auto* agent : {"a", "c"})
+    at(2s, stopped(agent, generation_of(90, 8).value));
+  CHECK(uut.generation() == generation_of(90, 13));
+}
+
 TEST_CASE_METHOD(successor,
                  "rendezvous: N8 V5 no clock says which numbers there can be",
                  "[core]") {

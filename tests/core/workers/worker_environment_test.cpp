@@ -76,6 +76,7 @@ TEST_CASE("worker_environment: one node of four workers", "[core]") {
   const auto plan = plans({offered("a", 4)})[0];
   CHECK(worker_environment(lines{"PATH=/bin"}, training, plan, 3)
         == lines{"ACTORRUN_EPOCH=4",
+                 "ACTORRUN_FENCING_TOKEN=4",
                  "ACTORRUN_GENERATION=4",
                  "ACTORRUN_JOB_ID=llm",
                  "GROUP_RANK=0",
@@ -109,6 +110,7 @@ TEST_CASE("worker_environment: two nodes of two workers", "[core]") {
   const auto all = plans({offered("a", 2), offered("b", 2)});
   CHECK(worker_environment({}, training, all[1], 0)
         == lines{"ACTORRUN_EPOCH=4",
+                 "ACTORRUN_FENCING_TOKEN=4",
                  "ACTORRUN_GENERATION=4",
                  "ACTORRUN_JOB_ID=llm",
                  "GROUP_RANK=1",
@@ -221,8 +223,9 @@ TEST_CASE("worker_environment: the largest numbers fit", "[core]") {
   CHECK(variable(env, "LOCAL_RANK") == "LOCAL_RANK=4095");
   CHECK(variable(env, "MASTER_PORT") == "MASTER_PORT=65535");
   CHECK(variable(env, "ROLE_NAME") == "ROLE_NAME=");
-  CHECK(variable(env, "ACTORRUN_GENERATION")
-        == "ACTORRUN_GENERATION=18446744073709551615");
+  CHECK(variable(env, "ACTORRUN_GENERATION") == "ACTORRUN_GENERATION=1048575");
+  CHECK(variable(env, "ACTORRUN_FENCING_TOKEN")
+        == "ACTORRUN_FENCING_TOKEN=18446744073709551615");
   CHECK(variable(env, "TORCHELASTIC_RESTART_COUNT")
         == "TORCHELASTIC_RESTART_COUNT=4294967295");
   CHECK(variable(env, "TORCHELASTIC_MAX_RESTARTS")
@@ -338,7 +341,8 @@ TEST_CASE("worker_environment: what a worker that lives on is told anew",
   for (const auto* name :
        {"WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
         "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "ACTORRUN_GENERATION",
-        "ACTORRUN_EPOCH", "TORCHELASTIC_RESTART_COUNT"})
+        "ACTORRUN_FENCING_TOKEN", "ACTORRUN_EPOCH",
+        "TORCHELASTIC_RESTART_COUNT"})
     CHECK_FALSE(variable(told, name).empty());
   // With virtual local ranks it is not the slot.
   CHECK(variable(told, "LOCAL_RANK").empty());

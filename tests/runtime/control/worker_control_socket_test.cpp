@@ -99,7 +99,7 @@ private:
 struct word_writer {
   std::string operator()(const core::said_hello&) const { return "hello"; }
   std::string operator()(const core::said_parked& x) const {
-    return "parked " + std::to_string(x.generation.value);
+    return "parked " + std::to_string(x.generation);
   }
   std::string operator()(const core::said_trouble& x) const {
     return "trouble " + x.text;
@@ -109,11 +109,11 @@ struct word_writer {
   }
   std::string operator()(const core::said_held& x) const {
     return "held " + std::to_string(x.step) + " in "
-           + std::to_string(x.generation.value);
+           + std::to_string(x.generation);
   }
   std::string operator()(const core::said_reached& x) const {
     return "reached " + std::to_string(x.step) + " in "
-           + std::to_string(x.generation.value);
+           + std::to_string(x.generation);
   }
   std::string operator()(const core::hung_up&) const { return "hung up"; }
 };

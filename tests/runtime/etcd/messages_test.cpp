@@ -85,7 +85,7 @@ TEST_CASE("etcd messages: only the owner of the entry marks the job as over",
   REQUIRE(x["success"].size() == 2);
   const auto& mark = x["success"][0]["request_put"];
   CHECK(mark["key"] == "L3Avam9iL2pvYg==");
-  CHECK(mark["value"] == "eyJuZXdlc3RfZXBvY2giOjcsIm92ZXIiOnRydWV9");
+  CHECK(mark["value"] == "eyJuZXdlc3RfZ2VuZXJhdGlvbiI6Nywib3ZlciI6dHJ1ZX0=");
   CHECK(mark["lease"] == "6");
   CHECK(x["success"][1]["request_delete_range"]["key"]
         == "L3Avam9iL2Nvb3JkaW5hdG9y");

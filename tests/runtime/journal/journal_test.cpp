@@ -663,7 +663,7 @@ TEST_CASE_METHOD(
     REQUIRE(x->decided);
     CHECK(x->decided->kind == outcome::verdict::succeeded);
     CHECK(x->job.revision == 0);
-    CHECK(x->job.newest == generation_id{1}); // Numbers grow over the end.
+    CHECK(x->job.newest == generation_of(1, 0)); // Terms grow over the end.
   }
   SECTION("all do") {
     for (const auto* agent : {"a", "b", "c"})

@@ -140,9 +140,9 @@ TEST_CASE_METHOD(fixture, "log folders: an attempt's folder is never reused",
           "attempt_1.generation_4/1"});
   CHECK(content_of(file) == "x");
   // Of another coordinator's term.
-  const auto again = prepare(*uut, plan(9 * generations_per_term + 2, 0, 1));
+  const auto again = prepare(*uut, plan(generation_of(9, 2).value, 0, 1));
   CHECK(again.workers[0].out.path
-        == uut->folder() + "/attempt_0.generation_2_of_36866/0/stdout.log");
+        == uut->folder() + "/attempt_0.generation_2_of_9/0/stdout.log");
 }
 
 TEST_CASE_METHOD(

@@ -1,11 +1,14 @@
+#include "runtime/os/socket.hpp"
 #include "runtime/store/ports.hpp"
 #include "tests/runtime/store/store_client.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
 
+#include <memory>
 #include <thread>
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 
 using namespace actorrun;
@@ -245,6 +248,34 @@ TEST_CASE("store_ports: a port is preferred if it is free, and then kept",
   second.announce("127.0.0.1");
   REQUIRE(second.hold());
   CHECK(second.next() != port);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "store_ports: T1 what is shown is the coordinator's port, and "
+                 "each generation has a store of its own",
+                 "[runtime]") {
+  const auto entrance = std::make_shared<store_entrance>(home, actorrun::log{});
+  uut.share(entrance);
+  const auto listener = open_listening(loopback(0));
+  REQUIRE(listener);
+  const auto shown = port_of(*local_address_of(listener->get()));
+  uut.show(shown);
+  CHECK(uut.next() == shown);
+  for (uint64_t generation = 1; generation <= 2; ++generation) {
+    REQUIRE(uut.open(plan_at(generation, shown)));
+    auto client = store_client{loopback(shown), torch::v1_13};
+    auto entry = pollfd{listener->get(), POLLIN, 0};
+    REQUIRE(::poll(&entry, 1, 20'000) == 1);
+    auto fd = unique_fd{::accept4(listener->get(), nullptr, nullptr,
+                                  SOCK_NONBLOCK | SOCK_CLOEXEC)};
+    run_and_wait(home, [&] { entrance->admit(std::move(fd), "10.0.0.9:5"); });
+    client.ask({.verb = core::store_verb::set, .keys = {"k"}, .values = {""}});
+    client.ask({.verb = core::store_verb::count_keys});
+    CHECK(client.number<uint64_t>() == 1);
+    uut.close();
+    CHECK(uut.next() == shown);
+  }
+  CHECK_FALSE(uut.open(plan_at(3, uint16_t(shown + 1))));
 }
 
 TEST_CASE_METHOD(fixture, "store_ports: serves only at its address",

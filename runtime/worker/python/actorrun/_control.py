@@ -175,7 +175,7 @@ class Control:
             told = self.latest
             if kind == "generation":
                 new = Told(order)
-                if told is None or new.number > told.number:
+                if told is None or new.number != told.number:
                     self._end("regroup", new.reason)
                     self.latest = new
                     self.changed.notify_all()

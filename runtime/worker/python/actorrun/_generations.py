@@ -295,7 +295,7 @@ def _next_of(control):
         with control.changed:
             control.changed.wait_for(
                 lambda: control.is_stopped or control.is_lost
-                or (control.latest is not None and control.latest.number > last))
+                or (control.latest is not None and control.latest.number != last))
             told = control.latest
             if control.is_stopped:
                 return None
