@@ -237,10 +237,10 @@ void obey(const received_signal& request, const run_arguments& arguments,
   if (node.awaits_console())
     so_far.is_cut = so_far.end_count > 0;
   else if (request.from != disconnected)
-    lines.info(formatted(so_far.end_count > 0
-                           ? "{}: killing the workers"
-                           : "{}: stopping the workers; once more kills them",
-                         core::signal_name(signal)));
+    lines.info(formatted("{}: {}", core::signal_name(signal),
+                         so_far.end_count > 0
+                           ? "killing the workers"
+                           : "stopping the workers; once more kills them"));
   node.leave(signal);
   ++so_far.end_count;
 }

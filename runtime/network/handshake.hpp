@@ -35,7 +35,7 @@ enum class trust {
 };
 
 /// Who takes over a port: in logs of a coordinator that lives there.
-inline constexpr std::string_view successor_id = "successor";
+inline constexpr auto successor_id = "successor";
 
 enum class handshake_state { pending, accepted, refused };
 
