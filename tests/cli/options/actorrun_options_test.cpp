@@ -350,7 +350,7 @@ TEST_CASE("arguments: options may be cut short as in argparse", "[cli]") {
         == std::vector{SIGTERM});
   CHECK(refused({"--nproc", "2", "a"})
         == "--nproc is short for more than one option: --nproc-per-node,"
-           " --nproc_per_node; write more of it");
+           " --nproc_per_node; write --nproc-per-node");
   CHECK(has(refused({"--lo=x", "a"}), ", …"));
   CHECK(refused({"--nproc-p", "x", "a"}).starts_with("--nproc-p: "));
 }
