@@ -83,8 +83,9 @@ struct worker_failure {
   /// monotonic clock: lets a coordinator order the failures of several hosts
   /// without their wall clocks.
   duration age{0};
-  /// signalled: at most so long before that had it begun to end. Its connections
-  /// may have been closed since then.
+  /// signalled: at most so long before that had it begun to end: its memory had to
+  /// be freed, and its agent may not have run. Its connections may have been closed
+  /// since then.
   duration teardown{0};
   /// It was being stopped, and died of a signal that its agent had not sent.
   bool while_stopped = false;
