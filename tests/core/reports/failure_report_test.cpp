@@ -252,6 +252,7 @@ TEST_CASE("failure report: an expired timer is reported with its scope",
   auto x = failure_of(0, failure_kind::timer_expired, SIGKILL);
   x.details.scope = "train_step";
   x.details.lateness = std::chrono::milliseconds{1200};
+  x.details.limit = std::chrono::seconds{30};
   x.details.where = "rank 0 waits in futex\nrank 1 reads";
   CHECK(reported_exit_code(x) == -SIGKILL);
   CHECK(exit_code_line(x) == "  exitcode  : -9 (pid: 4700)  (SIGKILL)");
@@ -259,7 +260,7 @@ TEST_CASE("failure report: an expired timer is reported with its scope",
   CHECK(root.find("\n  traceback : Signal 9 (SIGKILL) received by PID 4700\n")
         != std::string::npos);
   CHECK(root.find("\n  cause     : its timer expired: scope \"train_step\" "
-                  "overran by 1.2 s\n"
+                  "was not left within 30 s\n"
                   "  stuck     : rank 0 waits in futex\n"
                   "  rank 1 reads\n")
         != std::string::npos);
@@ -304,8 +305,8 @@ TEST_CASE(
   CHECK(root.find("\n  output ") == std::string::npos);
   x.details.scope = "train_step";
   x.details.lateness = std::chrono::milliseconds{1200};
-  CHECK(root_of(x).find("; its timer had expired: scope \"train_step\" overran "
-                        "by 1.2 s\n")
+  CHECK(root_of(x).find("; its timer had expired: scope \"train_step\" was "
+                        "not left by its deadline (1.2 s late)\n")
         != std::string::npos);
 }
 
