@@ -199,6 +199,19 @@ TEST_CASE("failure report: it says once how to keep standard error", "[core]") {
   CHECK(count(report(known)) == 0);
 }
 
+TEST_CASE("failure report: a program that has not begun is the cause (U17)",
+          "[core]") {
+  auto x = exited(0);
+  x.code = 1;
+  x.details.is_from_stderr = true;
+  x.details.traceback = "  File \"/x/bad.py\", line 3\n"
+                        "    def f(:\n"
+                        "SyntaxError: invalid syntax";
+  CHECK(root_of(x).find("\n  cause     : it ended before its program began: "
+                        "SyntaxError: invalid syntax (bad.py, line 3)\n")
+        != std::string::npos);
+}
+
 TEST_CASE("failure report: the end of standard error replaces a traceback",
           "[core]") {
   auto x = exited(0);
