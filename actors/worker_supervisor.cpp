@@ -879,6 +879,7 @@ void worker_supervisor_state::take(const worker_overrun& x) {
   auto event = worker_overran{.local_rank = what.who.local_rank,
                               .scope = what.scope,
                               .lateness = what.lateness,
+                              .limit = what.limit,
                               .signal = what.signal,
                               .grace = config_.workers.grace_period};
   if (config_.probe)

@@ -1,6 +1,7 @@
 #include "runtime/processes/posix_process_host.hpp"
 
 #include "messages/formatted.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/processes/orphan_sweep.hpp"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <set>
 #include <thread>
 #include <utility>
@@ -304,7 +304,7 @@ void posix_process_host::add_worker(generation_id generation,
   if (is_first_error && on_detail_)
     on_detail_(formatted("worker process {} runs outside of {}: {}",
                          process.pid, group.cgroup()->path(),
-                         std::strerror(process.cgroup_error)));
+                         system_error_text(process.cgroup_error)));
   group.workers.push_back({.local_rank = local_rank,
                            .pid = process.pid,
                            .pidfd = std::move(process.pidfd),
