@@ -44,6 +44,7 @@ core::log_selection from_wire(const v1::LogSelection& x) {
   out.ranks.assign(x.ranks().begin(), x.ranks().begin() + int(count));
   out.outputs = from_wire(x.outputs());
   out.previous = x.previous();
+  out.generation = {x.generation()};
   out.follow = x.follow();
   out.since_ms = x.since_ms();
   if (x.has_tail())

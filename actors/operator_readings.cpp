@@ -52,9 +52,9 @@ bool means(const std::string& name, const agent_id& agent,
 }
 
 void operator_readings::begin(const operator_question& x, const node_map& nodes,
-                              uint32_t world_size) {
+                              const job_generations& known) {
   const auto& request = x.what.logs();
-  if (const auto why = objection_to(request, world_size); !why.empty())
+  if (const auto why = objection_to(request, known.world_size); !why.empty())
     return x.reply(refusal_of(errc::bad_argument, why));
   auto agents = std::set<agent_id>{};
   for (const auto& [agent, node] : nodes)
@@ -65,6 +65,10 @@ void operator_readings::begin(const operator_question& x, const node_map& nodes,
       errc::bad_argument,
       formatted("the job has no node {}; {}",
                 core::one_line(request.node(), trouble_max), hosts_in(nodes))));
+  const auto generation
+    = request.what().previous() ? known.previous : known.newest;
+  if (request.what().previous() && generation.value == 0)
+    return say(reading{x}, "no generation before this one is known", true);
   const auto is_cut = agents.size() > core::log_fanout::agent_count_max;
   while (agents.size() > core::log_fanout::agent_count_max)
     agents.erase(std::prev(agents.end()));
@@ -84,7 +88,7 @@ void operator_readings::begin(const operator_question& x, const node_map& nodes,
                                 agents.size())
                     : "");
   for (const auto& agent : agents)
-    tell_begin(*id, agent, false);
+    tell_begin(*id, agent, generation, false);
   if (!agents.empty() || request.what().follow())
     return;
   say(added, "no node is connected", true);
@@ -94,10 +98,11 @@ void operator_readings::begin(const operator_question& x, const node_map& nodes,
 
 // Lines that were sent already are not sent twice.
 void operator_readings::tell_begin(uint64_t id, const agent_id& agent,
-                                   bool is_back) {
+                                   generation_id generation, bool is_back) {
   auto order = v1::LogReading{};
   order.set_reading(id);
   *order.mutable_what() = readings_.at(id).who.what.logs().what();
+  order.mutable_what()->set_generation(generation.value);
   if (is_back)
     order.mutable_what()->set_tail(0);
   order.set_credit(fanout_.share_of(id));
@@ -144,7 +149,8 @@ bool operator_readings::on_chunk(const agent_id& agent, v1::LogChunk x) {
   return true;
 }
 
-void operator_readings::joined(const agent_id& agent, const named_node& node) {
+void operator_readings::joined(const agent_id& agent, const named_node& node,
+                               generation_id newest) {
   for (auto& [id, x] : readings_) {
     const auto& request = x.who.what.logs();
     if (!request.what().follow() || !means(request.node(), agent, node)
@@ -155,7 +161,7 @@ void operator_readings::joined(const agent_id& agent, const named_node& node) {
       say(x, node.host
                + " is back; lines that were written meanwhile are left "
                  "out");
-    tell_begin(id, agent, is_back);
+    tell_begin(id, agent, newest, is_back);
   }
 }
 

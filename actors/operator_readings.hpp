@@ -26,7 +26,15 @@ struct named_node {
 bool means(const std::string& name, const agent_id& agent,
            const named_node& node);
 
-/// Runs core::log_fanout.
+/// What the coordinator knows of the job's generations; 0: there is none.
+struct job_generations {
+  generation_id newest{};
+  generation_id previous{};
+  uint32_t world_size = 0; ///< Of the newest.
+};
+
+/// Runs core::log_fanout. Agents are told which generation is meant: one that fell
+/// silent or stands by has taken part in others, whose ranks were other workers.
 class operator_readings {
 public:
   using node_map = std::map<agent_id, named_node>;
@@ -40,10 +48,9 @@ public:
   explicit operator_readings(agent_orders tell) : tell_(std::move(tell)) {}
 
   /// Answers a `ReadLogs`, from now on.
-  /// @param nodes      Those with a link.
-  /// @param world_size Of the generation that runs; 0: there is none.
+  /// @param nodes Those with a link.
   void begin(const operator_question& x, const node_map& nodes,
-             uint32_t world_size);
+             const job_generations& known);
 
   /// Obeys an `AddLogCredit`.
   void add_credit(const operator_question& x);
@@ -53,7 +60,9 @@ public:
   bool on_chunk(const agent_id& agent, v1::LogChunk x);
 
   /// A link to an agent is up: who follows gets its lines, too.
-  void joined(const agent_id& agent, const named_node& node);
+  /// @param newest The job's generation; as in `job_generations`.
+  void joined(const agent_id& agent, const named_node& node,
+              generation_id newest);
 
   /// It is down.
   /// @param has_ended The job has: its agents leave.
@@ -68,7 +77,8 @@ private:
     std::map<agent_id, std::string> hosts{}; ///< Of all that have read for it.
   };
 
-  void tell_begin(uint64_t id, const agent_id& agent, bool is_back);
+  void tell_begin(uint64_t id, const agent_id& agent, generation_id generation,
+                  bool is_back);
   void say(const reading& to, std::string trouble, bool is_end = false);
 
   agent_orders tell_;

@@ -162,7 +162,8 @@ struct rendezvous_coordinator_state::effect_runner {
         tell_anonymously(
           handle,
           agent_lost{agent,
-                     "its machine proves that it and its workers have ended"});
+                     "its host confirms that the agent and its workers are "
+                     "dead"});
       });
   }
 
@@ -212,7 +213,7 @@ struct rendezvous_coordinator_state::effect_runner {
       *notice.mutable_failure() = to_wire(brief(*x.failure));
     for (const auto& agent : x.agents)
       send(agent, notice);
-    st.config_.lines.warn(formatted("coordinator revokes generation {}: {}",
+    st.config_.lines.warn(formatted("coordinator stops generation {}: {}",
                                     to_string(x.generation), x.reason.text));
   }
 
@@ -237,10 +238,12 @@ struct rendezvous_coordinator_state::effect_runner {
 
   void operator()(const explain_failures& x) {
     st.config_.lines.warn(formatted(
-      "coordinator finds the root cause in generation {}: {}{}{}",
-      to_string(x.generation), to_string(x.first),
-      x.others.empty() ? ""
-                       : formatted("; failed after it: {}", x.others.count()),
+      "root cause in generation {}: {}{}{}", to_string(x.generation),
+      to_string(x.first),
+      x.others.empty()
+        ? ""
+        : formatted("; {} more {} failed after it", x.others.count(),
+                    x.others.count() == 1 ? "worker" : "workers"),
       x.exemption.empty() ? "" : "; costs no restart: " + x.exemption.text));
     for (const auto& other : x.others.listed)
       st.config_.lines.info(
@@ -630,7 +633,8 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   const auto record = rendezvous_.agents().find(agent);
   if (record == rendezvous_.agents().end())
     return forget(agent); // It was rejected.
-  readings_.joined(agent, node_of(record->second, rendezvous_.generation()));
+  readings_.joined(agent, node_of(record->second, rendezvous_.generation()),
+                   rendezvous_.generation());
 }
 
 void rendezvous_coordinator_state::link_down(const agent_id& agent,
@@ -654,7 +658,10 @@ void rendezvous_coordinator_state::answer_question(const operator_question& x) {
                             : rendezvous_.common_plan().world_size;
   switch (x.what.what_case()) {
     case v1::OperatorRequest::kLogs:
-      return readings_.begin(x, named_nodes(), world_size);
+      return readings_.begin(x, named_nodes(),
+                             {rendezvous_.generation(),
+                              chronicle_.now().generation_before(),
+                              world_size});
     case v1::OperatorRequest::kLogCredit:
       return readings_.add_credit(x);
     case v1::OperatorRequest::kStatus:

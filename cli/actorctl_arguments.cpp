@@ -17,15 +17,29 @@ namespace actorrun::cli {
 
 namespace {
 
-failure surplus(const std::string& word) {
-  return bad_argument("there is no place for the word " + in_quotes(word));
-}
+/// The words of a command, in this order.
+struct operands {
+  std::string subject; ///< `n2` of `drain n2`; empty: there is none.
+  std::string job;     ///< Of this host; empty: none is named.
+};
 
-/// Of commands that change a job, which is not named by a word: too easily a node is
-/// meant.
-failure surplus_to_steering(const std::string& word) {
-  auto out = surplus(word);
-  out.text += "; a job is named by --job=" + word;
+/// Which words a command takes. The job may be left out, and may be named by `--job`.
+struct word_rule {
+  bool subject = false;
+  bool job = true;
+};
+
+result<operands> operands_of(const control_settings& settings,
+                             const std::vector<std::string>& words,
+                             word_rule takes) {
+  auto out = operands{"", settings.local_job};
+  auto next = words.begin();
+  if (takes.subject && next != words.end())
+    out.subject = *next++;
+  if (takes.job && out.job.empty() && next != words.end())
+    out.job = *next++;
+  if (next != words.end())
+    return bad_argument("there is no place for the word " + in_quotes(*next));
   return out;
 }
 
@@ -49,22 +63,19 @@ result<job_options> job_from(const control_settings& settings,
 }
 
 /// @param local The job of this host that was named; may be empty.
-/// @param how   How to name one, for messages.
 result<asked_job> asked_from(const control_settings& settings,
-                             std::string local, const std::string& how,
+                             const std::string& local,
                              const host_facts& world) {
   const auto is_remote_option
     = settings.job || settings.backend || settings.conf
       || !settings.secret_file.empty() || settings.tls != tls_options{}
       || settings.munge;
   if (settings.rendezvous.empty() && is_remote_option)
-    return bad_argument(
-      formatted("--rdzv-id, --rdzv-backend, --rdzv-conf, --secret-file,"
-                " --tls-… and --munge need --rdzv-endpoint; for a job of this"
-                " host: {}",
-                how));
+    return bad_argument("--rdzv-id, --rdzv-backend, --rdzv-conf, --secret-file,"
+                        " --tls-… and --munge need --rdzv-endpoint; a job of"
+                        " this host is named by the word JOB, or by --job=JOB");
   if (settings.rendezvous.empty())
-    return asked_job{std::move(local), std::nullopt};
+    return asked_job{local, std::nullopt};
   if (!local.empty())
     return bad_argument("JOB is for jobs of this host; with --rdzv-endpoint,"
                         " give --rdzv-id");
@@ -79,20 +90,10 @@ result<asked_job> asked_from(const control_settings& settings,
   return asked_job{"", std::move(*remote)};
 }
 
-/// Of a command whose only word is a job.
-result<asked_job> asked_by_word(const control_settings& settings,
-                                const std::vector<std::string>& rest,
-                                const char* command, const host_facts& world) {
-  if (rest.size() > 1)
-    return surplus(rest[1]);
-  return asked_from(settings, rest.empty() ? "" : rest.front(),
-                    formatted("actorctl {} JOB", command), world);
-}
-
 result<status_arguments> status_from(const control_settings& settings,
-                                     const std::vector<std::string>& rest,
+                                     const operands& words,
                                      const host_facts& world) {
-  auto job = asked_by_word(settings, rest, "status", world);
+  auto job = asked_from(settings, words.job, world);
   if (!job)
     return job.error();
   return status_arguments{.json = settings.json,
@@ -104,9 +105,8 @@ result<status_arguments> status_from(const control_settings& settings,
 }
 
 result<top_arguments> top_from(const control_settings& settings,
-                               const std::vector<std::string>& rest,
-                               const host_facts& world) {
-  auto job = asked_by_word(settings, rest, "top", world);
+                               const operands& words, const host_facts& world) {
+  auto job = asked_from(settings, words.job, world);
   if (!job)
     return job.error();
   return top_arguments{.job = std::move(job->local),
@@ -117,13 +117,13 @@ result<top_arguments> top_from(const control_settings& settings,
 }
 
 result<logs_arguments> logs_from(const control_settings& settings,
-                                 const std::vector<std::string>& rest,
+                                 const operands& words,
                                  const host_facts& world) {
   if (settings.previous && settings.follow)
     return bad_argument("--previous is over: --follow makes no sense with it");
   if (auto ok = check_log_pattern(settings.grep); !ok)
     return bad_argument("--grep: " + ok.error().text);
-  auto job = asked_by_word(settings, rest, "logs", world);
+  auto job = asked_from(settings, words.job, world);
   if (!job)
     return job.error();
   auto out = logs_arguments{.job = std::move(*job),
@@ -148,38 +148,35 @@ using steer_request = result<v1::OperatorRequest>;
 /// @param read Makes the request of a command.
 template <auto read>
 result<steer_arguments> steer_from(const control_settings& settings,
-                                   const std::vector<std::string>& rest,
+                                   const operands& words,
                                    const host_facts& world) {
-  auto request = read(settings, rest);
+  auto request = read(settings, words);
   if (!request)
     return request.error();
-  auto job = asked_from(settings, settings.local_job, "--job=JOB", world);
+  auto job = asked_from(settings, words.job, world);
   if (!job)
     return job.error();
-  return steer_arguments{*std::move(request), std::move(*job)};
+  return steer_arguments{*std::move(request), std::move(*job), settings.yes};
 }
 
-/// The only word of a command.
+/// What a command is about.
 /// @param what For people, as in `the node is missing`.
-result<std::string> word_of(const std::vector<std::string>& rest,
-                            const char* what) {
-  if (rest.size() > 1)
-    return surplus(rest[1]);
-  if (rest.empty() || rest.front().empty())
+result<std::string> subject_in(const operands& words, const char* what) {
+  if (words.subject.empty())
     return bad_argument(std::string{what} + " is missing");
-  return rest.front();
+  return words.subject;
 }
 
-result<std::string> host_in(const std::vector<std::string>& rest) {
-  auto host = word_of(rest, "the host");
+result<std::string> host_in(const operands& words) {
+  auto host = subject_in(words, "the host");
   if (host && !is_host(*host))
     return bad_argument(in_quotes(*host) + " is no name of a host");
   return host;
 }
 
 steer_request drain_request(const control_settings& settings,
-                            const std::vector<std::string>& rest) {
-  const auto word = word_of(rest, "the node");
+                            const operands& words) {
+  const auto word = subject_in(words, "the node");
   if (!word)
     return word.error();
   const auto node = parse_text(*word);
@@ -202,9 +199,8 @@ steer_request drain_request(const control_settings& settings,
   return request;
 }
 
-steer_request resize_request(const control_settings&,
-                             const std::vector<std::string>& rest) {
-  const auto word = word_of(rest, "the number of nodes");
+steer_request resize_request(const control_settings&, const operands& words) {
+  const auto word = subject_in(words, "the number of nodes");
   if (!word)
     return word.error();
   const auto range = parse_node_range(*word);
@@ -217,26 +213,21 @@ steer_request resize_request(const control_settings&,
 }
 
 steer_request restart_request(const control_settings& settings,
-                              const std::vector<std::string>& rest) {
-  if (!rest.empty())
-    return surplus_to_steering(rest.front());
+                              const operands&) {
   auto request = v1::OperatorRequest{};
   request.mutable_restart()->set_reason(settings.reason);
   return request;
 }
 
-steer_request stop_request(const control_settings& settings,
-                           const std::vector<std::string>& rest) {
-  if (!rest.empty())
-    return surplus_to_steering(rest.front());
+steer_request stop_request(const control_settings& settings, const operands&) {
   auto request = v1::OperatorRequest{};
   request.mutable_stop()->set_reason(settings.reason);
   return request;
 }
 
 steer_request exclude_request(const control_settings& settings,
-                              const std::vector<std::string>& rest) {
-  const auto host = host_in(rest);
+                              const operands& words) {
+  const auto host = host_in(words);
   if (!host)
     return host.error();
   auto request = v1::OperatorRequest{};
@@ -245,9 +236,8 @@ steer_request exclude_request(const control_settings& settings,
   return request;
 }
 
-steer_request include_request(const control_settings&,
-                              const std::vector<std::string>& rest) {
-  const auto host = host_in(rest);
+steer_request include_request(const control_settings&, const operands& words) {
+  const auto host = host_in(words);
   if (!host)
     return host.error();
   auto request = v1::OperatorRequest{};
@@ -256,8 +246,8 @@ steer_request include_request(const control_settings&,
 }
 
 steer_request log_level_request(const control_settings& settings,
-                                const std::vector<std::string>& rest) {
-  const auto word = word_of(rest, "the level");
+                                const operands& words) {
+  const auto word = subject_in(words, "the level");
   if (!word)
     return word.error();
   const auto level = parse_log_level(*word);
@@ -272,28 +262,17 @@ steer_request log_level_request(const control_settings& settings,
 // -- hosting ------------------------------------------------------------------
 
 result<stacks_arguments> stacks_from(const control_settings& settings,
-                                     const std::vector<std::string>& rest,
+                                     const operands& words,
                                      const host_facts& world) {
-  auto ranks = std::vector<uint32_t>{};
-  if (!rest.empty()) {
-    auto parsed = parse_ranks(joined_with(rest, ","));
-    if (!parsed)
-      return parsed.error();
-    ranks = std::move(*parsed);
-  }
-  auto job = asked_from(settings, settings.local_job,
-                        "actorctl stacks --job=JOB", world);
+  auto job = asked_from(settings, words.job, world);
   if (!job)
     return job.error();
-  return stacks_arguments{std::move(*job), std::move(ranks), settings.json};
+  return stacks_arguments{std::move(*job), settings.ranks, settings.json};
 }
 
-result<coordinator_arguments>
-coordinator_from(const control_settings& settings,
-                 const std::vector<std::string>& rest,
-                 const host_facts& world) {
-  if (!rest.empty())
-    return surplus(rest.front());
+result<coordinator_arguments> coordinator_from(const control_settings& settings,
+                                               const operands&,
+                                               const host_facts& world) {
   if (settings.rendezvous.empty() || !settings.job || !settings.nodes)
     return bad_argument("a coordinator needs --rdzv-endpoint, --rdzv-id and"
                         " --nnodes");
@@ -327,15 +306,13 @@ coordinator_from(const control_settings& settings,
 }
 
 result<secret_arguments> secret_from(const control_settings& settings,
-                                     const std::vector<std::string>& rest,
+                                     const operands& words,
                                      const host_facts& world) {
-  if (rest.empty() || rest.front() != "create")
-    return bad_argument((rest.empty()
+  if (words.subject != "create")
+    return bad_argument((words.subject.empty()
                            ? "there is no action"
-                           : "unknown action " + in_quotes(rest.front()))
+                           : "unknown action " + in_quotes(words.subject))
                         + "; create is known, as in: actorctl secret create");
-  if (rest.size() > 1)
-    return surplus(rest[1]);
   auto path = own_secret_path(world.variable);
   if (path.empty())
     return bad_argument("there is no place for the secret: neither HOME nor"
@@ -344,13 +321,10 @@ result<secret_arguments> secret_from(const control_settings& settings,
 }
 
 result<journal_subject> subject_of(const control_settings& settings,
-                                   const std::vector<std::string>& rest,
+                                   const operands& words,
                                    const host_facts& world) {
-  if (rest.size() > 1)
-    return surplus(rest[1]);
   auto out = journal_subject{
-    settings.journal.value_or(own_journal_folder(world.variable)),
-    rest.empty() ? "" : rest.front()};
+    settings.journal.value_or(own_journal_folder(world.variable)), words.job};
   if (out.folder.empty() && out.name.find('/') == std::string::npos)
     return bad_argument("there is no place for journals: neither HOME nor"
                         " XDG_STATE_HOME is an absolute path; give --journal,"
@@ -359,18 +333,17 @@ result<journal_subject> subject_of(const control_settings& settings,
 }
 
 result<journal_arguments> journal_from(const control_settings& settings,
-                                       const std::vector<std::string>& rest,
+                                       const operands& words,
                                        const host_facts& world) {
-  auto what = subject_of(settings, rest, world);
+  auto what = subject_of(settings, words, world);
   if (!what)
     return what.error();
   return journal_arguments{std::move(*what), settings.json, settings.follow};
 }
 
 result<why_arguments> why_from(const control_settings& settings,
-                               const std::vector<std::string>& rest,
-                               const host_facts& world) {
-  auto job = asked_by_word(settings, rest, "why", world);
+                               const operands& words, const host_facts& world) {
+  auto job = asked_from(settings, words.job, world);
   if (!job)
     return job.error();
   if (job->remote)
@@ -378,7 +351,7 @@ result<why_arguments> why_from(const control_settings& settings,
                          .json = settings.json,
                          .all = settings.all,
                          .remote = std::move(job->remote)};
-  auto what = subject_of(settings, rest, world);
+  auto what = subject_of(settings, words, world);
   if (!what)
     return what.error();
   return why_arguments{std::move(*what), settings.json, settings.all, {}};
@@ -396,9 +369,9 @@ result<journal_offset> parse_offset(const std::string& text) {
 }
 
 result<replay_arguments> replay_from(const control_settings& settings,
-                                     const std::vector<std::string>& rest,
+                                     const operands& words,
                                      const host_facts& world) {
-  auto what = subject_of(settings, rest, world);
+  auto what = subject_of(settings, words, world);
   if (!what)
     return what.error();
   auto out = replay_arguments{std::move(*what), {}};
@@ -414,9 +387,9 @@ result<replay_arguments> replay_from(const control_settings& settings,
 /// Reads a command by one of the functions above.
 template <auto read>
 result<control_command> command_from(const control_settings& settings,
-                                     const std::vector<std::string>& rest,
+                                     const operands& words,
                                      const host_facts& world) {
-  auto out = read(settings, rest, world);
+  auto out = read(settings, words, world);
   if (!out)
     return out.error();
   return control_command{std::move(*out)};
@@ -424,29 +397,30 @@ result<control_command> command_from(const control_settings& settings,
 
 /// What the options and words of a command come to.
 struct control_rule {
-  result<control_command> (*finish)(const control_settings&,
-                                    const std::vector<std::string>&,
+  result<control_command> (*finish)(const control_settings&, const operands&,
                                     const host_facts&);
-  bool takes_job = false; ///< As its only word, or with `--job`.
+  word_rule takes{};
 };
 
-constexpr std::pair<std::string_view, control_rule> commands[]
-  = {{"status", {command_from<status_from>, true}},
-     {"top", {command_from<top_from>, true}},
-     {"why", {command_from<why_from>, true}},
-     {"journal", {command_from<journal_from>, true}},
-     {"replay", {command_from<replay_from>, true}},
-     {"logs", {command_from<logs_from>, true}},
-     {"stacks", {command_from<stacks_from>}},
-     {"drain", {command_from<steer_from<drain_request>>}},
-     {"resize", {command_from<steer_from<resize_request>>}},
-     {"restart", {command_from<steer_from<restart_request>>}},
-     {"stop", {command_from<steer_from<stop_request>>}},
-     {"exclude", {command_from<steer_from<exclude_request>>}},
-     {"include", {command_from<steer_from<include_request>>}},
-     {"loglevel", {command_from<steer_from<log_level_request>>}},
-     {"coordinator", {command_from<coordinator_from>}},
-     {"secret", {command_from<secret_from>}}};
+constexpr auto about_something = word_rule{.subject = true};
+
+constexpr std::pair<std::string_view, control_rule> commands[] = {
+  {"status", {command_from<status_from>}},
+  {"top", {command_from<top_from>}},
+  {"why", {command_from<why_from>}},
+  {"journal", {command_from<journal_from>}},
+  {"replay", {command_from<replay_from>}},
+  {"logs", {command_from<logs_from>}},
+  {"stacks", {command_from<stacks_from>}},
+  {"drain", {command_from<steer_from<drain_request>>, about_something}},
+  {"resize", {command_from<steer_from<resize_request>>, about_something}},
+  {"restart", {command_from<steer_from<restart_request>>}},
+  {"stop", {command_from<steer_from<stop_request>>}},
+  {"exclude", {command_from<steer_from<exclude_request>>, about_something}},
+  {"include", {command_from<steer_from<include_request>>, about_something}},
+  {"loglevel", {command_from<steer_from<log_level_request>>, about_something}},
+  {"coordinator", {command_from<coordinator_from>, {.job = false}}},
+  {"secret", {command_from<secret_from>, {.subject = true, .job = false}}}};
 
 control_command help_of(const std::string& command) {
   const auto program = actorctl_guide();
@@ -477,9 +451,10 @@ result<control_command> parse_control(const std::vector<std::string>& words,
     return bad_argument(
       formatted("there is no command; {} are known, as in: actorctl status",
                 listed_commands(*program.app)));
-  if (command->takes_job && !settings.local_job.empty())
-    typed->rest.insert(typed->rest.begin(), settings.local_job);
-  return command->finish(settings, typed->rest, world);
+  const auto named = operands_of(settings, typed->rest, command->takes);
+  if (!named)
+    return named.error();
+  return command->finish(settings, *named, world);
 }
 
 } // namespace actorrun::cli

@@ -93,6 +93,7 @@ struct asked_job {
 struct steer_arguments {
   v1::OperatorRequest request; ///< One of those that steer.
   asked_job job;
+  bool is_confirmed = false; ///< No question is asked.
 };
 
 /// `actorctl logs`: print what workers have written to log files.

@@ -47,8 +47,8 @@ int fail_to_reach(const failure& why, const asked_job& job) {
     action = "kill -CONT, if it is stopped; kill -9 ends one that hangs, and"
              " its workers";
   else if (why.code == errc::bad_argument)
-    action = "actorctl status, which shows them; what names a job takes the"
-             " number of a process, too";
+    action = "name one as the last word, or by --job=JOB: by its id, or where"
+             " two have one id, by its process";
   else
     return fail(why, "actorctl");
   std::cerr << "actorctl: error: " << why.text << "\n  try: " << action << "\n";

@@ -154,7 +154,8 @@ void report_ending(const core::ending& how, const log& lines,
     lines.info(formatted(
       "left the job on signal {}; no worker of this node is left", how.signal));
   } else if (how.result->kind == core::outcome::verdict::unmet) {
-    fail({errc::rendezvous_timed_out, how.result->reason}, "actorrun", console);
+    fail({errc::rendezvous_timed_out, "gave up: " + how.result->reason},
+         "actorrun", console);
   } else if (how.result->kind == core::outcome::verdict::failed && is_quiet) {
     lines.debug("job failed: " + how.result->reason);
   } else if (how.result->kind == core::outcome::verdict::failed) {
@@ -236,8 +237,10 @@ void obey(const received_signal& request, const run_arguments& arguments,
   if (node.awaits_console())
     so_far.is_cut = so_far.end_count > 0;
   else if (request.from != disconnected)
-    lines.info(formatted("got signal {}: {} the workers", signal,
-                         so_far.end_count > 0 ? "kills" : "stops"));
+    lines.info(formatted(so_far.end_count > 0
+                           ? "{}: killing the workers"
+                           : "{}: stopping the workers; once more kills them",
+                         core::signal_name(signal)));
   node.leave(signal);
   ++so_far.end_count;
 }

@@ -3,10 +3,16 @@
 #include "cli/asked_job.hpp"
 #include "cli/commands.hpp"
 #include "cli/report/exit_code.hpp"
+#include "cli/report/steer_question.hpp"
+#include "messages/formatted.hpp"
+#include "runtime/status.hpp"
 
 #include <chrono>
 #include <iostream>
+#include <string>
 #include <variant>
+
+#include <unistd.h>
 
 namespace actorrun::cli {
 
@@ -20,7 +26,39 @@ constexpr auto limit = std::chrono::seconds{6};
 /// For the id of a job.
 constexpr auto id_limit = std::chrono::seconds{2};
 
+/// For its status, which a question is made of.
+constexpr auto status_limit = std::chrono::seconds{3};
+
 constexpr auto refused = 1;
+
+result<steering_answer> ask(const located_job& job,
+                            const v1::OperatorRequest& request) {
+  return std::visit([&](const auto& x) { return steer(x, request, limit); },
+                    job);
+}
+
+/// Asks the operator, and not a script.
+bool is_agreed(const std::string& question) {
+  std::cerr << question << " [y/N] " << std::flush;
+  auto answer = std::string{};
+  if (!std::getline(std::cin, answer))
+    std::cerr << "\n"; // The end of the input.
+  return agrees(answer);
+}
+
+/// @returns false: the operator does not want it
+result<bool> is_wanted(const steer_arguments& arguments,
+                       const located_job& job) {
+  if (arguments.is_confirmed || !may_lose_work(arguments.request)
+      || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)
+    return true;
+  const auto status = std::visit(
+    [](const auto& x) { return ask_status(x, status_limit); }, job);
+  if (!status)
+    return status.error();
+  const auto question = question_before(arguments.request, *status);
+  return question.empty() || is_agreed(question);
+}
 
 } // namespace
 
@@ -28,12 +66,22 @@ result<steering_answer> ask_job(const steer_arguments& arguments) {
   const auto job = locate(arguments.job, id_limit);
   if (!job)
     return job.error();
-  return std::visit(
-    [&](const auto& x) { return steer(x, arguments.request, limit); }, *job);
+  return ask(*job, arguments.request);
 }
 
+// The job that the question is about is the one that is asked.
 int steer_job(const steer_arguments& arguments) {
-  const auto answer = ask_job(arguments);
+  const auto job = locate(arguments.job, id_limit);
+  if (!job)
+    return fail_to_reach(job.error(), arguments.job);
+  const auto wanted = is_wanted(arguments, *job);
+  if (!wanted)
+    return fail_to_reach(wanted.error(), arguments.job);
+  if (!*wanted) {
+    std::cerr << formatted("{}: nothing was done\n", program);
+    return static_cast<int>(exit_code::declined);
+  }
+  const auto answer = ask(*job, arguments.request);
   if (!answer)
     return fail_to_reach(answer.error(), arguments.job);
   if (answer->is_done) {

@@ -10,8 +10,10 @@ namespace actorrun::cli {
 /// @retval as `steer`, and as `find_local_job`
 result<steering_answer> ask_job(const steer_arguments& arguments);
 
-/// Asks the job, and prints what it has done or why not.
-/// @returns 0: it was done; 1: it was refused; otherwise as `exit_code_of`
+/// Asks the job, and prints what it has done or why not. On a terminal it asks the
+/// operator before, if work is lost.
+/// @returns 0: it was done; 1: it was refused; 9: the operator does not want it;
+/// otherwise as `exit_code_of`
 int steer_job(const steer_arguments& arguments);
 
 } // namespace actorrun::cli

@@ -235,9 +235,7 @@ failure several(const std::vector<local_status>& jobs) {
     list += formatted("{}{} (process {})", list.empty() ? "" : ", ",
                       x.status.job_id(), x.from.pid);
   return {errc::bad_argument,
-          formatted("several jobs run on this host: {}; say which, by its id or"
-                    " the number of its process",
-                    list)};
+          formatted("several jobs run on this host: {}", list)};
 }
 
 } // namespace

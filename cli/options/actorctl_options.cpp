@@ -25,8 +25,9 @@ void add_endpoint(option_adder& add, control_settings& x) {
       endpoint_reader(x.rendezvous));
 }
 
-constexpr auto only_job = "a job of this host (default: the only one there is)";
 constexpr auto same_as_word = "the same as the word JOB";
+constexpr auto only_job
+  = "the same as the word JOB (default: the only job of this host)";
 
 /// Lead to a job of this host or on any other; and `--help`, which is the last.
 void add_job_options(option_adder& add, control_settings& x,
@@ -55,6 +56,13 @@ void add_past_options(option_adder& add, control_settings& x) {
 void add_reason(option_adder& add, control_settings& x) {
   add("--reason", "TEXT", "why, for the job's log and journal",
       into(x.reason, parse_text));
+}
+
+/// Of commands that may lose work.
+void add_yes(option_adder& add, control_settings& x) {
+  add("-y,--yes",
+      "do not ask before work is lost; without a terminal there is no question",
+      x.yes);
 }
 
 /// Whether a row is printed for each worker.
@@ -106,13 +114,17 @@ void add_replay_options(option_adder& add, control_settings& x) {
   add_past_options(add, x);
 }
 
+void add_ranks(option_adder& add, control_settings& x) {
+  add("--rank", "RANK,...", "only these workers, as 0,2-5",
+      into(x.ranks, parse_ranks));
+}
+
 void add_logs_options(option_adder& add, control_settings& x) {
   add(
     "-f,--follow",
     "go on as the workers write, also in later generations, until the job ends",
     x.follow);
-  add("--rank", "RANK,...", "only these workers, as 0,2-5",
-      into(x.ranks, parse_ranks));
+  add_ranks(add, x);
   add("--node", "NODE",
       "only the workers of this node: its host, node rank or agent id",
       into(x.node, parse_text));
@@ -123,13 +135,15 @@ void add_logs_options(option_adder& add, control_settings& x) {
       into(x.since, span_parser(1ms)));
   add("--grep", "RE",
       "only lines that this extended regular expression matches", x.grep);
-  add("--previous", "of the generation before the newest one", x.previous);
+  add("--previous", "of the job's generation before the newest one",
+      x.previous);
   add("--stdout", "only standard output", x.only_out);
   add("--stderr", "only standard error", x.only_err);
-  add_job_options(add, x, same_as_word);
+  add_job_options(add, x, only_job);
 }
 
 void add_stacks_options(option_adder& add, control_settings& x) {
+  add_ranks(add, x);
   add("--json", "print one JSON document", x.json);
   add_job_options(add, x, only_job);
 }
@@ -144,16 +158,18 @@ void add_drain_options(option_adder& add, control_settings& x) {
       x.waits_for_replacement);
   add("--cancel", "let a node stay that waits for a replacement, to leave",
       x.cancels);
+  add_yes(add, x);
   add_job_options(add, x, only_job);
 }
 
 void add_steer_options(option_adder& add, control_settings& x) {
+  add_yes(add, x);
   add_job_options(add, x, only_job);
 }
 
 void add_reasoned_options(option_adder& add, control_settings& x) {
   add_reason(add, x);
-  add_job_options(add, x, only_job);
+  add_steer_options(add, x);
 }
 
 void add_loglevel_options(option_adder& add, control_settings& x) {
@@ -291,58 +307,60 @@ control_program::control_program()
       "Prints where each worker is: its Python stack, where py-spy is "
       "installed on its node and may look at it, else what the kernel shows. "
       "If one is elsewhere than all others, it is named first.",
-      {"actorctl stacks [--json] [--job=JOB] [RANK...]",
-       "actorctl stacks [--json] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
-       "[OPTIONS] [RANK...]"}},
+      {"actorctl stacks [--rank=RANK,...] [--json] [JOB]",
+       "actorctl stacks [--rank=RANK,...] [--json] --rdzv-endpoint=HOST[:PORT] "
+       "--rdzv-id=ID [OPTIONS]"}},
      add_stacks_options},
     {{"drain",
       "let a node leave a job gently",
       "Gives the workers of a node notice by SIGUSR1. The node leaves when "
       "they have ended, or at the deadline; the others go on without it at "
-      "once. That costs no restart. NODE is the node's host, its agent or its "
-      "node rank, as actorctl status shows them. Refused if too few nodes "
-      "would be left.",
+      "once. This does not count against --max-restarts. NODE is the node's "
+      "host, its agent or its node rank, as actorctl status shows them. "
+      "Refused "
+      "if too few nodes would be left.",
       {"actorctl drain NODE [--deadline=TIME] [--wait-for-replacement] "
-       "[OPTIONS]",
-       "actorctl drain NODE --cancel [OPTIONS]"}},
+       "[OPTIONS] [JOB]",
+       "actorctl drain NODE --cancel [OPTIONS] [JOB]"}},
      add_drain_options},
     {{"resize",
       "change the number of nodes of a job",
       "Gives a job another minimum and maximum of nodes. Nodes beyond the new "
       "maximum stand by: those with the highest ranks. Nodes that stand by get "
-      "the new places. That costs no restart.",
-      {"actorctl resize N|MIN:MAX [OPTIONS]"}},
+      "the new places. This does not count against --max-restarts.",
+      {"actorctl resize N|MIN:MAX [OPTIONS] [JOB]"}},
      add_steer_options},
     {{"restart",
       "start the workers of a job again",
-      "Stops the workers of a job on all its nodes and starts them again. That "
-      "costs no restart.",
-      {"actorctl restart [--reason=TEXT] [OPTIONS]"}},
+      "Stops the workers of a job on all its nodes and starts them again. Work "
+      "since the last checkpoint is lost. This does not count against "
+      "--max-restarts.",
+      {"actorctl restart [--reason=TEXT] [OPTIONS] [JOB]"}},
      add_reasoned_options},
     {{"stop",
       "end a job",
       "Stops the workers of a job on all its nodes and ends it, as SIGTERM to "
       "the node that hosts its coordinator does: each node ends with 143.",
-      {"actorctl stop [--reason=TEXT] [OPTIONS]"}},
+      {"actorctl stop [--reason=TEXT] [OPTIONS] [JOB]"}},
      add_reasoned_options},
     {{"exclude",
       "give the nodes of a host no place in a job",
       "Takes the nodes of a host out of a job; they stand by, also those that "
-      "come later. The others go on without them at once, which costs no "
-      "restart. Refused if too few nodes would be left.",
-      {"actorctl exclude HOST [--reason=TEXT] [OPTIONS]"}},
+      "come later. The others go on without them at once. This does not count "
+      "against --max-restarts. Refused if too few nodes would be left.",
+      {"actorctl exclude HOST [--reason=TEXT] [OPTIONS] [JOB]"}},
      add_reasoned_options},
     {{"include",
       "let the nodes of an excluded host take part again",
       "Undoes actorctl exclude, and what --exclude-after has done.",
-      {"actorctl include HOST [OPTIONS]"}},
+      {"actorctl include HOST [OPTIONS] [JOB]"}},
      add_steer_options},
     {{"loglevel",
       "change what the nodes of a job log",
       "Has one node, or all nodes and the coordinator, log lines of LEVEL and "
       "above: debug, info, warning, error or critical. At their start it is "
       "that of LOGLEVEL.",
-      {"actorctl loglevel LEVEL [--node=NODE] [OPTIONS]"}},
+      {"actorctl loglevel LEVEL [--node=NODE] [OPTIONS] [JOB]"}},
      add_loglevel_options},
     {{"coordinator",
       "host the coordinator of a job, without workers",

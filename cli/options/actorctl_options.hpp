@@ -43,6 +43,7 @@ struct control_settings {
   std::optional<std::chrono::milliseconds> deadline;
   bool waits_for_replacement = false;
   bool cancels = false;
+  bool yes = false;                               ///< Ask no question.
   std::vector<uint32_t> ranks;                    ///< Empty: all.
   std::optional<std::chrono::milliseconds> since; ///< Before now.
   std::optional<uint32_t> tail;

@@ -383,8 +383,8 @@ void add_trust_options(option_adder& add, std::string& secret_file,
       into(secret_file, parse_file_name));
   add(
     "--tls-cert", "FILE",
-    "this node's certificate (PEM), with the ones between it and the authority "
-    "behind it: it names the address that the node announces and, where the "
+    "this node's certificate (PEM), followed by its intermediate certificates: "
+    "it names the address that the node announces and, where the "
     "coordinator runs, the host of the endpoint. With it, and the next two, "
     "the nodes know each other by certificates (default: by the secret alone)",
     into(tls.certificate_file, parse_file_name));

@@ -196,9 +196,12 @@ private:
     auto forms = std::vector<std::string>{};
     for (size_t i = 0; i < std::min(xs.size(), shown_max); ++i)
       forms.push_back(xs[i].form);
-    return bad_argument(formatted(
-      "{} is short for more than one option: {}{}; write more of it", typed,
-      joined_with(forms, ", "), xs.size() > shown_max ? ", …" : ""));
+    const auto is_one = std::ranges::all_of(
+      xs, [&](const auto& x) { return x.option == xs.front().option; });
+    return bad_argument(
+      formatted("{} is short for more than one option: {}{}; write {}", typed,
+                joined_with(forms, ", "), xs.size() > shown_max ? ", …" : "",
+                is_one ? xs.front().form : "more of it"));
   }
 
   const spelling* with_letter(char letter) const {

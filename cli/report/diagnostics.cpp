@@ -207,7 +207,13 @@ std::string one_line(std::string_view text) {
 } // namespace
 
 std::string explain(const failure& problem, std::string_view program) {
-  const auto x = remedy_of(problem.code);
+  auto x = remedy_of(problem.code);
+  // An operator starts no node, and asks for a job that may be over.
+  if (program == "actorctl"
+      && (problem.code == errc::connection_refused
+          || problem.code == errc::coordinator_gone))
+    x.action = "if the job has ended: actorctl why, on the host of its"
+               " coordinator";
   auto out = formatted("{}: error: {}\n", program,
                        problem.text.empty() ? x.what : one_line(problem.text));
   if (*x.why)

@@ -80,6 +80,8 @@ std::vector<std::pair<std::string, std::string>> exit_code_table() {
      "workers of this node outlived SIGKILL and hang in the kernel"},
     {exit_code::stood_by, "the job succeeded without this node, which stood by:"
                           " what it was to run has not run to its end"},
+    {exit_code::declined, "actorctl asked first, and the answer was no: nothing"
+                          " was done"},
     {exit_code::program_not_executable, "the program cannot be executed"},
     {exit_code::program_not_found, "the program or script does not exist"},
   };

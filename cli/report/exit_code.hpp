@@ -20,6 +20,7 @@ enum class exit_code : uint8_t {
   machine_refused = 6,          ///< A port, a process, a descriptor was denied.
   worker_unkillable = 7,        ///< SIGKILL has not ended workers of this node.
   stood_by = 8,                 ///< The job succeeded, and others ran it.
+  declined = 9,                 ///< The operator said no to a question.
   program_not_executable = 126, ///< As in shells.
   program_not_found = 127,      ///< As in shells.
 };

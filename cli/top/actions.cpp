@@ -1,6 +1,7 @@
 #include "cli/top/actions.hpp"
 
 #include "actors/core/text.hpp"
+#include "cli/report/steer_question.hpp"
 #include "messages/formatted.hpp"
 
 namespace actorrun::cli::top {
@@ -50,14 +51,18 @@ std::string name_of(const target& x) {
                      : formatted("node {}", host);
 }
 
-std::string purpose_of(verb what, const target& x, const std::string& level) {
+std::string purpose_of(verb what, const target& x, const std::string& level,
+                       const v1::JobStatus* job) {
+  if (job != nullptr)
+    if (auto out = question_before(request_of(what, x, level), *job);
+        !out.empty())
+      return out;
   switch (what) {
     case verb::drain:
       return formatted("drain {}: its workers get notice, then it leaves",
                        name_of(x));
     case verb::restart:
-      return formatted("restart {}: all workers begin anew, at no cost",
-                       name_of(x));
+      return formatted("restart all workers of {}", name_of(x));
     case verb::log_level:
       return formatted("log level {} for {}", level, nodes_of(x));
     default:

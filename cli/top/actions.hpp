@@ -4,6 +4,8 @@
 
 #include "cli/actorctl_arguments.hpp"
 
+#include "messages/job.pb.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,7 +53,9 @@ std::string name_of(const target& x);
 
 /// What is about to be done, and what it costs; for the question.
 /// @param level As `parse_log_level` gives it; of `verb::log_level` only.
-std::string purpose_of(verb what, const target& x, const std::string& level);
+/// @param job   As it is now; null: that is not known.
+std::string purpose_of(verb what, const target& x, const std::string& level,
+                       const v1::JobStatus* job);
 
 /// @pre `is_steering(what)`
 v1::OperatorRequest request_of(verb what, const target& x,

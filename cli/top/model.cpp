@@ -415,8 +415,17 @@ void model::show_text(verb what, target of, effects& out) {
   out.emplace_back(open_text{++text_number_, what, std::move(of)});
 }
 
+// Of now, also while an older picture is kept.
+const v1::JobStatus* model::status_of(const target& x) const {
+  for (const auto& [key, picture] : is_paused() ? newest_ : shown_)
+    if (picture.status && picture.pid == x.pid
+        && picture.status->job_id() == x.job)
+      return &*picture.status;
+  return nullptr;
+}
+
 void model::ask(verb what, const target& of, const std::string& level) {
-  asked_ = {purpose_of(what, of, level),
+  asked_ = {purpose_of(what, of, level, status_of(of)),
             {of.job, of.pid, request_of(what, of, level)}};
   entry_ = entry::question;
   message_scrolled_ = 0;

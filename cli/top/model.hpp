@@ -206,6 +206,7 @@ private:
   void begin(verb what, target of, effects& out);
   void show_text(verb what, target of, effects& out);
   void ask(verb what, const target& of, const std::string& level);
+  const v1::JobStatus* status_of(const target& x) const;
   void say(std::string text, core::duration shown = message_shown);
 
   /// What awaits the operator's `y`.

@@ -75,12 +75,17 @@ constexpr auto thread_count_max = 4 * ports::log_reader::reading_count_max;
 
 using generation_list = std::deque<std::shared_ptr<const generation_files>>;
 
-/// The first one after a generation; null: there is none yet.
+/// A generation, or else the first one after it; null: there is none yet.
+std::shared_ptr<const generation_files> first_from(const generation_list& all,
+                                                   generation_id x) {
+  const auto i = std::ranges::find_if(
+    all, [x](const auto& y) { return y->plan.generation >= x; });
+  return i == all.end() ? nullptr : *i;
+}
+
 std::shared_ptr<const generation_files> after(const generation_list& all,
                                               generation_id x) {
-  const auto i = std::ranges::find_if(
-    all, [x](const auto& y) { return y->plan.generation > x; });
-  return i == all.end() ? nullptr : *i;
+  return first_from(all, {x.value + 1});
 }
 
 } // namespace
@@ -131,6 +136,8 @@ public:
   }
 
 private:
+  std::string reason_of_nothing() const;
+
   // All of these return false when the reading was ended.
 
   bool read_all();
@@ -179,10 +186,8 @@ bool file_log_reader::shared::reader::read_all() {
   auto is_first = true;
   for (;;) {
     const auto files = next_generation();
-    if (!files && is_first && what_.previous)
-      return say("there is no generation before this one");
-    if (!files && is_first && !what_.follow)
-      return say("no worker was started here yet");
+    if (!files && is_first && (what_.previous || !what_.follow))
+      return say(reason_of_nothing());
     if (!files) {
       if (is_draining())
         return true;
@@ -192,6 +197,10 @@ bool file_log_reader::shared::reader::read_all() {
       continue;
     }
     generation_ = files->plan.generation;
+    if (is_first && what_.previous && what_.generation == generation_id{})
+      note(formatted("this is generation {}, the one before the newest of this "
+                     "node",
+                     to_string(generation_)));
     if (!choose_streams(*files))
       return flush();
     if (is_first && !read_past(*files))
@@ -202,6 +211,15 @@ bool file_log_reader::shared::reader::read_all() {
     if (!read_on())
       return false;
   }
+}
+
+std::string file_log_reader::shared::reader::reason_of_nothing() const {
+  if (what_.generation != generation_id{})
+    return formatted("no worker of generation {}{} was started here",
+                     to_string(what_.generation),
+                     what_.previous ? ", the job's previous one," : "");
+  return what_.previous ? "no generation before this one is known"
+                        : "no worker was started here yet";
 }
 
 // What is there already, one file after the other.
@@ -491,6 +509,12 @@ file_log_reader::shared::reader::next_generation() {
   const auto& all = home_->generations;
   if (generation_ != generation_id{})
     return after(all, generation_);
+  if (what_.generation != generation_id{}) {
+    const auto found = first_from(all, what_.generation);
+    const auto is_it
+      = found && (what_.follow || found->plan.generation == what_.generation);
+    return is_it ? found : nullptr;
+  }
   const auto age = what_.previous ? size_t{2} : size_t{1};
   return all.size() < age ? nullptr : all[all.size() - age];
 }

@@ -166,7 +166,9 @@ std::string server_handshake::on_hello(std::string_view frame) {
   }
   if (!is_our_job(hello->fingerprint)) {
     refuse(errc::job_mismatch,
-           formatted("wants another job ({})", hello->peer_id));
+           hello->peer_id == successor_id
+             ? "asked for a new coordinator whether this port is still used"
+             : formatted("wants another job ({})", hello->peer_id));
     return answer(verdict::job_differs);
   }
   if (how_ == trust::none) {

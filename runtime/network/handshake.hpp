@@ -34,6 +34,9 @@ enum class trust {
   none,   ///< The system says that its process is another user's.
 };
 
+/// Who takes over a port: in logs of a coordinator that lives there.
+inline constexpr std::string_view successor_id = "successor";
+
 enum class handshake_state { pending, accepted, refused };
 
 /// One side of a handshake. Knows no socket, no clock and no randomness.

@@ -128,8 +128,8 @@ hosted_coordinator::listen(const job_options& job, const socket_address& where,
     "coordinator of job {} listens on {}{}", job.job.value, *listening,
     is_loopback(where) ? ", where no other host can reach it" : ""));
   if (config_.beginning.successor)
-    tell("coordinator may have had a predecessor: it waits for agents with "
-         "workers of an earlier generation");
+    tell("coordinator waits for nodes that may still run workers of an earlier "
+         "coordinator");
   if (!mine.is_guarded() && !is_loopback(where))
     lines_.warn(formatted(
       "the job has no secret{}: whoever reaches this port and knows the job's "

@@ -28,9 +28,6 @@ constexpr std::string_view release_label = "actorrun free the port v1:";
 
 constexpr std::string_view magic = "ARUN";
 
-/// Names the process that takes over, in logs of a coordinator that lives.
-constexpr auto visitor_id = "successor";
-
 constexpr auto take_over_limit = std::chrono::seconds{1};
 
 using clock_type = std::chrono::steady_clock;
@@ -99,7 +96,7 @@ taken_port take_over(const socket_address& where, const credentials& mine) {
     return {};
   if (::connect(fd.get(), where.get(), where.size) != 0)
     return {.has_hung_up = errno == ECONNREFUSED};
-  auto talk = client_handshake{mine, purpose::operate, visitor_id,
+  auto talk = client_handshake{mine, purpose::operate, successor_id,
                                random_nonce(), trust::secret};
   send_whole(fd.get(), talk.opening());
   auto is_anyones = false; // It has closed, so whose it was cannot be known.

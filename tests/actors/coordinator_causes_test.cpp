@@ -66,10 +66,9 @@ TEST_CASE_METHOD(
   stopped(a, "1", 1);
   stopped(b, "2", 1);
   CHECK(lines.told()
-        == std::string{"warning coordinator revokes generation 1: "} + line_of_2
-             + "\nwarning coordinator finds the root cause in generation 1: "
-             + line_of_1
-             + ": two lines; failed after it: 1\n"
+        == std::string{"warning coordinator stops generation 1: "} + line_of_2
+             + "\nwarning root cause in generation 1: " + line_of_1
+             + ": two lines; 1 more worker failed after it\n"
                "info coordinator notes that in generation 1 "
              + line_of_2
              + "\ninfo coordinator forms generation 2: 2 nodes, world size 4, "
@@ -86,8 +85,7 @@ TEST_CASE("coordinator: failures that it exempts are in its log", "[actors]") {
   job.stopped(job.b, "2", 1);
   const auto text = job.lines.told();
   INFO(text);
-  CHECK(text.find(std::string{"\nwarning coordinator finds the root cause in "
-                              "generation 1: "}
+  CHECK(text.find(std::string{"\nwarning root cause in generation 1: "}
                   + line_of_2 + "; costs no restart: agent 1 left\n")
         != std::string::npos);
 }

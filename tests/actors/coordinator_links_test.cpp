@@ -111,7 +111,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   links->answer_gone();
   run();
   CHECK(a.told()
-        == "revoked 1: agent 2 lost: its machine proves that it and its "
+        == "revoked 1: agent 2 lost: its host confirms that the agent and its "
            "workers have ended");
   CHECK(links->told() == "sever 2");
 }

@@ -109,8 +109,8 @@ TEST_CASE_METHOD(
   begin();
   const auto got = ask(read_logs(7));
   CHECK(got->size() == 1); // A sign of life.
-  CHECK(a.told() == "read 1, credit 40000");
-  CHECK(b.told() == "read 1, credit 40000");
+  CHECK(a.told() == "read 1 of 1, credit 40000");
+  CHECK(b.told() == "read 1 of 1, credit 40000");
   chunk(a, "1", 1, 100);
   chunk(b, "2", 1, 100, true, "a\x1b[2J");
   CHECK(to_text(*got) == "1 of node-1; 1 of node-2; node-2: a; ");
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(logs_fixture, "coordinator: ranks and nodes must be there",
   request.mutable_logs()->set_node("node-2");
   CHECK(to_text(*ask(request)) == "");
   CHECK(a.told() == "");
-  CHECK(b.told() == "read 1, credit 65536");
+  CHECK(b.told() == "read 1 of 1, credit 65536");
   request = read_logs(8);
   request.mutable_logs()->mutable_what()->set_grep("(a)\\1");
   CHECK(to_text(*ask(request)).starts_with("refused: the expression refers"));
@@ -185,7 +185,7 @@ TEST_CASE_METHOD(logs_fixture,
   CHECK(to_text(*follower)
         == "the link to node-2 is down: its lines end here; ");
   const auto c = remote();
-  CHECK(join(c, "3").find("read 2, credit 40000") != std::string::npos);
+  CHECK(join(c, "3").find("read 2 of 1, credit 40000") != std::string::npos);
 }
 
 TEST_CASE_METHOD(logs_fixture,
@@ -209,6 +209,38 @@ TEST_CASE_METHOD(logs_fixture, "coordinator: there are not too many readings",
   CHECK(to_text(*ask(read_logs(1), 99)).starts_with("refused: 16 readings"));
   credit(3, 0, 3); // One is gone.
   CHECK(to_text(*ask(read_logs(1), 99)) == "");
+}
+
+TEST_CASE_METHOD(
+  logs_fixture,
+  "coordinator: all nodes are asked for the job's previous generation (P4)",
+  "[actors]") {
+  begin();
+  auto request = read_logs(7);
+  request.mutable_logs()->mutable_what()->set_previous(true);
+  CHECK(to_text(*ask(request))
+        == "no generation before this one is known; end");
+  CHECK(a.told() == "");
+  // Node 2 falls silent, a third one has its place, and then it is back.
+  end(b.handle);
+  stopped(a, "1", 1);
+  const auto c = remote();
+  join(c, "3");
+  started(a, "1", 2, 300);
+  started(c, "3", 2, 400);
+  const auto back = remote();
+  join(back, "2");
+  a.told();
+  c.told();
+  back.told();
+  CHECK(ask(request)->size() == 1); // A sign of life.
+  CHECK(a.told().starts_with("read 1 of 1, "));
+  CHECK(c.told().starts_with("read 1 of 1, "));
+  CHECK(back.told().starts_with("read 1 of 1, "));
+  // Without it all are asked for the newest, too, and not for their own newest.
+  ask(read_logs(8));
+  CHECK(a.told().starts_with("read 2 of 2, "));
+  CHECK(back.told().starts_with("read 2 of 2, "));
 }
 
 TEST_CASE_METHOD(logs_fixture, "coordinator: stacks are put together by rank",

@@ -15,9 +15,11 @@ TEST_CASE("log_messages: a selection is read as it was written", "[actors]") {
   wire.set_since_ms(-1);
   wire.set_tail(0);
   wire.set_grep("a|b");
+  wire.set_generation(4);
   const auto expected = core::log_selection{.ranks = {3, 1},
                                             .outputs = core::std_streams::err,
                                             .previous = true,
+                                            .generation = {4},
                                             .follow = true,
                                             .since_ms = -1,
                                             .tail = 0,

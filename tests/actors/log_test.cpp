@@ -30,12 +30,12 @@ TEST_CASE_METHOD(log_fixture, "log: each call writes one line of its level",
   const auto uut = log{logger};
   uut.debug("agent seeks coordinator");
   uut.info("coordinator forms generation 1");
-  uut.warn("coordinator revokes generation 1: agent b left");
+  uut.warn("coordinator stops generation 1: agent b left");
   uut.error("the job has failed");
   CHECK(text.str()
         == "debug agent seeks coordinator\n"
            "info coordinator forms generation 1\n"
-           "warning coordinator revokes generation 1: agent b left\n"
+           "warning coordinator stops generation 1: agent b left\n"
            "error the job has failed\n");
 }
 

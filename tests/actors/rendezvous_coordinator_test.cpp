@@ -132,10 +132,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   run_two();
   const auto c = local();
   CHECK(join(c, "3") == "accepted");
-  CHECK(
-    c.waits_for()
-    == "generation 1 runs with 2 nodes, the most there may be; this one stands "
-       "by");
+  CHECK(c.waits_for() == "this one stands by: the maximum is 2 nodes");
   CHECK(a.told().empty());
   CHECK(status().agents_size() == 3);
   leave(b, "2", true);
@@ -196,8 +193,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   advance(599'999ms);
   CHECK(a.told().empty());
   advance(1ms);
-  CHECK(a.told()
-        == "ended unmet: waiting for 1 more node: 1 of 2 nodes are here");
+  CHECK(a.told() == "ended unmet: only 1 of 2 nodes are here after 10 min 0 s");
   leave(a, "1", true);
   REQUIRE(closed->size() == 1);
   CHECK(closed->front().kind == core::outcome::verdict::unmet);

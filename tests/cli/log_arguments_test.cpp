@@ -74,7 +74,7 @@ TEST_CASE("actorctl: logs refuses what makes no sense", "[cli]") {
   CHECK(has(refused_control({"logs", "--rank=x"}), "ranks are written as"));
   CHECK(has(refused_control({"logs", "--tail=-1"}), "--tail"));
   CHECK(has(refused_control({"logs", "a", "b"}), "no place for the word"));
-  CHECK(has(refused_control({"logs", "--rdzv-id=j"}), "actorctl logs JOB"));
+  CHECK(has(refused_control({"logs", "--rdzv-id=j"}), "by the word JOB"));
   CHECK(has(refused_control({"logs", "--rdzv-endpoint=n1", "job"}),
             "JOB is for jobs of this host"));
 }
@@ -82,13 +82,13 @@ TEST_CASE("actorctl: logs refuses what makes no sense", "[cli]") {
 TEST_CASE("actorctl: stacks asks for some ranks, or all", "[cli]") {
   CHECK(control<stacks_arguments>({"stacks"}).ranks.empty());
   const auto x
-    = control<stacks_arguments>({"stacks", "3", "0-1", "--json", "--job=j"});
+    = control<stacks_arguments>({"stacks", "--rank=3,0-1", "--json", "j"});
   CHECK(x.ranks == ranks{0, 1, 3});
   CHECK(x.json);
   CHECK(x.job.local == "j");
   const auto remote = control<stacks_arguments>(
-    {"stacks", "3", "--rdzv-endpoint=n1:5", "--rdzv-id=j"});
+    {"stacks", "--rank=3", "--rdzv-endpoint=n1:5", "--rdzv-id=j"});
   REQUIRE(remote.job.remote);
   CHECK(remote.job.remote->job.value == "j");
-  CHECK(has(refused_control({"stacks", "job"}), "is no rank"));
+  CHECK(has(refused_control({"stacks", "--rank=job"}), "is no rank"));
 }

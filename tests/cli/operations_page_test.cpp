@@ -96,7 +96,7 @@ TEST_CASE("operations page: every option exists", "[cli]") {
                 "--stdout",  "--tail",     "--force",
                 "--install", "--json",     "--name",
                 "--once",    "--output",   "--prefix",
-                "--scope",   "--user"});
+                "--scope",   "--user",     "--yes"});
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; cut short.
   for (const auto* name :

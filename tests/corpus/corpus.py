@@ -447,7 +447,7 @@ def ended_by(s, rank, says, evidence=(), code=1):
             s.await_end(i, code)
         x = s.why(1)
         check(x, x["state"] == "failed", "the job has failed")
-        check(x, "no restart was left" in x["sentence"], "no restart is left")
+        check(x, "--max-restarts is 0" in x["sentence"], "no restart is left")
     else:
         s.world(after=before)
         s.generation = before
@@ -1105,9 +1105,9 @@ def stands_by(s):
     s.start(2)
     s.world(count=2 * SLOTS)
     s.start(3)
-    x = s.await_why(lambda x: "more node is here" in x["sentence"], 0)
+    x = s.await_why(lambda x: "1 node stands by" in x["sentence"], 0)
     check(x, x["state"] == "running", "it runs")
-    expect_texts(x, ["the most there may be", "stands by"], [s.host(3)])
+    expect_texts(x, ["the maximum is 2 nodes", "stands by"], [s.host(3)])
 
 
 @kind()

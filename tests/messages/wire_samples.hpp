@@ -272,6 +272,7 @@ inline void fill(v1::LogSelection& x) {
   x.set_since_ms(1'700'000'000'000);
   x.set_tail(0);
   x.set_grep("^loss");
+  x.set_generation(3);
 }
 
 inline void fill(v1::LogReading& x) {

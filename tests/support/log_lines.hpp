@@ -1,4 +1,4 @@
-// Log lines of an actor, as text: `warning coordinator revokes generation 1: …`.
+// Log lines of an actor, as text: `warning coordinator stops generation 1: …`.
 #pragma once
 
 #include "actors/log.hpp"

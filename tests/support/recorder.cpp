@@ -158,7 +158,8 @@ agent_recorder record_agent(caf::actor_system& system) {
                std::move(answer));
         },
         [to](const v1::LogReading& x) {
-          to.write("read " + std::to_string(x.reading()) + ", credit "
+          to.write("read " + std::to_string(x.reading()) + " of "
+                   + std::to_string(x.what().generation()) + ", credit "
                    + std::to_string(x.credit())
                    + (x.what().has_tail()
                         ? ", tail " + std::to_string(x.what().tail())

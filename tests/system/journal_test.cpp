@@ -65,7 +65,7 @@ TEST_CASE_METHOD(journal_scene, "journal: why explains a job that is gone",
   const auto text = ask({"why"}, 1);
   CHECK(contains(text, "The job failed. Generation "));
   CHECK(contains(text, "rank 2 on "));
-  CHECK(contains(text, " exited with code 41; no restart was left"));
+  CHECK(contains(text, " exited with code 41; --max-restarts is 0"));
   CHECK(contains(text, "pid " + std::to_string(workers[2].pid)));
   const auto x = why(1);
   CHECK(x["version"] == 1);

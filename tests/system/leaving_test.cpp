@@ -121,7 +121,7 @@ TEST_CASE_METHOD(scene,
   auto& b = agent({.nodes = "1:2", .worker = {"--ignore-term", "--child"}});
   const auto before = await_world(4);
   b.signal(SIGTERM);
-  REQUIRE(b.says("got signal 15"));
+  REQUIRE(b.says("SIGTERM: stopping the workers"));
   CHECK_FALSE(b.wait(300ms) == 143); // The grace period is 30 s.
   CHECK(alive(before[2].pid));
   b.signal(SIGTERM);

@@ -96,6 +96,11 @@ public:
   /// Starts `actorctl coordinator` at the scene's endpoint.
   program& coordinator(const agent_options& x);
 
+  /// What programs get, without variables of their own.
+  const std::map<std::string, std::string>& environment() const {
+    return environment_;
+  }
+
   /// All started programs, in order.
   std::deque<program>& programs() { return programs_; }
 

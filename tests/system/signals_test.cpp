@@ -109,7 +109,7 @@ TEST_CASE_METHOD(signal_scene, "handled: workers get the same signal",
   CHECK(got(0) == "INT\n");
   CHECK(got(1) == "INT\n");
   CHECK(count_of(x.output(), "job stopped: the job was asked to end") == 1);
-  CHECK(count_of(x.output(), "revokes") == 0);
+  CHECK(count_of(x.output(), "stops generation") == 0);
 }
 
 TEST_CASE_METHOD(signal_scene, "handled: a signal that is added ends the job",

@@ -1,6 +1,7 @@
 // Tests how operators steer a job that runs.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
+#include "tests/system/terminal.hpp"
 
 #include <csignal>
 #include <string>
@@ -213,6 +214,51 @@ TEST_CASE_METHOD(steering_scene, "steering: with the secret others steer, too",
   auto& a = agent({.nodes = "1:2", .more = {secret}});
   await_world(2);
   control({"stop", secret, "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"});
+  CHECK(code == 0);
+  CHECK(a.wait() == 143);
+}
+
+TEST_CASE_METHOD(steering_scene,
+                 "steering: on a terminal there is a question before work is "
+                 "lost (P5)",
+                 "[steering]") {
+  auto& a = agent({.nodes = "1", .job = "big"});
+  const auto before = await_world(2);
+  const auto answered = [&](const words& command, std::string_view answer) {
+    auto all = words{ACTORCTL_PROGRAM};
+    all.insert(all.end(), command.begin(), command.end());
+    auto x = program_at_terminal{all, environment()};
+    if (!answer.empty()) {
+      x.await("Work since the last checkpoint is lost. [y/N] ");
+      x.type(answer);
+    }
+    code = x.wait();
+    return x.shown();
+  };
+  constexpr auto end_of_input = "\x04";
+  for (const auto* no : {"\n", "n\n", "big\n", end_of_input}) {
+    const auto said = answered({"restart", "big"}, no);
+    CHECK(code == 9);
+    CHECK(count_of(said, "Restart all 2 workers of big?") == 1);
+    CHECK(count_of(said, "nothing was done") == 1);
+  }
+  CHECK(count_of(answered({"stop"}, "n\n"), "Stop big and its 2 workers?")
+        == 1);
+  CHECK(code == 9);
+  CHECK(await_world(2)[0].generation == before[0].generation);
+  answered({"restart", "big"}, "y\n");
+  CHECK(code == 0);
+  const auto second = await_world(2, before[0].generation);
+  CHECK(count_of(answered({"restart", "--yes", "big"}, ""), "[y/N]") == 0);
+  CHECK(code == 0);
+  await_world(2, second[0].generation);
+  // What loses nothing, and a job that is not there, are not asked about.
+  CHECK(count_of(answered({"loglevel", "debug", "big"}, ""), "[y/N]") == 0);
+  CHECK(code == 0);
+  CHECK(count_of(answered({"stop", "job1"}, ""), "no job 'job1'") == 1);
+  CHECK(code == 3);
+  // Without a terminal there is no question.
+  CHECK(count_of(control({"stop", "big"}), "[y/N]") == 0);
   CHECK(code == 0);
   CHECK(a.wait() == 143);
 }

@@ -175,17 +175,17 @@ TEST_CASE_METHOD(terminal_scene, "top: it steers a job when that is confirmed",
   open(80, 24);
   await_text("job  running  generation 1");
   press("D");
-  await_text("y/n  drain node 0");
+  await_text("y/n  Drain node 0");
   press("n");
   await_text("nothing was done");
   press("D");
-  await_text("y/n  drain node 0");
+  await_text("y/n  Drain node 0");
   press("Escape");
   await_text("nothing was done");
   CHECK(await_world(4)[0].generation == before[0].generation);
   press("G"); // The other node: not the coordinator's.
   press("D");
-  await_text("y/n  drain node 1");
+  await_text("y/n  Drain node 1");
   press("y");
   await_text("refused: without agent");
   await_text("needs, which is 2");
@@ -199,11 +199,11 @@ TEST_CASE_METHOD(terminal_scene, "top: it steers a job when that is confirmed",
   tmux({"resize-window", "-x", "80", "-y", "24"});
   await_text("SILENT");
   press("R");
-  await_text("y/n  restart job job");
+  await_text("Work since the last checkpoint is lost"); // P5
   press("y");
   await_text("job  running  generation 2");
   CHECK(await_world(4, before[0].generation)[0].restart_count == 0);
-  await_text("that costs no restart");
+  await_text("--max-restarts");
   press("L");
   await_text("log level: _");
   press("debug");
@@ -233,7 +233,7 @@ TEST_CASE_METHOD(
   press("q");
   await_text("? help");
   press("R");
-  await_text("y/n  restart job job");
+  await_text("y/n  Restart all");
   press("y");
   await_text("refused: this job has no secret");
   CHECK(await_world(2)[0].generation == before[0].generation);

@@ -63,7 +63,7 @@ TEST_CASE_METHOD(log_scene, "actorctl logs: by rank, output and expression",
         == "actorctl: error: the job has no rank 2: its ranks are 0-1\n");
   CHECK(code == 1);
   CHECK(read({ACTORCTL_PROGRAM, "logs", "--previous"}, &code)
-          .find("there is no generation before this one")
+          .find("no generation before this one is known")
         != std::string::npos);
   CHECK(code == 0);
   CHECK(read({ACTORCTL_PROGRAM, "logs", "--grep=none of these"}, &code)
@@ -189,6 +189,46 @@ TEST_CASE_METHOD(log_scene,
   CHECK(follower.wait() == 0);
 }
 
+TEST_CASE_METHOD(
+  log_scene,
+  "actorctl logs: a node that was silent has no lines of the generation "
+  "without it (P4)",
+  "[logs]") {
+  const auto options = agent_options{
+    .nodes = "1:2",
+    .more = {"-r3", "--log-dir=" + logs()},
+    .command = {"sh", "-c", "echo world $WORLD_SIZE; exec sleep 1000"}};
+  agent(options);
+  auto& second = agent(options);
+  const auto await_lines = [&](const words& expected) {
+    auto last = std::string{};
+    const auto are_there = [&] {
+      last = read({ACTORCTL_PROGRAM, "logs"});
+      return sorted_lines(last) == expected;
+    };
+    scene::require(eventually(are_there), "the lines become: " + last);
+  };
+  const auto all = words{"[rank0]:world 4", "[rank1]:world 4",
+                         "[rank2]:world 4", "[rank3]:world 4"};
+  await_lines(all);
+  second.signal(SIGSTOP);
+  await_status([](const json& x) {
+    return x["phase"] == "running" && x["agents"].size() == 1;
+  });
+  await_lines({"[rank0]:world 2", "[rank1]:world 2"});
+  second.signal(SIGCONT);
+  await_lines(all);
+  const auto text = read({ACTORCTL_PROGRAM, "logs", "--previous"});
+  CHECK(count_of(text, "[rank") == 2);
+  CHECK(count_of(text, "[rank0]:world 2\n") == 1);
+  CHECK(count_of(text, "[rank1]:world 2\n") == 1);
+  CHECK(count_of(text, ", the job's previous one, was started here") == 1);
+  for (auto& x : programs())
+    x.signal(SIGTERM);
+  for (auto& x : programs())
+    x.wait();
+}
+
 TEST_CASE_METHOD(log_scene, "actorctl logs: a name or reason is text",
                  "[logs]") {
   for (const auto& command :
@@ -237,12 +277,12 @@ TEST_CASE_METHOD(log_scene, "actorctl stacks: names the odd one out",
   CHECK(text.find("ranks 0-1,3 in ") != text.npos);
   CHECK(text.find("\nrank 3 (local rank 3, pid ") != text.npos);
   auto code = 0;
-  const auto one
-    = json::parse(read({ACTORCTL_PROGRAM, "stacks", "--json", "2"}, &code));
+  const auto one = json::parse(
+    read({ACTORCTL_PROGRAM, "stacks", "--json", "--rank=2"}, &code));
   CHECK(code == 0);
   REQUIRE(one["workers"].size() == 1);
   CHECK(one["workers"][0]["frames"][0] == "running");
-  CHECK(read({ACTORCTL_PROGRAM, "stacks", "4"}, &code)
+  CHECK(read({ACTORCTL_PROGRAM, "stacks", "--rank=4"}, &code)
         == "actorctl: error: the job has no rank 4: its ranks are 0-3\n");
   CHECK(code == 1);
   x.signal(SIGTERM);

@@ -150,6 +150,17 @@ rare_value<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {
   return i == nodes.end() ? rare_value<gpu_trouble>{} : i->second.gpus;
 }
 
+generation_id snapshot::generation_before() const {
+  if (generations.size() > 1)
+    return generations[generations.size() - 2].formed.generation;
+  const auto newest = generations.empty()
+                        ? generation_id{}
+                        : generations.back().formed.generation;
+  // An earlier coordinator formed the one before. It counted within its term; where
+  // the term has changed since, this one is none's, and all nodes say so.
+  return {number_of(newest) > 1 ? newest.value - 1 : 0};
+}
+
 generation_entry* snapshot::find(generation_id generation) {
   const auto i = std::find_if(
     generations.rbegin(), generations.rend(),

@@ -122,6 +122,9 @@ struct snapshot {
     return generations.empty() ? nullptr : &generations.back();
   }
 
+  /// The number of the generation before the newest one; 0: none is known.
+  generation_id generation_before() const;
+
   friend bool operator==(const snapshot&, const snapshot&) = default;
 
 private:

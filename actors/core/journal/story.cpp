@@ -197,6 +197,8 @@ std::string cost(const snapshot& x, const generation_entry& entry) {
     return "this cost restart " + std::to_string(entry.restart_count) + of_all;
   if (is_permanent(*entry.cause))
     return "another start cannot help";
+  if (x.coordinator.settings.restart_count_max == 0)
+    return "--max-restarts is 0, so it is not restarted";
   return "no restart was left (spent: " + std::to_string(entry.restart_count)
          + of_all + ")";
 }
@@ -372,8 +374,7 @@ explanation of_end(const snapshot& x) {
     case outcome::verdict::stopped:
       return of_stop(x, result);
     case outcome::verdict::unmet: {
-      auto out = explanation{"The job gave up: too few nodes came in time: "
-                             + clean(result.reason) + "."};
+      auto out = explanation{"The job gave up: " + clean(result.reason) + "."};
       out.cause = {.what = culprit::kind::too_few_nodes,
                    .reason = clean(result.reason)};
       for (const auto& [agent, entry] : x.nodes)

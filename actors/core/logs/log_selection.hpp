@@ -42,6 +42,8 @@ struct log_selection {
   std::vector<uint32_t> ranks{}; ///< Global; empty: all.
   std_streams outputs = std_streams::all;
   bool previous = false; ///< Of the generation before the newest one.
+  /// That one, or the newest, of the job; 0: as this node has taken part in them.
+  generation_id generation{};
   bool follow = false;   ///< Go on at the end, also into later generations.
   int64_t since_ms = 0; ///< Unix time; see docs/logs.md; 0: from the beginning.
   std::optional<uint32_t> tail{}; ///< Of each worker's output; none: all.

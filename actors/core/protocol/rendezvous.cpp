@@ -17,6 +17,12 @@ std::string counted(size_t n, const char* noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
+/// `2 nodes stop their workers`
+std::string stopping_nodes(size_t n) {
+  return counted(n, "node") + (n == 1 ? " stops its" : " stop their")
+         + " workers";
+}
+
 constexpr auto log_levels = std::array<std::string_view, 5>{
   "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
 
@@ -1151,7 +1157,7 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
     admit_standbys(resize_reason_, 0);
   if (now == before)
     return "the job has " + now + noun + " already";
-  return "the job has " + now + noun + " now, and not " + before + " any more"
+  return "resized from " + before + " to " + now + noun
          + (is_active() && surplus > 0
               ? "; " + counted(surplus, "node")
                   + (surplus == 1 ? " stands by" : " stand by")
@@ -1173,7 +1179,8 @@ void rendezvous::on(const restart_requested& event, time_point, effects& out) {
   out.emplace_back(to_answer(event.by, what,
                              "generation " + to_string(generation())
                                + " is being stopped, and the next one follows;"
-                                 " that costs no restart"));
+                                 " this does not count against"
+                                 " --max-restarts"));
   revoke(
     asked_for("restarted by " + event.by + because(event.reason), event.by),
     std::nullopt, out);
@@ -1433,7 +1440,8 @@ void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
       return end({.kind = outcome::verdict::unmet,
                   .first_failure = {},
                   .signal = 0,
-                  .reason = waiting_for()},
+                  .reason = "only " + nodes_here() + " after "
+                            + duration_text(limits_.join)},
                  now, out);
     case alarm::last_call:
       hurry_ = true;
@@ -1862,15 +1870,18 @@ void rendezvous::close_if_empty(effects& out) {
 
 // -- texts for people ---------------------------------------------------------
 
+std::string rendezvous::nodes_here() const {
+  return std::to_string(agents_.counts().candidates) + " of "
+         + nodes_asked(settings_) + " nodes are here";
+}
+
 std::string rendezvous::waiting_for() const {
   const auto& counts = agents_.counts();
-  const auto here = std::to_string(counts.candidates) + " of "
-                    + nodes_asked(settings_) + " nodes are here";
+  const auto here = nodes_here();
   switch (phase_) {
     case phase::gathering:
       if (counts.holding > 0 && !recovery_.is_listening())
-        return counted(counts.holding, "agent")
-               + " must stop the workers of an older generation";
+        return stopping_nodes(counts.holding) + " of an older generation";
       if (holds_back())
         return "listening for agents of an earlier coordinator";
       return "waiting for "
@@ -1882,16 +1893,19 @@ std::string rendezvous::waiting_for() const {
     case phase::last_call:
       return "last call for more nodes: " + here;
     case phase::starting:
-      return counted(counts.starting, "agent")
-             + " must start the workers of generation "
-             + to_string(generation());
+      return counted(counts.starting, "node")
+             + (counts.starting == 1 ? " starts its" : " start their")
+             + " workers of generation " + to_string(generation());
     case phase::stopping:
-      return counted(counts.holding, "agent")
-             + " must stop the workers of generation " + to_string(generation())
-             + " (" + reason_.text + ")";
+      return stopping_nodes(counts.holding) + " of generation "
+             + to_string(generation()) + " (" + reason_.text + ")";
     case phase::running:
       if (round_.is_active())
         return reason_of_round() + ": " + way_to_safe_point();
+      if (counts.newcomers > 0 && counts.members >= settings_.agent_count_max)
+        return counted(counts.newcomers, "node")
+               + (counts.newcomers == 1 ? " stands by: " : " stand by: ")
+               + maximum();
       if (counts.newcomers > 0)
         return counted(counts.newcomers, "more node")
                + (counts.newcomers == 1 ? " is here: " : " are here: ")
@@ -1924,6 +1938,10 @@ std::string rendezvous::way_to_safe_point() const {
   return "the workers go on to step " + std::to_string(round_.order().step);
 }
 
+std::string rendezvous::maximum() const {
+  return "the maximum is " + counted(settings_.agent_count_max, "node");
+}
+
 // When those that are not in the generation are let in.
 std::string rendezvous::admission(const std::string& with,
                                   const std::string& otherwise) const {
@@ -1931,7 +1949,7 @@ std::string rendezvous::admission(const std::string& with,
   const auto running = "generation " + to_string(generation()) + " runs with "
                        + counted(counts.members, "node");
   if (counts.members >= settings_.agent_count_max)
-    return running + ", the most there may be; " + otherwise;
+    return otherwise + ": " + maximum();
   if (counts.draining > 0)
     return running + "; the job starts again " + with
            + " when a node has left that is to leave";
@@ -1962,8 +1980,7 @@ std::string rendezvous::waiting_for(const agent_id& agent) const {
   if (!is_active()) {
     auto text = waiting_for();
     if (recovery_.is_listening())
-      text += ": " + std::to_string(agents_.counts().candidates) + " of "
-              + nodes_asked(settings_) + " nodes are here";
+      text += ": " + nodes_here();
     if (const auto until = waits_until(); until && !text.empty())
       text += " (" + duration_text(*until - now_) + " at most)";
     return text;

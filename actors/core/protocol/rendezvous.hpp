@@ -177,6 +177,8 @@ private:
   std::optional<failure> refusal(const agent_joined& event) const;
   bool is_silent(const agent_id& agent) const;
   std::string way_to_safe_point() const;
+  std::string nodes_here() const;
+  std::string maximum() const;
   std::string admission(const std::string& with,
                         const std::string& otherwise) const;
   void lose(const agent_id& agent, const end_reason& reason, effects& out);

@@ -66,5 +66,6 @@ TEST_CASE("exit code: the table has every code that an error has", "[cli]") {
       codes.contains(std::to_string(static_cast<int>(exit_code_of(errc(i))))));
   CHECK(codes.contains("1"));
   CHECK(codes.contains("8")); // U2: who stood by while the job succeeded.
+  CHECK(codes.contains("9")); // P5: the answer to a question was no.
   CHECK(codes.contains("128+n"));
 }

@@ -1,4 +1,5 @@
 #include "cli/top/actions.hpp"
+#include "tests/cli/top/picture.hpp"
 #include "tests/support/catch.hpp"
 
 #include "messages/operator.pb.h"
@@ -7,6 +8,7 @@
 
 using namespace actorrun;
 using namespace actorrun::cli::top;
+using namespace actorrun::test;
 
 namespace {
 
@@ -49,13 +51,25 @@ TEST_CASE("top actions: a target is named as an operator would", "[cli]") {
 }
 
 TEST_CASE("top actions: a question says what is done and to whom", "[cli]") {
-  CHECK(purpose_of(verb::drain, node, "")
+  CHECK(purpose_of(verb::drain, node, "", nullptr)
         == "drain node 1 (n2): its workers get notice, then it leaves");
-  CHECK(purpose_of(verb::restart, job, "")
-        == "restart job job1: all workers begin anew, at no cost");
-  CHECK(purpose_of(verb::log_level, node, "debug")
+  CHECK(purpose_of(verb::restart, job, "", nullptr)
+        == "restart all workers of job job1");
+  CHECK(purpose_of(verb::log_level, node, "debug", nullptr)
         == "log level debug for node 1 (n2)");
-  CHECK(purpose_of(verb::log_level, job, "debug")
+  CHECK(purpose_of(verb::log_level, job, "debug", nullptr)
+        == "log level debug for all nodes and the coordinator");
+}
+
+TEST_CASE("top actions: a question says what is lost (P5)", "[cli]") {
+  const auto now = two_nodes();
+  CHECK(purpose_of(verb::restart, job, "", &now)
+        == "Restart all 4 workers of job1? Work since the last checkpoint is"
+           " lost.");
+  CHECK(purpose_of(verb::drain, {.job = "job1", .agent = "n2-4711"}, "", &now)
+        == "Drain node 1 (n2) of job1? Its workers get notice, and the others"
+           " start again without it. Work that is not saved by then is lost.");
+  CHECK(purpose_of(verb::log_level, job, "debug", &now)
         == "log level debug for all nodes and the coordinator");
 }
 

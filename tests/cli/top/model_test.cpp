@@ -279,8 +279,8 @@ TEST_CASE_METHOD(acting_fixture, "top: a job is steered only after a y",
                  "[cli]") {
   press("jD");
   CHECK(uut.question()
-        == "drain node 0 (n1): its workers get notice, then it"
-           " leaves");
+        == "Drain node 0 (n1) of job1? Its workers get notice, and the others"
+           " start again without it. Work that is not saved by then is lost.");
   CHECK(press("n").empty());
   CHECK(has(lines().back(), "nothing was done"));
   for (const auto x : {key::escape, key::enter, key::down, key::backspace}) {
@@ -313,7 +313,7 @@ TEST_CASE_METHOD(acting_fixture, "top: a question is about what was shown then",
   job.mutable_agents()->RemoveLast();
   show(job);
   uut.step(row_clicked{{"job1", "n1-4711", {}}}, at);
-  CHECK(has(lines().back(), "drain node 1 (n2)"));
+  CHECK(has(uut.question(), "Drain node 1 (n2)"));
   CHECK(std::get<steer_job>(only(press("y"))).request.drain().node()
         == "n2-4711");
 }
@@ -492,10 +492,10 @@ TEST_CASE_METHOD(
   uut = model{"any job", bound_actions(), at};
   show(job);
   press_low('R');
-  CHECK(low_lines()[0] == " y/n  restart job");
+  CHECK(low_lines()[0] == " y/n  Restart all 4");
   CHECK(low_lines()[4] == " up down  y/n");
   CHECK(press_low(key::end).empty());
-  CHECK(has(low_lines()[3], "cost"));
+  CHECK(has(low_lines()[3], "lost"));
   const auto letter = GENERATE('y', 'n');
   CHECK(press_low(letter).size() == (letter == 'y' ? 1 : 0));
   CHECK(uut.typing() == entry::none);

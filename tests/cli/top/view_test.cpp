@@ -237,19 +237,19 @@ NODE        STATE         CPU     MEMORY   SILENT    SINCE  NOTE
 ▾ 1 n2      running     201 %    4.0 GiB    1m 1s   4m 12s  load 1.50, 48.0 GiB~
     rank 2  runs        100 %    2.0 GiB       2s   4m 10s
     rank 3  sleeps      101 %    2.0 GiB    1m 1s   4m 10s
-
- y/n  drain node 0 (n1): its workers get notice, then it leaves
+ y/n  Drain node 0 (n1) of job1? Its workers get notice, and the others start
+ again without it. Work that is not saved by then is lost.
 )");
   CHECK(frame(x, 20, 5) == R"(
- job1  running  gen~
- y/n  drain node 0
- (n1): its workers
- get notice, then it
- leaves
+ y/n  Drain node 0
+ (n1) of job1? Its
+ workers get notice,
+ and the others
+ up down  y/n
 )");
   CHECK(frame(x, 20, 3).find("\n up down  y/n\n") != std::string::npos);
-  CHECK(frame(x, 20, 2) == "\n job1  running  gen~\n y/n  drain node 0 ~\n");
-  CHECK(frame(x, 20, 1) == "\n y/n  drain node 0 ~\n");
+  CHECK(frame(x, 20, 2) == "\n job1  running  gen~\n y/n  Drain node 0 ~\n");
+  CHECK(frame(x, 20, 1) == "\n y/n  Drain node 0 ~\n");
 }
 
 TEST_CASE("top view: an answer takes the lines that it needs", "[cli]") {

@@ -175,6 +175,19 @@ TEST_CASE_METHOD(fixture, "snapshot: what is remembered is bounded", "[core]") {
   CHECK(uut.generations.front().cause == brief(failure_of("a", 1)));
 }
 
+TEST_CASE_METHOD(fixture, "snapshot: the generation before the newest (P4)",
+                 "[core]") {
+  CHECK(uut.generation_before() == generation_id{});
+  form(1s, generation_of(5, 1).value);
+  CHECK(uut.generation_before() == generation_id{});
+  form(2s, generation_of(5, 4).value); // Agents have seen others meanwhile.
+  CHECK(uut.generation_before() == generation_of(5, 1));
+  // One that was taken over.
+  at(3s, beginning(8));
+  form(3s, generation_of(6, 4).value);
+  CHECK(uut.generation_before() == generation_of(6, 3));
+}
+
 TEST_CASE_METHOD(fixture, "snapshot: another coordinator begins anew",
                  "[core]") {
   form(1s, 1);

@@ -72,9 +72,8 @@ TEST_CASE("story: what happens when it has waited long enough", "[core]") {
     plan.own.agent = {"d"};
     job.note(5s, job.rejoin("d", plan, share_state::running));
     job.note(5s, job.join("e"));
-    CHECK(
-      sentence(job, 6s)
-      == "1 agent must stop the workers of an older generation, for 2.0 s.");
+    CHECK(sentence(job, 6s)
+          == "1 node stops its workers of an older generation, for 2.0 s.");
   }
 }
 
@@ -150,10 +149,11 @@ TEST_CASE("story: the end of a job", "[core]") {
     job.note(1s, death("b", 1, 0ms, "ValueError: no data"));
     job.stop_noted(1s);
     const auto x = why(job.chronicle.now(), time_point{2s});
-    CHECK(x.sentence
-          == "The job failed. Generation 1 ended: rank 1 on node-b exited with "
-             "code 7: "
-             "ValueError: no data; no restart was left (spent: 0 of 0).");
+    CHECK(
+      x.sentence
+      == "The job failed. Generation 1 ended: rank 1 on node-b exited with "
+         "code 7: "
+         "ValueError: no data; --max-restarts is 0, so it is not restarted.");
     CHECK(has(x, "message: ValueError: no data"));
   }
   SECTION("succeeded") {
@@ -412,7 +412,7 @@ TEST_CASE("story: a GPU's trouble is told with the failure that follows it",
         == "The job failed. Generation 1 ended: rank 2 on node-b exited with "
            "code 7, "
            "1.5 s after trouble there (GPU 1: XID 79: has fallen off the bus); "
-           "no restart was left (spent: 0 of 0).");
+           "--max-restarts is 0, so it is not restarted.");
   CHECK(has(x, "GPUs of node-b: GPU 1: XID 79: has fallen off the bus"));
 }
 
@@ -451,8 +451,8 @@ TEST_CASE("story: a worker that says no more is quoted", "[core]") {
   CHECK(told.sentence
         == "The job failed. Generation 1 ended: rank 1 on node-b exited with "
            "code 7 "
-           "(\"OSError: [Errno 98] Address already in use\"); no restart was "
-           "left (spent: 0 of 0).");
+           "(\"OSError: [Errno 98] Address already in use\"); --max-restarts "
+           "is 0, so it is not restarted.");
   CHECK(has(told, "its last lines:"));
 }
 
@@ -469,7 +469,7 @@ TEST_CASE("story: a worker that misses a peer is not said to be the first",
          "code "
          "7: RuntimeError: Connection closed by peer; it lost a connection "
          "to a worker whose own end was not reported, which may have failed "
-         "first; no restart was left (spent: 0 of 0).");
+         "first; --max-restarts is 0, so it is not restarted.");
   }
   SECTION("when another died at that moment") {
     job.note(1'010ms, death("a", 0, 0ms));
@@ -477,8 +477,8 @@ TEST_CASE("story: a worker that misses a peer is not said to be the first",
     CHECK(sentence(job, 2s)
           == "The job failed. Generation 1 ended: rank 0 on node-a exited with "
              "code "
-             "7, and rank 1 failed on closed connections; no restart was left "
-             "(spent: 0 of 0).");
+             "7, and rank 1 failed on closed connections; --max-restarts is 0, "
+             "so it is not restarted.");
   }
 }
 

@@ -63,8 +63,7 @@ TEST_CASE("rendezvous: an agent that died first is the root cause, whichever "
   CHECK(job.at(1'010ms, job.failed("c", 100ms)) == ""); // Its report was slow.
   CHECK(job.uut.last_failure()->agent == agent_id{"c"});
   CHECK(job.uut.waiting_for()
-        == "3 agents must stop the workers of generation 1 (" + line_of("c")
-             + ")");
+        == "3 nodes stop their workers of generation 1 (" + line_of("c") + ")");
   job.at(1'020ms, job.stopped("a", 1));
   job.at(1'020ms, job.stopped("b", 1));
   CHECK(
@@ -207,7 +206,7 @@ TEST_CASE("rendezvous: an exemption holds for failures reported after it",
   job.at(1'010ms, job.left("c"));
   CHECK(job.at(1'020ms, job.failed("a", 50ms)) == "");
   CHECK(job.uut.waiting_for()
-        == "2 agents must stop the workers of generation 1 (agent c left)");
+        == "2 nodes stop their workers of generation 1 (agent c left)");
   job.at(1'030ms, job.stopped("b", 1));
   CHECK(job.at(1'030ms, job.stopped("a", 1))
         == "explain_failures 1: a/0 +1, exempt; announce_generation 2: a=0+1 "

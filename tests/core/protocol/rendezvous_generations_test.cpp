@@ -119,7 +119,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: the minimum must come in time",
   at(0s, join("a"));
   CHECK(at(600s, fire(1)) == "end_job unmet: a; arm_timer 3");
   CHECK(last<end_job>().result.reason
-        == "waiting for 1 more node: 1 of 2:3 nodes are here");
+        == "only 1 of 2:3 nodes are here after 10 min 0 s");
 }
 
 TEST_CASE_METHOD(
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a job whose agents have all gone ends",
   CHECK(uut.agents().empty());
   CHECK(at(601s, fire(5)) == "end_job unmet:; arm_timer 6; close_job");
   CHECK(last<end_job>().result.reason
-        == "waiting for 2 more nodes: 0 of 2:3 nodes are here");
+        == "only 0 of 2:3 nodes are here after 10 min 0 s");
 }
 
 TEST_CASE_METHOD(fixture, "rendezvous: unknown timers are ignored", "[core]") {

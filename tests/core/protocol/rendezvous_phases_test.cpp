@@ -173,9 +173,9 @@ TEST_CASE("rendezvous: it can say what it waits for in every phase", "[core]") {
   const row rows[] = {
     {phase::gathering, "waiting for 1 more node: 1 of 2:3 nodes are here"},
     {phase::last_call, "last call for more nodes: 2 of 2:3 nodes are here"},
-    {phase::starting, "3 agents must start the workers of generation 1"},
+    {phase::starting, "3 nodes start their workers of generation 1"},
     {phase::running, ""},
-    {phase::stopping, "3 agents must stop the workers of generation 1 (rank 1 "
+    {phase::stopping, "3 nodes stop their workers of generation 1 (rank 1 "
                       "(local rank 0, pid "
                       "4711) on node-b exited with code 7)"},
     {phase::ended, ""},
@@ -195,8 +195,7 @@ TEST_CASE("rendezvous: it counts nodes and agents as people do", "[core]") {
   job.at(0s, job.join("c"));
   job.at(0s, job.started("a", 1));
   job.at(0s, job.started("b", 1));
-  CHECK(job.uut.waiting_for()
-        == "1 agent must start the workers of generation 1");
+  CHECK(job.uut.waiting_for() == "1 node starts its workers of generation 1");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -211,8 +210,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(5s, rejoin("d", plan, share_state::running))
         == "accept_agent d; revoke_generation 9: d");
   CHECK(at(5s, join("e")) == "accept_agent e");
-  CHECK(uut.waiting_for()
-        == "1 agent must stop the workers of an older generation");
+  CHECK(uut.waiting_for() == "1 node stops its workers of an older generation");
   at(6s, stopped("d", 9));
   CHECK(uut.current_phase() == phase::last_call);
 }
@@ -224,10 +222,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: a standby learns why it stands by",
   at(1s, join("d"));
   CHECK(uut.waiting_for({"a"}) == "");
   CHECK(uut.waiting_for({"x"}) == uut.waiting_for({"d"})); // Not here yet.
-  CHECK(
-    uut.waiting_for({"d"})
-    == "generation 1 runs with 3 nodes, the most there may be; this one stands "
-       "by");
+  CHECK(uut.waiting_for({"d"}) == "this one stands by: the maximum is 3 nodes");
   at(2s, failed("a", 1));
   CHECK(uut.waiting_for({"d"}) == uut.waiting_for());
 }

@@ -410,7 +410,7 @@ TEST_CASE_METHOD(successor,
   at(3s, stopped("d", 1));
   CHECK(at(3s, stopped("e", 1)) == "");
   CHECK(uut.waiting_for()
-        == "1 agent must stop the workers of generation 1 (agent c left)");
+        == "1 node stops its workers of generation 1 (agent c left)");
   CHECK(at(4s, stopped("a", 7)) == "announce_generation 8: a=0+1 d=1+1 e=2+1");
   CHECK(last<announce_generation>().plans.front().restart_count == 1);
 }

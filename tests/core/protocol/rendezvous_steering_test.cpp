@@ -378,9 +378,8 @@ TEST_CASE_METHOD(fixture, "steering: shrinking lets the last ranks stand by",
                  "[core]") {
   run();
   CHECK(at(1s, resize(1, 2))
-        == "answer_operator done: the job has 1:2 nodes now, and not 2:3 any"
-           " more; 1 node stands by; revoke_generation 1: a b c;"
-           " tell_charter: a b c");
+        == "answer_operator done: resized from 2:3 to 1:2 nodes; 1 node stands"
+           " by; revoke_generation 1: a b c; tell_charter: a b c");
   CHECK(last<revoke_generation>().reason.text
         == "resized to 1:2 nodes by alice");
   at(1s, stopped("a", 1));
@@ -406,7 +405,7 @@ TEST_CASE_METHOD(fixture, "steering: numbers of nodes have bounds", "[core]") {
     answer(resize(4, 5))
     == "refused: 3 nodes are here: a minimum of 4 would end the generation that"
        " runs");
-  CHECK(answer(resize(3, 100'000)).starts_with("the job has 3:100000 nodes"));
+  CHECK(answer(resize(3, 100'000)) == "resized from 2:3 to 3:100000 nodes");
   CHECK(answer(resize(3, 100'000)) == "the job has 3:100000 nodes already");
   CHECK(uut.current_phase() == phase::running);
 }
@@ -473,7 +472,8 @@ TEST_CASE_METHOD(fixture, "steering: a restart is free", "[core]") {
   CHECK(
     at(0s, restart_requested{"alice", "new data"})
     == "answer_operator done: generation 1 is being stopped, and the next one"
-       " follows; that costs no restart; revoke_generation 1: a b c");
+       " follows; this does not count against --max-restarts; "
+       "revoke_generation 1: a b c");
   CHECK(
     answer(restart_requested{"bob", ""})
     == "refused: generation 1 is being stopped already (restarted by alice: new"

@@ -144,11 +144,47 @@ TEST_CASE_METHOD(fixture, "file_log_reader: the generation before",
   begin_generation(1);
   write(0, "old\n");
   CHECK(read({.previous = true}) == "");
-  CHECK(trouble == "there is no generation before this one");
+  CHECK(trouble == "no generation before this one is known");
   begin_generation(2);
   write(0, "new\n");
   CHECK(read({.previous = true}) == "4o old|");
+  CHECK(trouble
+        == "this is generation 1, the one before the newest of this node");
   CHECK(read({}) == "4o new|");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "file_log_reader: a generation that is named, or none (P4)",
+                 "[runtime]") {
+  begin_generation(1);
+  write(0, "one\n");
+  begin_generation(2);
+  write(0, "two\n");
+  // This node was silent in generation 3, and is back in 4.
+  begin_generation(4);
+  write(0, "four\n");
+  CHECK(read({.previous = true, .generation = {2}}) == "4o two|");
+  CHECK(trouble == "");
+  CHECK(read({.previous = true, .generation = {3}}) == "");
+  CHECK(trouble
+        == "no worker of generation 3, the job's previous one, was started "
+           "here");
+  CHECK(read({.generation = {4}}) == "4o four|");
+  CHECK(read({.generation = {5}}) == "");
+  CHECK(trouble == "no worker of generation 5 was started here");
+  // Who follows goes on with the first one from there.
+  auto got = catcher{};
+  const auto id
+    = uut.begin({.generation = {5}, .follow = true}, much, got.listener());
+  begin_generation(6);
+  write(0, "six\n");
+  CHECK(got.sees("4o six|"));
+  uut.end(id);
+  auto early = catcher{};
+  const auto all
+    = uut.begin({.generation = {2}, .follow = true}, much, early.listener());
+  CHECK(early.sees("4o two|4o four|4o six|"));
+  uut.end(all);
 }
 
 TEST_CASE_METHOD(fixture, "file_log_reader: says when there are no files",
