@@ -115,7 +115,7 @@ void timer_server_state::obey(const workers_timed& x) {
       timed_worker_started{{x.generation, worker.local_rank}, worker.pid});
     parked_.erase(worker.pid);
     for (const auto& early : early_.take(worker.pid, now_))
-      take(early.request, early.wall_offset);
+      take(early.request, early.wall_offset, early.when);
     for (const auto& early : early_notices_.take(worker.pid, now_))
       take(early, worker.pid, {x.generation, worker.local_rank});
   }
@@ -297,18 +297,20 @@ size_t timer_server_state::read_some(size_t limit) {
   now_ = clock_now();
   const auto wall_offset = config_.source->wall_offset();
   while (const auto* x = requests_.next())
-    take(*x, wall_offset);
+    take(*x, wall_offset, now_);
   return count;
 }
 
-void timer_server_state::take(const timer_request& x, duration wall_offset) {
+void timer_server_state::take(const timer_request& x, duration wall_offset,
+                              time_point when) {
   if (table_->find(x.pid) || admit(x, wall_offset))
     dispatch(timer_requested{.pid = x.pid,
                              .scope = x.scope,
                              .is_release = x.is_release,
                              .expiration = x.expiration,
                              .signal = x.signal,
-                             .wall_offset = wall_offset});
+                             .wall_offset = wall_offset,
+                             .age = now_ - when});
 }
 
 // Returns false if the request must wait because its worker is not known yet.
@@ -320,7 +322,7 @@ bool timer_server_state::admit(const timer_request& x, duration wall_offset) {
   }
   const auto who = table_->find(*worker);
   if (!who)
-    return !early_.hold(*worker, {x, wall_offset}, now_);
+    return !early_.hold(*worker, {x, wall_offset, now_}, now_);
   return admit_member(*who, x.pid);
 }
 

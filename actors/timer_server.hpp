@@ -126,7 +126,8 @@ private:
   void read_all();
   size_t read_some(size_t limit);
   bool read_notice();
-  void take(const core::timer_request& x, core::duration wall_offset);
+  void take(const core::timer_request& x, core::duration wall_offset,
+            core::time_point when);
   void take(const core::progress_notice& x, int64_t pid,
             const core::timed_worker& who);
   bool admit(const core::timer_request& x, core::duration wall_offset);

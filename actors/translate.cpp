@@ -67,8 +67,17 @@ v1::DeathDetails to_wire(const core::death_details& x) {
   out.set_is_from_stderr(x.is_from_stderr);
   out.set_scope(x.scope);
   out.set_lateness_ns(x.lateness.count());
+  if (x.limit)
+    out.set_limit_ns(x.limit->count());
   out.set_where(x.where);
   return out;
+}
+
+/// What is no limit is not known.
+std::optional<core::duration> limit_of(const v1::DeathDetails& x) {
+  if (x.limit_ns() <= 0)
+    return std::nullopt;
+  return std::min(core::duration{x.limit_ns()}, duration_max);
 }
 
 core::death_details from_wire(const v1::DeathDetails& x) {
@@ -82,6 +91,7 @@ core::death_details from_wire(const v1::DeathDetails& x) {
           .scope = x.scope(),
           .lateness = std::clamp(core::duration{x.lateness_ns()},
                                  core::duration{0}, duration_max),
+          .limit = limit_of(x),
           .where = x.where()};
 }
 

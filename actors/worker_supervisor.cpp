@@ -35,7 +35,8 @@ worker_exited to_event(const ports::process_exited& x,
           .when = x.when,
           .was_ending = x.was_ending,
           .is_foreign = x.is_foreign,
-          .memory = x.memory};
+          .memory = x.memory,
+          .unseen = x.unseen};
 }
 
 stream_target without_file(const stream_target& x) {
@@ -878,6 +879,7 @@ void worker_supervisor_state::take(const worker_overrun& x) {
   auto event = worker_overran{.local_rank = what.who.local_rank,
                               .scope = what.scope,
                               .lateness = what.lateness,
+                              .limit = what.limit,
                               .signal = what.signal,
                               .grace = config_.workers.grace_period};
   if (config_.probe)

@@ -89,6 +89,9 @@ json to_json(const v1::WorkerFailure& x) {
   if (failure.kind == core::failure_kind::timer_expired) {
     out["scope"] = core::printable(failure.details.scope);
     out["lateness_ns"] = failure.details.lateness.count();
+    const auto& limit = failure.details.limit;
+    out["limit_ns"]
+      = known(limit.has_value(), limit.value_or(core::duration{}).count());
   }
   if (failure.kind == core::failure_kind::timer_expired
       || failure.kind == core::failure_kind::unkillable)

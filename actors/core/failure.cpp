@@ -23,6 +23,8 @@ void shorten_path(std::string& path, size_t size_max) {
            + std::string{end_of(path, size_max - ellipsis.size())};
 }
 
+using tenths_of_ms = std::chrono::duration<int64_t, std::ratio<1, 10'000>>;
+
 /// Behind the number of lines that are missing.
 constexpr auto left_out = std::string_view{" earlier lines left out]\n"};
 constexpr auto left_out_max = size_t{48};
@@ -60,6 +62,35 @@ worker_failure cut(worker_failure x, const text_limits& max) {
   keep_beginning(x.details.scope, max.scope);
   keep_beginning(x.details.where, max.where);
   return x;
+}
+
+/// A number without the zeros that end it behind the point.
+std::string decimal_text(int64_t count, int64_t per_unit) {
+  auto text = std::to_string(count / per_unit);
+  auto rest = count % per_unit;
+  if (rest == 0)
+    return text;
+  text += '.';
+  for (auto unit = per_unit / 10; rest > 0; unit /= 10) {
+    text += static_cast<char>('0' + rest / unit);
+    rest %= unit;
+  }
+  return text;
+}
+
+/// As it was asked for: `500 ms`, `1.25 s`, `30 s`, `5 min`, where `duration_text`
+/// has one decimal.
+std::string limit_text(duration x) {
+  using namespace std::chrono_literals;
+  if (x < 1s)
+    return decimal_text(std::chrono::ceil<tenths_of_ms>(x).count(), 10) + " ms";
+  if (x < 2min)
+    return decimal_text(x / 1ms, 1'000) + " s";
+  auto text = duration_text(x);
+  for (const auto none : {std::string_view{" 0 s"}, std::string_view{" 0 min"}})
+    if (text.ends_with(none))
+      text.resize(text.size() - none.size());
+  return text;
 }
 
 constexpr bool is_blank(char c) {
@@ -123,8 +154,11 @@ worker_failure brief(worker_failure x) {
 }
 
 std::string overrun_text(const death_details& x) {
-  return "scope \"" + one_line(x.scope, line_message_max) + "\" overran by "
-         + duration_text(x.lateness);
+  const auto is_known = x.limit && *x.limit > duration::zero();
+  const auto is_late = !is_known || x.lateness > *x.limit / 20;
+  return "scope \"" + one_line(x.scope, line_message_max) + "\" was not left "
+         + (is_known ? "within " + limit_text(*x.limit) : "by its deadline")
+         + (is_late ? " (" + duration_text(x.lateness) + " late)" : "");
 }
 
 std::string one_line(std::string_view text, size_t size_max) {

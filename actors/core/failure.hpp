@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,9 @@ struct death_details {
   /// timer_expired, or unkillable after that: the name of the timer.
   std::string scope{};
   duration lateness{0}; ///< Likewise: from its deadline on.
+  /// Likewise: how long the timer was to run. None: that is not known, or its
+  /// deadline was over when it was asked for.
+  std::optional<duration> limit{};
   /// timer_expired: where the worker and its peers were; unkillable: where it
   /// hangs. Lines; empty: it could not be found out.
   std::string where{};
@@ -83,8 +87,9 @@ struct worker_failure {
   /// monotonic clock: lets a coordinator order the failures of several hosts
   /// without their wall clocks.
   duration age{0};
-  /// signalled: at most so long before that had it begun to end. Its connections
-  /// may have been closed since then.
+  /// signalled: at most so long before that had it begun to end: its memory had to
+  /// be freed, and its agent may not have run. Its connections may have been closed
+  /// since then.
   duration teardown{0};
   /// It was being stopped, and died of a signal that its agent had not sent.
   bool while_stopped = false;
@@ -122,7 +127,9 @@ worker_failure brief(worker_failure x);
 /// valid UTF-8, whatever the texts hold.
 std::string to_string(const worker_failure& x);
 
-/// `scope "train_step" overran by 1.2 s`, one line.
+/// `scope "train_step" was not left within 500 ms`, one line. How late it was
+/// is added where that is more than a twentieth of the limit: less is what the
+/// kernel needs to wake up an agent.
 std::string overrun_text(const death_details& x);
 
 /// The text as one line, printable (`text.hpp`), with single spaces.

@@ -1,6 +1,7 @@
 #include "actors/core/failure_text.hpp"
 
 #include "actors/core/text.hpp"
+#include "actors/core/unbegun_program.hpp"
 
 #include <algorithm>
 #include <array>
@@ -83,6 +84,8 @@ std::string what_happened(const worker_failure& x) {
   if (x.kind == failure_kind::signalled && x.details.out_of_memory)
     return "was killed by the kernel for memory"
            + (message.empty() ? "" : " (" + message + ")") + meanwhile;
+  if (const auto why = why_not_begun(x); !why.empty())
+    return text + meanwhile + " before its program began: " + why;
   return text + meanwhile + (message.empty() ? "" : ": " + message);
 }
 

@@ -8,7 +8,8 @@
 
 namespace actorrun::core {
 
-/// `exited with code 7`, with its message; one line, as `to_string` has it.
+/// `exited with code 7`, with its message or why its program has not begun; one line,
+/// as `to_string` has it.
 std::string what_happened(const worker_failure& x);
 
 /// Whether its own words, or SIGPIPE, say that a peer's connection was closed, so that

@@ -10,7 +10,8 @@ namespace actorrun::core {
 
 namespace {
 
-constexpr auto shortages = std::array{EAGAIN, EMFILE, ENFILE, ENOMEM};
+// The text of EMFILE is the beginning of that of ENFILE.
+constexpr auto shortages = std::array{EAGAIN, ENFILE, EMFILE, ENOMEM};
 
 } // namespace
 

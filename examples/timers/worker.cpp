@@ -6,7 +6,7 @@
 // comes. After half a second it is killed, the group restarts, and the launcher
 // reports:
 //
-//     rank 1 … was killed by its timer: scope "exchange" overran by 0.2 ms
+//     rank 1 … was killed by its timer: scope "exchange" was not left within 500 ms
 //
 // Without actorrun it runs in the same way, without timers.
 //

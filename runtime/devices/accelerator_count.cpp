@@ -1,6 +1,6 @@
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/shared_library.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -125,12 +125,12 @@ void reap(pid_t child) {
 result<uint32_t> count_in_child(answer (*ask)(), milliseconds timeout) {
   auto ends = std::array<int, 2>{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return core::system_failure("pipe2", errno);
+    return system_failure("pipe2: " + system_error_text(errno));
   const auto from = unique_fd{ends[0]};
   auto to = unique_fd{ends[1]};
   const auto child = ::fork();
   if (child < 0)
-    return core::system_failure("fork", errno);
+    return system_failure("fork: " + start_error_text(errno));
   if (child == 0)
     be_child(ask, to.get());
   to.reset();

@@ -6,6 +6,7 @@
 #include "runtime/diagnosis/demangle.hpp"
 #include "runtime/diagnosis/error_document.hpp"
 #include "runtime/os/file.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/program_support.hpp"
 
@@ -120,14 +121,14 @@ result<void> replace_file(const std::string& path, std::string_view text) {
   const auto fd = unique_fd{
     ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
   if (!fd)
-    return not_written(path, core::error_text(errno));
+    return not_written(path, system_error_text(errno));
   auto error = write_all(fd.get(), text);
   if (error == 0 && ::rename(draft.c_str(), path.c_str()) != 0)
     error = errno;
   if (error == 0)
     return {};
   ::unlink(draft.c_str());
-  return not_written(path, core::error_text(error));
+  return not_written(path, system_error_text(error));
 }
 
 error_document document_of(std::string_view message, std::string_view stack,

@@ -1,7 +1,7 @@
 #include "runtime/etcd/http.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,7 +48,7 @@ result<void> check_files(const etcd_options& x) {
         std::pair{"cert", x.certificate_file}, std::pair{"key", x.key_file}})
     if (!path.empty() && ::access(path.c_str(), R_OK) != 0)
       return failure{errc::etcd_denied, formatted("{}: {}: {}", name, path,
-                                                  core::error_text(errno))};
+                                                  system_error_text(errno))};
   return {};
 }
 

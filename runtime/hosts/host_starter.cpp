@@ -1,8 +1,8 @@
 #include "runtime/hosts/host_starter.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/own_process.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -59,7 +59,7 @@ failure start_failure(const std::string& name, const std::string& path,
                                            : errc::program_not_executable;
   return {code, formatted("cannot execute {}: {}",
                           subject_of(name, path.empty() ? name : path, error),
-                          core::error_text(error))};
+                          start_error_text(error))};
 }
 
 } // namespace
@@ -151,7 +151,7 @@ result<void> host_starter::start_one(core::host_index i,
   if (!in || !out || !err)
     return failure{errc::start_failed,
                    formatted("there is no descriptor left for {} hosts: {}",
-                             hosts_.size(), core::error_text(errno))};
+                             hosts_.size(), system_error_text(errno))};
   const auto files = child_files{.out = out->write.get(),
                                  .err = err->write.get(),
                                  .descriptors = {},

@@ -56,6 +56,7 @@ void members(X& x, auto f) {
   f("is_from_stderr", x.is_from_stderr);
   f("scope", x.scope);
   f("lateness_ns", x.lateness);
+  f("limit_ns", x.limit);
   f("where", x.where);
 }
 

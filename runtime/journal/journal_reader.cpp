@@ -1,8 +1,8 @@
 #include "runtime/journal/journal_reader.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/peer_user.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -56,7 +56,7 @@ result<journal_reader> journal_reader::open(const std::string& path,
   auto out = journal_reader{path, whose};
   if (!out.open_older() && !out.open_newer())
     return failure{errc::bad_argument, formatted("cannot read {}: {}", path,
-                                                 core::error_text(errno))};
+                                                 system_error_text(errno))};
   return out;
 }
 

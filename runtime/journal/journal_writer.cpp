@@ -1,10 +1,10 @@
 #include "runtime/journal/journal_writer.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/journal/journal_file.hpp"
 #include "runtime/journal/journal_lines.hpp"
 #include "runtime/os/file.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/unique_fd.hpp"
 
 #include <algorithm>
@@ -121,7 +121,7 @@ private:
                            0600)};
     struct stat facts {};
     if (!fd_ || ::fstat(fd_.get(), &facts) != 0)
-      return refuse(core::error_text(errno));
+      return refuse(system_error_text(errno));
     if (!S_ISREG(facts.st_mode))
       return refuse("it is " + kind_of_file(facts.st_mode));
     size_ = uint64_t(facts.st_size);
@@ -140,14 +140,14 @@ private:
     has_gap_ = true;
     // So much of a line as there was room for.
     rest_ = ::ftruncate(fd_.get(), off_t(before)) == 0 ? "" : "\n";
-    complain("cannot be written: " + core::error_text(error));
+    complain("cannot be written: " + system_error_text(error));
   }
 
   // A file that must stay where it is goes on: longer, but without a gap.
   void rotate() {
     if (::rename(path_.c_str(), (path_ + ".1").c_str()) != 0) {
       tried_size_ = size_;
-      return complain("cannot be rotated: " + core::error_text(errno));
+      return complain("cannot be rotated: " + system_error_text(errno));
     }
     fd_.reset();
     const auto summary = to_line(known_);

@@ -1,8 +1,8 @@
 #include "runtime/network/connector.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/peer_user.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/socket.hpp"
 
 #include <algorithm>
@@ -136,7 +136,7 @@ void connect_attempt::on_dialled(int error, unique_fd fd) {
       errc::connection_failed,
       formatted(
         "cannot be connected to ({}); check the host, routes and firewalls",
-        core::error_text(error)));
+        system_error_text(error)));
   fd_ = std::move(fd);
   // It may have accepted us later, or never.
   if (const auto user = user_of_peer(fd_.get());

@@ -3,6 +3,7 @@
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/file.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -53,7 +54,7 @@ result<unique_fd> hold(const std::string& name) {
            != 0)
     return failure{errc::system_failure,
                    formatted("cannot hold the socket @{} ({})", name,
-                             core::error_text(errno))};
+                             system_error_text(errno))};
   return fd;
 }
 

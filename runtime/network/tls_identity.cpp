@@ -1,8 +1,8 @@
 #include "runtime/network/tls_identity.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/network/tls_context.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -34,7 +34,7 @@ std::string reason() {
 result<void> check_readable(const char* option, const std::string& path) {
   if (::access(path.c_str(), R_OK) == 0)
     return {};
-  return complaint(option, path, "cannot be read: " + core::error_text(errno));
+  return complaint(option, path, "cannot be read: " + system_error_text(errno));
 }
 
 result<void> check_private(const std::string& path) {

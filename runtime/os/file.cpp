@@ -1,7 +1,7 @@
 #include "runtime/os/file.hpp"
 
-#include "actors/core/text.hpp"
 #include "runtime/os/folder.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -41,7 +41,7 @@ result<std::optional<regular_file>> open_regular_file(const std::string& path) {
   if (::fstatat(where.at(), name, &facts, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT || errno == ENOTDIR)
       return std::optional<regular_file>{};
-    return core::system_failure("it cannot be read", errno);
+    return system_failure("it cannot be read: " + system_error_text(errno));
   }
   if (!S_ISREG(facts.st_mode))
     return system_failure("it is " + kind_of_file(facts.st_mode));
@@ -49,7 +49,7 @@ result<std::optional<regular_file>> open_regular_file(const std::string& path) {
     ::openat(where.at(), name,
              O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)};
   if (!fd || ::fstat(fd.get(), &facts) != 0)
-    return core::system_failure("it cannot be read", errno);
+    return system_failure("it cannot be read: " + system_error_text(errno));
   if (!S_ISREG(facts.st_mode))
     return system_failure("it is " + kind_of_file(facts.st_mode));
   if (facts.st_uid != ::geteuid())

@@ -1,8 +1,8 @@
 #include "runtime/os/folder.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/file.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -43,7 +43,7 @@ opening refused(int error, std::string why) {
 }
 
 opening refused(int error) {
-  return refused(error, core::error_text(error));
+  return refused(error, system_error_text(error));
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #include "runtime/os/folder_path.hpp"
 
-#include "actors/core/text.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,7 +19,7 @@ constexpr mode_t usual_mode = S_IRWXU | S_IRWXG | S_IRWXO; // The umask counts.
 opening opened(int fd) {
   if (fd >= 0)
     return {.fd = unique_fd{fd}};
-  return {.fd = {}, .error = errno, .why = core::error_text(errno)};
+  return {.fd = {}, .error = errno, .why = system_error_text(errno)};
 }
 
 } // namespace

@@ -81,15 +81,23 @@ std::string limit_behind(int error) {
   }
 }
 
+std::string system_error_text(int error) {
+  return error == EAGAIN ? core::error_text(error) : start_error_text(error);
+}
+
+std::string start_error_text(int error) {
+  const auto limit = limit_behind(error);
+  return limit.empty() ? core::error_text(error)
+                       : formatted("{} ({})", core::error_text(error), limit);
+}
+
 void exit_for_lack_with(int code) {
   exit_code = code;
 }
 
 void end_for_lack_of(const char* what, int error) {
-  const auto limit = limit_behind(error);
-  const auto text = formatted("actorrun: error: the system gives no {}: {}{}\n",
-                              what, core::error_text(error),
-                              limit.empty() ? "" : formatted(" ({})", limit));
+  const auto text = formatted("actorrun: error: the system gives no {}: {}\n",
+                              what, start_error_text(error));
   std::fputs(text.c_str(), stderr);
   if (const auto code = exit_code.load(); code >= 0)
     ::_exit(code);

@@ -10,6 +10,14 @@ namespace actorrun::detail {
 /// for an errno that is about no such limit.
 std::string limit_behind(int error);
 
+/// `core::error_text` with the limit behind it, for a call that has a file, a socket or
+/// memory as its result: `Too many open files (RLIMIT_NOFILE: ulimit -Hn is 1024)`.
+/// There, EAGAIN is about no limit.
+std::string system_error_text(int error);
+
+/// Likewise for a call that has a process or a thread as its result.
+std::string start_error_text(int error);
+
 /// Prints one sentence on standard error and ends this program at once: with the code
 /// of `exit_for_lack_with`, else by `std::abort`.
 /// @param what `thread`, `descriptor`, …

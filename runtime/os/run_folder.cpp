@@ -1,8 +1,8 @@
 #include "runtime/os/run_folder.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/private_name.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -56,7 +56,7 @@ result<void> check(const std::string& path) {
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0)
     return unusable(
-      path, formatted("cannot be opened ({})", core::error_text(errno)));
+      path, formatted("cannot be opened ({})", system_error_text(errno)));
   if (info.st_uid != ::geteuid())
     return unusable(path, "belongs to another user");
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
@@ -217,7 +217,7 @@ run_folder::find_all(const std::string& temporary) {
 result<run_folder> run_folder::open_at(const std::string& path, bool shared) {
   if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST)
     return unusable(path,
-                    formatted("cannot be made ({})", core::error_text(errno)));
+                    formatted("cannot be made ({})", system_error_text(errno)));
   if (auto ok = check(path); !ok)
     return ok.error();
   return run_folder{path, shared};

@@ -1,7 +1,7 @@
 #include "runtime/os/service_socket.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -48,7 +48,7 @@ result<service_socket> service_socket::open(const std::string& address) {
   if (!fd)
     return failure{errc::cannot_listen,
                    formatted("there is no socket to notify {}: {}", address,
-                             core::error_text(errno))};
+                             system_error_text(errno))};
   return service_socket{*to, std::move(fd)};
 }
 

@@ -1,7 +1,7 @@
 #include "runtime/os/socket.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -48,7 +48,7 @@ failure listen_failure(const std::string& where, int error) {
                       where)};
   return {errc::cannot_listen,
           formatted("cannot listen on {}: {}; choose another address or port",
-                    where, core::error_text(error))};
+                    where, system_error_text(error))};
 }
 
 } // namespace

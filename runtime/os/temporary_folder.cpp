@@ -1,7 +1,7 @@
 #include "runtime/os/temporary_folder.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -86,7 +86,7 @@ bool is_ours(const fs::path& path) {
 
 failure cannot_make_folder(const std::string& path, int error) {
   return {errc::log_failed, formatted("the log folder {} cannot be made: {}",
-                                      path, core::error_text(error))};
+                                      path, system_error_text(error))};
 }
 
 result<std::string> make_private_folder(const std::string& prefix) {

@@ -1,8 +1,8 @@
 #include "runtime/process_group/call_channel.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/file.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -145,7 +145,8 @@ result<bytes> read_file(int fd, const std::array<char, 8>& magic,
 result<unique_fd> make_file(const char* name) {
   auto fd = unique_fd{::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!fd)
-    return core::system_failure("no file in memory can be made", errno);
+    return system_failure("no file in memory can be made: "
+                          + system_error_text(errno));
   return fd;
 }
 
@@ -165,8 +166,8 @@ result<unique_fd> write_call(const function_call& call) {
   if (error == 0)
     error = write_value(fd->get(), *data);
   if (error != 0)
-    return core::system_failure("the arguments cannot be kept in memory",
-                                error);
+    return system_failure("the arguments cannot be kept in memory: "
+                          + system_error_text(error));
   ::fcntl(fd->get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK);
   return fd;
 }
@@ -193,7 +194,8 @@ result<unique_fd> make_return_file() {
     return fd;
   if (const auto error
       = write_header(fd->get(), return_magic, stage::not_begun))
-    return core::system_failure("no file in memory can be written", error);
+    return system_failure("no file in memory can be written: "
+                          + system_error_text(error));
   return fd;
 }
 
@@ -211,8 +213,8 @@ result<void> write_return(int fd, const nlohmann::json& value) {
   if (error == 0)
     error = write_header(fd, return_magic, stage::returned);
   if (error != 0)
-    return core::system_failure("the return value cannot be kept in memory",
-                                error);
+    return system_failure("the return value cannot be kept in memory: "
+                          + system_error_text(error));
   return {};
 }
 

@@ -1,9 +1,9 @@
 #include "runtime/processes/output_files.hpp"
 
 #include "actors/core/shortage.hpp"
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/folder.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <cerrno>
 #include <utility>
@@ -79,7 +79,7 @@ int output_files::open_file(const std::string& path, unique_fd& file) {
   }
   if (failure_count_++ == 0) {
     first_path_ = path;
-    first_reason_ = is_open ? core::error_text(errno) : opened.why;
+    first_reason_ = is_open ? system_error_text(errno) : opened.why;
   }
   file.reset();
   return discard();

@@ -1,6 +1,7 @@
 #include "runtime/processes/posix_process_host.hpp"
 
 #include "messages/formatted.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/processes/orphan_sweep.hpp"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <set>
 #include <thread>
 #include <utility>
@@ -304,7 +304,7 @@ void posix_process_host::add_worker(generation_id generation,
   if (is_first_error && on_detail_)
     on_detail_(formatted("worker process {} runs outside of {}: {}",
                          process.pid, group.cgroup()->path(),
-                         std::strerror(process.cgroup_error)));
+                         system_error_text(process.cgroup_error)));
   group.workers.push_back({.local_rank = local_rank,
                            .pid = process.pid,
                            .pidfd = std::move(process.pidfd),
@@ -367,20 +367,22 @@ void posix_process_host::on_ready(generation_id generation, size_t index) {
     note(formatted("another part of this program has reaped worker process {}; "
                    "its exit code is lost",
                    worker.pid));
-  report_end(
-    generation,
-    ports::process_exited{
-      .generation = generation,
-      .local_rank = worker.local_rank,
-      .pid = worker.pid,
-      .exit_code = status->exit_code,
-      .signal = status->signal,
-      .dumped = status->dumped,
-      .when = worker.is_ordered ? round_time()
-                                : worker.found_ending.value_or(round_time()),
-      .was_ending = !worker.is_ordered,
-      .is_foreign = status->signal != 0 && !worker.has_sent(status->signal),
-      .memory = status->memory});
+  const auto when = worker.is_ordered
+                      ? round_time()
+                      : worker.found_ending.value_or(round_time());
+  report_end(generation, ports::process_exited{
+                           .generation = generation,
+                           .local_rank = worker.local_rank,
+                           .pid = worker.pid,
+                           .exit_code = status->exit_code,
+                           .signal = status->signal,
+                           .dumped = status->dumped,
+                           .when = when,
+                           .was_ending = !worker.is_ordered,
+                           .is_foreign = status->signal != 0
+                                         && !worker.has_sent(status->signal),
+                           .memory = status->memory,
+                           .unseen = loop_.unseen(when)});
 }
 
 // Who hears that the last worker has ended says that the generation has: so what

@@ -3,6 +3,7 @@
 #include "messages/formatted.hpp"
 #include "runtime/os/control_group.hpp"
 #include "runtime/os/process_lookup.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -219,7 +220,7 @@ cgroup_home::cgroup_home(const std::string& parent) {
   }
   ended_ = end_stale(parent);
   if (::mkdir(path.c_str(), 0755) != 0) {
-    obstacle_ = formatted("{}: {}", path, std::strerror(errno));
+    obstacle_ = formatted("{}: {}", path, system_error_text(errno));
     return;
   }
   if (::access((path + "/cgroup.kill").c_str(), W_OK) != 0) {

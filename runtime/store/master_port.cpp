@@ -1,8 +1,8 @@
 #include "runtime/store/master_port.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/file.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/store/entrance.hpp"
 
@@ -123,7 +123,7 @@ result<bound_port> try_bind_port(const socket_address& where, bool lingers) {
     return bound_port{port_of(where), std::move(fd)};
   return failure{errno == EADDRINUSE ? errc::address_in_use
                                      : errc::cannot_listen,
-                 to_string(where) + ": " + core::error_text(errno)};
+                 to_string(where) + ": " + system_error_text(errno)};
 }
 
 failure nothing_free(std::span<const port_range> candidates) {

@@ -1,7 +1,6 @@
 #include "runtime/store/ports.hpp"
 
 #include "actors/core/shortage.hpp"
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/control_group.hpp"
 #include "runtime/os/resource_limits.hpp"
@@ -140,19 +139,17 @@ result<void> store_ports::open(const core::generation_plan& plan) {
   retire();
   const auto name = "store of generation " + to_string(plan.generation);
   const auto refuse = [&](const std::string& why) {
-    const auto limit = limit_behind(core::shortage_in(why));
     return failure{errc::cannot_listen,
-                   formatted("cannot serve the {} at {}:{}: {}{}; with "
+                   formatted("cannot serve the {} at {}:{}: {}; with "
                              "--no-agent-store the worker with rank 0 listens",
-                             name, plan.master_address, plan.master_port, why,
-                             limit.empty() ? "" : formatted(" ({})", limit))};
+                             name, plan.master_address, plan.master_port, why)};
   };
   const auto* held = find(plan.master_port);
   if (held == nullptr)
     return refuse(trouble_.empty() ? "that port is not held here" : trouble_);
   auto socket = unique_fd{::fcntl((*held)->socket.get(), F_DUPFD_CLOEXEC, 0)};
   if (!socket)
-    return refuse(core::error_text(errno));
+    return refuse(system_error_text(errno));
   if (!memory_max_)
     memory_max_ = store_memory_max(memory_limit());
   auto server = store_server::start(

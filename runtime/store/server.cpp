@@ -1,10 +1,10 @@
 #include "runtime/store/server.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/descriptor_room.hpp"
 #include "runtime/os/freed_memory.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/thread.hpp"
 
@@ -72,7 +72,7 @@ store_server::start(reactor& home, unique_fd socket,
   set_option(listener, IPPROTO_TCP, TCP_NODELAY);
   set_option(listener, SOL_SOCKET, SO_KEEPALIVE);
   if (::listen(listener, backlog) != 0)
-    return failure{errc::cannot_listen, core::error_text(errno)};
+    return failure{errc::cannot_listen, system_error_text(errno)};
   out->on_home([x = out.get()] { x->await_first(); });
   return out;
 }
@@ -166,13 +166,13 @@ result<void> store_server::open() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   wake_up_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !wake_up_)
-    return core::system_failure("no descriptor", errno);
+    return system_failure("no descriptor: " + system_error_text(errno));
   auto event = epoll_event{.events = EPOLLIN, .data = {.u64 = wake_up_token}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_up_.get(), &event) != 0)
-    return core::system_failure("epoll", errno);
+    return system_failure("epoll: " + system_error_text(errno));
   event.data.u64 = listener_token;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), &event) != 0)
-    return core::system_failure("epoll", errno);
+    return system_failure("epoll: " + system_error_text(errno));
   return {};
 }
 
@@ -181,7 +181,8 @@ result<void> store_server::start_thread() {
   try {
     thread_ = std::thread{[this] { run(); }};
   } catch (const std::system_error& e) {
-    return failure{errc::system_failure, "no thread: " + e.code().message()};
+    return failure{errc::system_failure,
+                   "no thread: " + start_error_text(e.code().value())};
   }
   return {};
 }

@@ -1,6 +1,6 @@
 #include "actors/core/store/cost.hpp"
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/socket.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/store/server.hpp"
@@ -124,7 +124,7 @@ bool store_server::is_of_job(const unique_fd& socket) {
 
 // The listener stays ready; without a pause we would do nothing else.
 void store_server::pause_accepting() {
-  tell(formatted("cannot accept: {}; tries again", core::error_text(errno)));
+  tell(formatted("cannot accept: {}; tries again", system_error_text(errno)));
   watch_listener(false);
   accepts_again_ = clock::now() + accept_pause;
 }

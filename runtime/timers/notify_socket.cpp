@@ -1,8 +1,8 @@
 #include "runtime/timers/notify_socket.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/private_name.hpp"
+#include "runtime/os/resource_limits.hpp"
 #include "runtime/os/socket_address.hpp"
 
 #include <cerrno>
@@ -25,7 +25,7 @@ constexpr auto private_mode = mode_t{S_IRUSR | S_IWUSR};
 failure cannot_listen(const std::string& path, int error) {
   return {errc::cannot_listen,
           formatted("the socket {} for watchdogs cannot be made: {}", path,
-                    core::error_text(error))};
+                    system_error_text(error))};
 }
 
 result<unique_fd> bind_to(const std::string& path) {

@@ -1,8 +1,8 @@
 #include "runtime/timers/timer_fifo.hpp"
 
-#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/private_name.hpp"
+#include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -34,7 +34,7 @@ failure unusable(const std::string& path, const std::string& why) {
 
 failure cannot(const char* what, const std::string& path, int error) {
   return unusable(
-    path, formatted("cannot be {} ({})", what, core::error_text(error)));
+    path, formatted("cannot be {} ({})", what, system_error_text(error)));
 }
 
 failure in_use(const std::string& path) {

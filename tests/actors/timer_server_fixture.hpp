@@ -37,9 +37,11 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
   void begin(timer_server_config with) {
     uut = keep(spawn_timer_server(system, std::move(with)));
     supervisor
-      = keep(system.spawn([heard = heard](overrun_listener_actor::pointer)
+      = keep(system.spawn([heard = heard, latest = latest_overrun](
+                            overrun_listener_actor::pointer)
                             -> overrun_listener_actor::behavior_type {
-          return {[heard](const worker_overrun& x) {
+          return {[heard, latest](const worker_overrun& x) {
+            *latest = x.what;
             heard.write(
               to_string(core::timer_effect{core::report_overrun{x.what}}));
           }};
@@ -156,6 +158,8 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
   std::shared_ptr<fake_session_members> members
     = std::make_shared<fake_session_members>();
   recorder heard;
+  std::shared_ptr<core::overrun> latest_overrun
+    = std::make_shared<core::overrun>();
   overrun_listener_actor supervisor;
   timer_server_actor uut;
 

@@ -207,6 +207,20 @@ TEST_CASE_METHOD(timer_server_fixture,
 }
 
 TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: P9 a limit counts from when the line is read,"
+                 " not from when its worker is known",
+                 "[actors]") {
+  begin();
+  members->add(100, 100);
+  write(acquire(100, "a", 500ms));
+  advance(300ms);
+  start_worker(1, 0);
+  advance(200ms + 1ms);
+  CHECK(told().starts_with(R"(report_overrun 1/0 pid 100 "a" )"));
+  CHECK(latest_overrun->limit == 500ms);
+}
+
+TEST_CASE_METHOD(timer_server_fixture,
                  "timer_server: a deadline may be over before its "
                  "worker is known",
                  "[actors]") {

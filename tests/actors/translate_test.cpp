@@ -1,3 +1,4 @@
+#include "actors/core/timers/table.hpp"
 #include "actors/translate.hpp"
 #include "messages/type_ids.hpp"
 #include "tests/support/catch.hpp"
@@ -62,6 +63,7 @@ worker_failure a_failure() {
                       .is_from_stderr = true,
                       .scope = "step \xff",
                       .lateness = 1200ms,
+                      .limit = 500ms,
                       .where = "rank 9 waits in futex\n"}};
 }
 
@@ -89,6 +91,7 @@ worker_failure a_huge_failure() {
                .is_from_stderr = true,
                .scope = of_size(much),
                .lateness = duration::max(),
+               .limit = duration::max(),
                .where = of_size(much)};
   return x;
 }
@@ -165,6 +168,22 @@ TEST_CASE("translate: every kind of failure arrives as it was sent",
     x.kind = kind;
     CHECK(through_the_wire(x) == x);
   }
+}
+
+TEST_CASE("translate: what a peer calls the limit of a timer is bounded (P9)",
+          "[actors]") {
+  auto x = to_wire(a_failure());
+  const auto limit = [&](int64_t count) {
+    x.mutable_details()->set_limit_ns(count);
+    return from_wire(x).details.limit;
+  };
+  CHECK(limit(0) == std::nullopt);
+  CHECK(limit(-1) == std::nullopt);
+  CHECK(limit(INT64_MIN) == std::nullopt);
+  CHECK(limit(1) == 1ns);
+  CHECK(limit(INT64_MAX) == 24h * 365);
+  x.mutable_details()->clear_limit_ns();
+  CHECK(from_wire(x).details.limit == std::nullopt);
 }
 
 TEST_CASE("translate: every share state arrives as it was sent", "[actors]") {

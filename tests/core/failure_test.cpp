@@ -109,11 +109,13 @@ TEST_CASE(
   x.details.lateness = 1s;
   CHECK(how(x)
         == "outlived SIGKILL: it hangs in the kernel, and was killed by its "
-           "timer: scope \"step\" overran by 1.0 s");
+           "timer: scope \"step\" was not left by its deadline (1.0 s late)");
   CHECK_FALSE(is_permanent(x));
 }
 
-TEST_CASE("failure: a timer is named, and how late it was", "[core]") {
+TEST_CASE("failure: a timer whose limit is not known is named, and how late it"
+          " was",
+          "[core]") {
   auto x = on_node_b(failure_kind::timer_expired, SIGKILL);
   x.details.scope = "train\nstep";
   const auto say = [&](duration lateness) {
@@ -121,13 +123,62 @@ TEST_CASE("failure: a timer is named, and how late it was", "[core]") {
     return how(x);
   };
   const auto head
-    = std::string{"was killed by its timer: scope \"train step\" overran by "};
-  CHECK(say(-1ms) == head + "0.0 ms");
-  CHECK(say(0ms) == head + "0.0 ms");
-  CHECK(say(1250us) == head + "1.2 ms");
-  CHECK(say(1s - 1ns) == head + "999.9 ms");
-  CHECK(say(1s) == head + "1.0 s");
-  CHECK(say(90s) == head + "90.0 s");
+    = std::string{"was killed by its timer: scope \"train step\" was not left "
+                  "by its deadline "};
+  CHECK(say(-1ms) == head + "(0.0 ms late)");
+  CHECK(say(0ms) == head + "(0.0 ms late)");
+  CHECK(say(1250us) == head + "(1.2 ms late)");
+  CHECK(say(1s - 1ns) == head + "(999.9 ms late)");
+  CHECK(say(1s) == head + "(1.0 s late)");
+  CHECK(say(90s) == head + "(90.0 s late)");
+  // A journal may hold anything.
+  for (const auto none : {duration{0}, duration{-1}, duration::min()}) {
+    x.details.limit = none;
+    CHECK(say(1s) == head + "(1.0 s late)");
+  }
+}
+
+TEST_CASE("failure: a timer is named with its limit (P9)", "[core]") {
+  auto x = death_details{.scope = "train.py#42"};
+  const auto say = [&](duration limit, duration lateness = 0ms) {
+    x.limit = limit;
+    x.lateness = lateness;
+    return overrun_text(x);
+  };
+  const auto head = std::string{"scope \"train.py#42\" was not left within "};
+  CHECK(say(500ms) == head + "500 ms");
+  CHECK(say(1ns) == head + "0.1 ms");
+  CHECK(say(50us) == head + "0.1 ms");
+  CHECK(say(2500us) == head + "2.5 ms");
+  CHECK(say(999ms) == head + "999 ms");
+  CHECK(say(1s) == head + "1 s");
+  CHECK(say(1250ms) == head + "1.25 s");
+  CHECK(say(1001ms) == head + "1.001 s");
+  CHECK(say(1010ms) == head + "1.01 s");
+  CHECK(say(30s) == head + "30 s");
+  CHECK(say(100s) == head + "100 s");
+  CHECK(say(2min) == head + "2 min");
+  CHECK(say(2min + 30s) == head + "2 min 30 s");
+  CHECK(say(90min) == head + "90 min");
+  CHECK(say(2h) == head + "2 h");
+  CHECK(say(150min) == head + "2 h 30 min");
+  CHECK(say(duration::max()) == head + "2562047 h 47 min");
+}
+
+TEST_CASE("failure: how late a timer was is told if it is much of the limit"
+          " (P9)",
+          "[core]") {
+  auto x = death_details{.scope = "step", .limit = 500ms};
+  const auto say = [&](duration lateness) {
+    x.lateness = lateness;
+    return overrun_text(x);
+  };
+  const auto text = std::string{"scope \"step\" was not left within 500 ms"};
+  CHECK(say(-1s) == text);
+  CHECK(say(25ms) == text);
+  CHECK(say(25ms + 1ns) == text + " (25.0 ms late)");
+  CHECK(say(1200ms) == text + " (1.2 s late)");
+  CHECK(say(duration::max()) == text + " (2562047 h 47 min late)");
 }
 
 TEST_CASE("failure: lack of memory is named", "[core]") {
@@ -253,6 +304,7 @@ void check_bounds(worker_failure (*cut)(worker_failure), const limits& max) {
                .is_from_stderr = true,
                .scope = long_text(max.scope),
                .lateness = 8ms,
+               .limit = 9ms,
                .where = long_text(max.where)};
   CHECK(cut(x) == x);
   auto longer = x;

@@ -663,7 +663,7 @@ def timer(s):
     s.pause()
     rank = s.victim()
     s.order(rank, "timer")
-    ended_by(s, rank, ['"train_step" overran by'], ["where it was"])
+    ended_by(s, rank, ['"train_step" was not left within'], ["where it was"])
 
 
 @kind()
@@ -673,7 +673,7 @@ def watchdog(s):
     s.pause()
     rank = s.victim()
     s.order(rank, "watchdog")
-    ended_by(s, rank, ['"watchdog" overran by'])
+    ended_by(s, rank, ['"watchdog" was not left within 500 ms'])
 
 
 @kind()

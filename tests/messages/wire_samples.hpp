@@ -18,6 +18,7 @@ inline void fill(v1::DeathDetails& x) {
   x.set_message("what a worker wrote \xff"); // No UTF-8.
   x.set_traceback(std::string{"\0\n\xc3", 3});
   x.set_is_from_stderr(true);
+  x.set_limit_ns(500'000'000);
 }
 
 inline void fill(v1::WorkerFailure& x) {

@@ -1,6 +1,7 @@
 // Tests the report of a failed job on every agent's console, and the error file
 // for the program that started the agent.
 #include "tests/support/catch.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/system/log_scene.hpp"
 
 #include <regex>
@@ -97,6 +98,31 @@ TEST_CASE_METHOD(report_scene,
 }
 
 // The first to end is not the first to fail.
+TEST_CASE_METHOD(report_scene,
+                 "report: a script with a syntax error has not begun, and is"
+                 " started again as asked (U17)",
+                 "[report]") {
+  auto code = -1;
+  read({"python3", "-c", "pass"}, &code);
+  if (code != 0) {
+    actorrun::test::skip("python3", "there is no python3");
+    return;
+  }
+  const auto path = write("bad.py", "print('never')\n\ndef f(:\n    pass\n");
+  const auto output
+    = output_of({"--standalone", "--max-restarts=2", "-t2", path}, 1);
+  CHECK(count_of(output, "never") == 0);
+  CHECK(count_of(output, "exited with code 1 before its program began: "
+                         "SyntaxError: invalid syntax (bad.py, line 3)")
+        >= 3); // Of each generation.
+  CHECK(count_of(output, "coordinator forms generation 3") == 1);
+  CHECK(count_of(output, "coordinator forms generation 4") == 0);
+  CHECK(
+    has_line(report_in(output),
+             "  cause     : it ended before its program began: SyntaxError: "
+             "invalid syntax \\(bad.py, line 3\\)"));
+}
+
 TEST_CASE_METHOD(report_scene,
                  "report: the oldest error file is the root cause, and those of"
                  " stopped workers are listed",

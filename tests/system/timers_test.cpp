@@ -145,8 +145,10 @@ TEST_CASE_METHOD(timers_scene,
         >= 1);
   CHECK(has_line(output, exit_code_line(signal, name)));
   CHECK(has_line(output, "  rank      : 1 .*"));
-  CHECK(has_line(
-    output, R"(  cause     : .*scope "train\.py#42" overran by [0-9.]+ m?s)"));
+  // The limit is derived from the deadline when the line is read, which may be late
+  // on a busy machine.
+  CHECK(has_line(output, R"(  cause     : .*scope "train\.py#42" was not left )"
+                         R"((within [0-9]+ ms|by its deadline).*)"));
   CHECK(worst_lateness(output) >= 0);
   CHECK(worst_lateness(output) < lateness_max);
   CHECK(has_tidied_up());
@@ -162,7 +164,7 @@ TEST_CASE_METHOD(timers_scene,
   CHECK(count_of(output, "worker 1 of generation 1 (pid ") == 1);
   CHECK(count_of(output, "worker 1 of generation 2 (pid ") == 1);
   CHECK(count_of(output, "coordinator forms generation 2") == 1);
-  CHECK(has_line(output, R"(  cause     : .*scope "e2" overran by .*)"));
+  CHECK(has_line(output, R"(  cause     : .*scope "e2" was not left .*)"));
 }
 
 TEST_CASE_METHOD(timers_scene, "timers: status shows the last failure",
@@ -194,7 +196,7 @@ TEST_CASE_METHOD(timers_scene, "timers: every node learns of an overrun on one",
   for (auto* x : {&a, &b}) {
     CHECK(x->wait() == 1);
     CHECK(has_line(x->output(), "  rank      : 1 .*"));
-    CHECK(has_line(x->output(), "  cause     : .*\"far\" overran by .*"));
+    CHECK(has_line(x->output(), "  cause     : .*\"far\" was not left .*"));
   }
 }
 
@@ -260,7 +262,7 @@ TEST_CASE_METHOD(timers_scene,
   const auto stuck = output_of(
     other_rank + "\"$T\" acquire child 200 9 hang pause; exit 0", 1);
   CHECK(count_of(stuck, "timer \"child\" is overdue by ") == 1);
-  CHECK(has_line(stuck, "  cause     : .*\"child\" overran by .*"));
+  CHECK(has_line(stuck, "  cause     : .*\"child\" was not left .*"));
   // A child's timers end with it.
   const auto gone = output_of("\"$T\" acquire child 200 9; sleep 0.5", 0);
   CHECK(worst_lateness(gone) == -1);
@@ -317,6 +319,10 @@ TEST_CASE_METHOD(timers_scene,
         "hang pause",
     0, {"--max-restarts=1", "--watchdog=400ms"});
   CHECK(count_of(output, "timer \"watchdog\" is overdue by ") == 1);
+  CHECK(count_of(output,
+                 "its timer: scope \"watchdog\" was not left within 400 "
+                 "ms") // P9
+        >= 1);
   CHECK(worst_lateness(output) < lateness_max);
   CHECK(has_tidied_up());
 }

@@ -2,6 +2,7 @@
 
 #include "actors/core/failure_text.hpp"
 #include "actors/core/text.hpp"
+#include "actors/core/unbegun_program.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -111,11 +112,11 @@ culprit::kind kind_of(const std::optional<end_origin>& x) {
 // --------------------------------------------------------------------
 
 /// The last line of what a worker wrote to standard error; empty: it has said
-/// more elsewhere.
+/// more elsewhere, or what has happened to it tells of that line.
 std::string last_line_of(const worker_failure& x) {
   const auto& more = x.details;
   if (!more.message.empty() || !more.is_from_stderr
-      || x.kind == failure_kind::timer_expired)
+      || x.kind == failure_kind::timer_expired || !why_not_begun(x).empty())
     return {};
   auto text = printable(more.traceback);
   while (text.ends_with('\n') || text.ends_with(' '))

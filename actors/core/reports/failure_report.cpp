@@ -1,6 +1,7 @@
 #include "actors/core/reports/failure_report.hpp"
 
 #include "actors/core/text.hpp"
+#include "actors/core/unbegun_program.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -57,6 +58,8 @@ std::string cause_of(const worker_failure& x) {
   if (x.kind == failure_kind::not_started)
     return "could not be started: " + error_text(x.code)
            + (x.details.subject.empty() ? "" : ": " + x.details.subject);
+  if (const auto why = why_not_begun(x); !why.empty())
+    return "it ended before its program began: " + why;
   return x.kind == failure_kind::signalled && x.dumped ? "core dumped" : "";
 }
 

@@ -22,6 +22,7 @@ inline constexpr auto early_timeout = std::chrono::seconds{1};
 struct early_request {
   timer_request request;
   duration wall_offset{0}; ///< When it was read.
+  time_point when{};       ///< Likewise.
 };
 
 /// A worker may write before the news of its start has reached the timer server:

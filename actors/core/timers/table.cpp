@@ -7,6 +7,30 @@
 
 namespace actorrun::core {
 
+namespace {
+
+duration length_between(time_point from, time_point to) {
+  return saturating_minus(to.time_since_epoch(), from.time_since_epoch());
+}
+
+/// A line says when its timer is over, not how long that was when it was written, a
+/// little before it was read. Rounded up at the third digit, what people ask for
+/// comes out: 500 ms, not 499.8.
+duration likely_limit(duration left) {
+  using namespace std::chrono_literals;
+  const auto step = left <= 1s     ? duration{1ms}
+                    : left <= 10s  ? duration{10ms}
+                    : left <= 2min ? duration{100ms}
+                                   : duration{1s};
+  const auto over = left % step;
+  return left <= duration::zero() || over == duration::zero()
+             || left > duration::max() - step
+           ? left
+           : left - over + step;
+}
+
+} // namespace
+
 std::vector<timer_effect> timer_table::step(const timer_event& event,
                                             time_point now) {
   auto out = effects{};
@@ -115,11 +139,13 @@ void timer_table::on(const timer_requested& event, time_point now, effects&) {
   if (!place)
     return;
   remember(*place, event.scope, now);
-  if (event.is_release)
+  if (event.is_release) {
     counts_.released += wheel_.release(*place, event.scope);
-  else
-    acquire(*place, event.scope,
-            clock_.due(event.expiration, event.wall_offset, now), event.signal);
+    return;
+  }
+  const auto due = clock_.due(event.expiration, event.wall_offset, now);
+  acquire(*place, event.scope, due, event.signal,
+          likely_limit(length_between(now - event.age, due)));
 }
 
 void timer_table::on(const progress_reported& event, time_point now, effects&) {
@@ -127,9 +153,9 @@ void timer_table::on(const progress_reported& event, time_point now, effects&) {
   if (!place)
     return;
   remember(*place, event.scope, now);
-  acquire(*place, event.scope,
-          saturating_plus(now, std::max(event.within, duration::zero())),
-          event.signal);
+  const auto within = std::max(event.within, duration::zero());
+  acquire(*place, event.scope, saturating_plus(now, within), event.signal,
+          within);
 }
 
 void timer_table::on(const timer_acquired& event, time_point now, effects&) {
@@ -137,7 +163,8 @@ void timer_table::on(const timer_acquired& event, time_point now, effects&) {
   if (!place)
     return;
   remember(*place, event.scope, now);
-  acquire(*place, event.scope, event.due, event.signal);
+  acquire(*place, event.scope, event.due, event.signal,
+          length_between(now, event.due));
 }
 
 void timer_table::on(const timer_released& event, time_point now, effects&) {
@@ -181,9 +208,9 @@ std::vector<last_request> timer_table::last_requests() const {
 }
 
 void timer_table::acquire(uint32_t place, std::string_view scope,
-                          time_point due, int signal) {
-  const auto is_armed
-    = signal <= timer_signal_max && wheel_.acquire(place, scope, due, signal);
+                          time_point due, int signal, duration limit) {
+  const auto is_armed = signal <= timer_signal_max
+                        && wheel_.acquire(place, scope, due, signal, limit);
   ++(is_armed ? counts_.acquired : counts_.refused);
 }
 
@@ -229,9 +256,10 @@ void timer_table::decide(time_point now, effects& out) {
                         .pid = worker.pid,
                         .scope = std::move(x->scope),
                         .due = x->due,
-                        .lateness = saturating_minus(now.time_since_epoch(),
-                                                     x->due.time_since_epoch()),
+                        .lateness = length_between(x->due, now),
                         .signal = x->signal};
+    if (x->limit > duration::zero())
+      what.limit = x->limit;
     if (x->signal <= 0) {
       record(worker, std::move(what), now, out);
       continue;

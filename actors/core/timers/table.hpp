@@ -62,6 +62,7 @@ struct timer_requested {
   int signal = 0;
   /// The wall clock minus the monotonic one, when the line was read.
   duration wall_offset{0};
+  duration age{0}; ///< Since the line was read.
 };
 
 /// A process says that it makes progress, and within what time it will again.
@@ -111,6 +112,9 @@ struct overrun {
   time_point due;
   duration lateness{0}; ///< From the deadline to now.
   int signal = 0;
+  /// How long the timer was to run, more than 0. None: its deadline was over when
+  /// it was asked for.
+  std::optional<duration> limit{};
 };
 
 /// Stop this worker with this signal (1..`timer_signal_max`): it has failed. At
@@ -218,7 +222,7 @@ private:
   uint32_t free_place();
   void remember(uint32_t place, std::string_view scope, time_point now);
   void acquire(uint32_t place, std::string_view scope, time_point due,
-               int signal);
+               int signal, duration limit);
   void end(uint32_t place, effects& out);
   void look(time_point now, effects& out);
   void decide(time_point now, effects& out);

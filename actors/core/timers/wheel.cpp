@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -26,25 +28,28 @@ timer_wheel::timer_wheel(timer_limits limits)
   : limits_(limits), scopes_(limits.long_text_max) {}
 
 bool timer_wheel::acquire(uint32_t worker, std::string_view scope,
-                          time_point due, int signal) {
+                          time_point due, int signal, duration limit) {
   const auto held = scopes_.hold(scope);
   if (held == timer_scopes::none)
     return false;
-  if (const auto number = find(worker, held); number != timer_index::none) {
+  auto number = find(worker, held);
+  if (number != timer_index::none) {
     scopes_.drop(held);
-    auto& x = timers_[number];
     unput(number);
-    x.due = count_of(due);
-    x.signal = signal;
-    put(number, slot_for(x.due));
-    return true;
-  }
-  if (size() >= limits_.timer_count_max
-      || size_of(worker) >= limits_.timers_per_worker_max) {
+  } else if (size() >= limits_.timer_count_max
+             || size_of(worker) >= limits_.timers_per_worker_max) {
     scopes_.drop(held);
     return false;
+  } else {
+    number = add(worker, held);
   }
-  add(worker, held, count_of(due), signal);
+  auto& x = timers_[number];
+  x.due = count_of(due);
+  x.limit = static_cast<uint64_t>(std::clamp<int64_t>(
+    std::chrono::ceil<std::chrono::microseconds>(limit).count(), 0,
+    (int64_t{1} << limit_bits) - 1));
+  x.signal = std::clamp(signal, INT8_MIN, INT8_MAX);
+  put(number, slot_for(x.due));
   return true;
 }
 
@@ -140,7 +145,8 @@ std::optional<expired_timer> timer_wheel::take_expired() {
   auto taken = expired_timer{.worker = x.worker,
                              .scope = std::string{scopes_.text(x.scope)},
                              .due = time_point{duration{x.due}},
-                             .signal = x.signal};
+                             .signal = static_cast<int>(x.signal),
+                             .limit = std::chrono::microseconds{x.limit}};
   remove(number);
   return taken;
 }
@@ -199,19 +205,17 @@ uint32_t timer_wheel::find(uint32_t worker, uint32_t scope) const {
   });
 }
 
-void timer_wheel::add(uint32_t worker, uint32_t scope, int64_t due,
-                      int signal) {
+// It lies in no slot yet.
+uint32_t timer_wheel::add(uint32_t worker, uint32_t scope) {
   const auto number = timers_.take();
   auto& x = timers_[number];
-  x.due = due;
   x.worker = worker;
   x.scope = scope;
-  x.signal = signal;
   index_.insert(number, [this](uint32_t i) {
     return hash_of(timers_[i].worker, timers_[i].scope);
   });
   link_own(number);
-  put(number, slot_for(due));
+  return number;
 }
 
 void timer_wheel::remove(uint32_t number) {

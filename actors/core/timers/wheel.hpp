@@ -31,6 +31,7 @@ struct expired_timer {
   std::string scope;
   time_point due;
   int signal = 0;
+  duration limit{0}; ///< Whole microseconds, rounded up.
 
   friend bool operator==(const expired_timer&, const expired_timer&) = default;
 };
@@ -54,12 +55,14 @@ public:
   /// @param worker A small number: there is a table up to the highest.
   /// @param scope  Up to `scope_text_max` bytes.
   /// @param due    Any; one that is over expires with the next `advance`.
-  /// @param signal Is handed back when the timer expires.
+  /// @param signal Is handed back when the timer expires; from -128 to 127, or the
+  ///               nearest.
+  /// @param limit  Likewise; from 0 to two years, or the nearest.
   /// @returns false: a limit is reached and there is no such timer yet; nothing
   ///          has changed.
   /// @complexity O(1) amortised
   bool acquire(uint32_t worker, std::string_view scope, time_point due,
-               int signal);
+               int signal, duration limit = duration{0});
 
   /// Ends a timer, expired or not. O(1).
   /// @returns whether there was one
@@ -101,6 +104,7 @@ private:
   static constexpr uint32_t tick_bits = 16; ///< A tick is 2^16 ns.
   static constexpr uint16_t expired_slot = level_count * slots_per_level;
   static constexpr uint16_t nowhere = expired_slot + 1;
+  static constexpr uint32_t limit_bits = 46;
 
   struct timer {
     int64_t due = 0;           ///< As `time_point` counts.
@@ -110,8 +114,10 @@ private:
     uint32_t previous_own = no_record;
     uint32_t worker = 0;
     uint32_t scope = 0;
-    int32_t signal = 0;
-    uint16_t slot = nowhere;
+    // In one word, so that a million timers take no more than they must.
+    uint64_t limit : limit_bits = 0; ///< In µs.
+    uint64_t slot : 10 = nowhere;
+    int64_t signal : 8 = 0;
   };
 
   struct slot {
@@ -131,7 +137,7 @@ private:
   static uint32_t digit_of(uint64_t tick, uint32_t level);
   static uint32_t hash_of(uint32_t worker, uint32_t scope);
   uint32_t find(uint32_t worker, uint32_t scope) const;
-  void add(uint32_t worker, uint32_t scope, int64_t due, int signal);
+  uint32_t add(uint32_t worker, uint32_t scope);
   void remove(uint32_t number);
   void link_own(uint32_t number);
   void unlink_own(uint32_t number);

@@ -47,6 +47,7 @@ worker_failure overdue_worker::failure_of(const worker_exited& event) const {
 void overdue_worker::explain(death_details& out) const {
   out.scope = overrun_.scope;
   out.lateness = overrun_.lateness;
+  out.limit = overrun_.limit;
   out.where = where_;
 }
 

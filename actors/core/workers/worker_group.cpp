@@ -119,7 +119,7 @@ void worker_group::on(const worker_exited& event, time_point now,
                 .kind = failure_kind::signalled,
                 .code = event.signal,
                 .dumped = event.dumped,
-                .teardown = longest_teardown(event.memory),
+                .teardown = longest_teardown(event.memory) + event.unseen,
                 .while_stopped = has_ordered(event.when) && !event.was_ending,
                 .details = event.details},
                event, now, out);

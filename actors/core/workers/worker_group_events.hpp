@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -46,6 +47,7 @@ struct worker_exited {
   bool was_ending = false;
   bool is_foreign = false; ///< It died of a signal that it was not sent by us.
   uint64_t memory = 0;     ///< The most that it has used, in bytes.
+  duration unseen{0};      ///< Up to so long before `when` it may have ended.
 };
 
 /// It has connected: it can live through a change.
@@ -104,6 +106,7 @@ struct worker_overran {
   uint32_t local_rank = 0;
   std::string scope{};
   duration lateness{0};
+  std::optional<duration> limit{}; ///< How long the timer was to run, if known.
   int signal = 0;                     ///< Ends the worker.
   std::chrono::milliseconds grace{0}; ///< From there to SIGKILL; 0: at once.
   /// Longest wait for `worker_probed` before a signal is sent; 0: workers cannot

@@ -225,13 +225,14 @@ v1::JobStatus extreme_job(bool is_known) {
   auto& agent = *job.mutable_agents(0);
   agent.add_pids(7);
   agent.mutable_vitals();
+  job.mutable_last_failure()->set_kind(v1::FAILURE_TIMER_EXPIRED);
   if (!is_known)
     return job;
   job.set_sequence(1);
   job.set_wall_ms(1);
   job.set_waiting_for("something");
   job.set_waiting_left_ms(1);
-  job.mutable_last_failure()->set_kind(v1::FAILURE_TIMER_EXPIRED);
+  job.mutable_last_failure()->mutable_details()->set_limit_ns(1);
   job.mutable_outcome();
   generation.set_running_age_ms(1);
   generation.set_revoked_age_ms(1);

@@ -481,3 +481,22 @@ TEST_CASE("story: a worker that misses a peer is not said to be the first",
              "so it is not restarted.");
   }
 }
+
+TEST_CASE("story: a worker whose program has not begun is not quoted as well"
+          " (U17)",
+          "[core]") {
+  auto job = chronicle_fixture{{2, 3, 0}};
+  job.run_noted();
+  auto x = death("b", 1, 0ms);
+  x.failure.code = 1;
+  x.failure.details.is_from_stderr = true;
+  x.failure.details.traceback = "  File \"/x/bad.py\", line 3\n"
+                                "    def f(:\n"
+                                "SyntaxError: invalid syntax\n";
+  job.note(1s, x);
+  job.stop_noted(1s);
+  CHECK(sentence(job, 2s)
+        == "The job failed. Generation 1 ended: rank 1 on node-b exited with "
+           "code 1 before its program began: SyntaxError: invalid syntax "
+           "(bad.py, line 3); no restart was left (spent: 0 of 0).");
+}

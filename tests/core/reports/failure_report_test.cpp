@@ -199,6 +199,19 @@ TEST_CASE("failure report: it says once how to keep standard error", "[core]") {
   CHECK(count(report(known)) == 0);
 }
 
+TEST_CASE("failure report: a program that has not begun is the cause (U17)",
+          "[core]") {
+  auto x = exited(0);
+  x.code = 1;
+  x.details.is_from_stderr = true;
+  x.details.traceback = "  File \"/x/bad.py\", line 3\n"
+                        "    def f(:\n"
+                        "SyntaxError: invalid syntax";
+  CHECK(root_of(x).find("\n  cause     : it ended before its program began: "
+                        "SyntaxError: invalid syntax (bad.py, line 3)\n")
+        != std::string::npos);
+}
+
 TEST_CASE("failure report: the end of standard error replaces a traceback",
           "[core]") {
   auto x = exited(0);
@@ -252,6 +265,7 @@ TEST_CASE("failure report: an expired timer is reported with its scope",
   auto x = failure_of(0, failure_kind::timer_expired, SIGKILL);
   x.details.scope = "train_step";
   x.details.lateness = std::chrono::milliseconds{1200};
+  x.details.limit = std::chrono::seconds{30};
   x.details.where = "rank 0 waits in futex\nrank 1 reads";
   CHECK(reported_exit_code(x) == -SIGKILL);
   CHECK(exit_code_line(x) == "  exitcode  : -9 (pid: 4700)  (SIGKILL)");
@@ -259,7 +273,7 @@ TEST_CASE("failure report: an expired timer is reported with its scope",
   CHECK(root.find("\n  traceback : Signal 9 (SIGKILL) received by PID 4700\n")
         != std::string::npos);
   CHECK(root.find("\n  cause     : its timer expired: scope \"train_step\" "
-                  "overran by 1.2 s\n"
+                  "was not left within 30 s\n"
                   "  stuck     : rank 0 waits in futex\n"
                   "  rank 1 reads\n")
         != std::string::npos);
@@ -304,8 +318,8 @@ TEST_CASE(
   CHECK(root.find("\n  output ") == std::string::npos);
   x.details.scope = "train_step";
   x.details.lateness = std::chrono::milliseconds{1200};
-  CHECK(root_of(x).find("; its timer had expired: scope \"train_step\" overran "
-                        "by 1.2 s\n")
+  CHECK(root_of(x).find("; its timer had expired: scope \"train_step\" was "
+                        "not left by its deadline (1.2 s late)\n")
         != std::string::npos);
 }
 

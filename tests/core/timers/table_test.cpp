@@ -21,6 +21,80 @@ TEST_CASE_METHOD(fixture, "timer_table: an overrun is confirmed, then reported",
   CHECK(uut.size() == 0);
 }
 
+namespace {
+
+/// The limit of the first overrun among the effects of an event.
+std::optional<duration> limit_in(const std::vector<timer_effect>& effects) {
+  for (const auto& x : effects)
+    if (const auto* found = std::get_if<report_overrun>(&x))
+      return found->what.limit;
+  FAIL("there is no overrun");
+  return {};
+}
+
+/// Of a timer whose line is read `age` before 1,000 s, when its worker is known.
+std::optional<duration> limit_of_line(duration due, duration age = 0s) {
+  fixture x;
+  x.start(1, 0);
+  x.at(1'000s).step(timer_requested{.pid = 100,
+                                    .scope = "step",
+                                    .expiration = due + wall_offset,
+                                    .signal = 9,
+                                    .wall_offset = wall_offset,
+                                    .age = age});
+  x.at(std::max<duration>(due, 1'000s) + 1ms).fire(1);
+  return limit_in(x.uut.step(source_drained{1}, time_point{x.now}));
+}
+
+} // namespace
+
+TEST_CASE("timer_table: P9 a line's limit is what was left of it when it was"
+          " read, rounded up",
+          "[core]") {
+  CHECK(limit_of_line(1'000s + 500ms) == 500ms);
+  CHECK(limit_of_line(1'000s + 500ms - 1ns) == 500ms);
+  CHECK(limit_of_line(1'000s + 499ms + 1ns) == 500ms);
+  CHECK(limit_of_line(1'000s + 1ns) == 1ms);
+  CHECK(limit_of_line(1'001s) == 1s);
+  CHECK(limit_of_line(1'001s + 243ms) == 1250ms);
+  CHECK(limit_of_line(1'030s - 3ms) == 30s);
+  CHECK(limit_of_line(1'300s - 3ms) == 5min);
+  CHECK(limit_of_line(1'000s + 24h * 365 - 3ms) == 24h * 365);
+}
+
+TEST_CASE("timer_table: P9 a line that had to wait for its worker has its"
+          " whole limit",
+          "[core]") {
+  CHECK(limit_of_line(1'000s + 500ms, 400ms) == 900ms);
+  CHECK(limit_of_line(1'000s, 500ms) == 500ms);
+  CHECK(limit_of_line(999s + 900ms, 500ms) == 400ms);
+}
+
+TEST_CASE("timer_table: P9 a timer that was over at once has no limit",
+          "[core]") {
+  CHECK(limit_of_line(1'000s) == std::nullopt);
+  CHECK(limit_of_line(1'000s - 1ns) == std::nullopt);
+  CHECK(limit_of_line(0s) == std::nullopt);
+  fixture x;
+  x.start(1, 0);
+  x.step(progress_reported{100, "watchdog", -1s, 9});
+  CHECK(limit_in(x.uut.step(source_drained{1}, time_point{x.now}))
+        == std::nullopt);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timer_table: P9 a limit that is asked for is kept as it is",
+                 "[core]") {
+  start(1, 0);
+  at(5s).step(progress_reported{100, "step", 30s + 1us, 9});
+  at(40s).fire(1);
+  CHECK(limit_in(uut.step(source_drained{1}, time_point{now})) == 30s + 1us);
+  start(2, 0);
+  at(50s).step(timer_acquired{worker(2, 0), "step", time_point{51s + 7us}, 9});
+  at(60s).fire(3);
+  CHECK(limit_in(uut.step(source_drained{9}, time_point{now})) == 1s + 7us);
+}
+
 TEST_CASE_METHOD(fixture, "timer_table: a worker that releases is left alone",
                  "[core]") {
   start(1, 0);

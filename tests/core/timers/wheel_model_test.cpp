@@ -23,6 +23,7 @@ using key = std::pair<uint32_t, std::string>;
 struct value {
   time_point due;
   int signal = 0;
+  duration limit{0};
 };
 
 using model = std::map<key, value>;
@@ -89,10 +90,16 @@ private:
       wait();
   }
 
+  duration limit_for(time_point due) const {
+    constexpr auto mask = (int64_t{1} << 40) - 1;
+    return std::chrono::microseconds{due.time_since_epoch().count() & mask};
+  }
+
   void acquire() {
     const auto who = any_key();
-    const auto x = value{any_due(), int(below(20)) - 2};
-    REQUIRE(uut_.acquire(who.first, who.second, x.due, x.signal));
+    const auto due = any_due();
+    const auto x = value{due, int(below(20)) - 2, limit_for(due)};
+    REQUIRE(uut_.acquire(who.first, who.second, x.due, x.signal, x.limit));
     model_[who] = x;
   }
 
@@ -124,19 +131,19 @@ private:
     expire();
   }
 
-  using line = std::tuple<time_point, uint32_t, std::string, int>;
+  using line = std::tuple<time_point, uint32_t, std::string, int, duration>;
 
   void expire() {
     uut_.advance(now_);
     auto expected = std::vector<line>{};
     for (const auto& [who, x] : model_)
       if (x.due <= now_)
-        expected.emplace_back(x.due, who.first, who.second, x.signal);
+        expected.emplace_back(x.due, who.first, who.second, x.signal, x.limit);
     std::erase_if(model_, [&](const auto& x) { return x.second.due <= now_; });
     REQUIRE(uut_.has_expired() == !expected.empty());
     auto found = std::vector<line>{};
     while (auto x = uut_.take_expired())
-      found.emplace_back(x->due, x->worker, x->scope, x->signal);
+      found.emplace_back(x->due, x->worker, x->scope, x->signal, x->limit);
     REQUIRE(std::is_sorted(
       found.begin(), found.end(), [](const auto& a, const auto& b) {
         return std::get<time_point>(a) < std::get<time_point>(b);

@@ -1,7 +1,9 @@
 #include "actors/core/timers/wheel.hpp"
 #include "tests/support/catch.hpp"
 
+#include <climits>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace actorrun::core;
@@ -65,6 +67,35 @@ TEST_CASE_METHOD(fixture, "timer_wheel: a timer expires when it is due",
   CHECK(uut.size() == 0);
   CHECK(uut.scope_count() == 0);
   CHECK(expire(16s) == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timer_wheel: P9 a timer has the limit of its last deadline",
+                 "[core]") {
+  uut.acquire(1, "a", at(15s), 9, 15s);
+  uut.acquire(1, "a", at(20s), 15, 5s);
+  uut.acquire(2, "a", at(21s), 9);
+  uut.advance(at(30s));
+  CHECK(uut.take_expired() == expired_timer{1, "a", at(20s), 15, 5s});
+  CHECK(uut.take_expired() == expired_timer{2, "a", at(21s), 9, 0s});
+}
+
+TEST_CASE_METHOD(fixture, "timer_wheel: P9 limits and signals have bounds",
+                 "[core]") {
+  const auto through = [&](int signal, duration limit) {
+    uut.acquire(1, "a", at(1s), signal, limit);
+    uut.advance(at(1s));
+    const auto x = uut.take_expired();
+    REQUIRE(x);
+    return std::pair{x->signal, x->limit};
+  };
+  const auto longest = std::chrono::microseconds{(int64_t{1} << 46) - 1};
+  CHECK(through(-1, 0ns) == std::pair{-1, duration{0}});
+  CHECK(through(64, 1ns) == std::pair{64, duration{1us}});
+  CHECK(through(127, longest) == std::pair{127, duration{longest}});
+  CHECK(through(128, longest + 1ns) == std::pair{127, duration{longest}});
+  CHECK(through(INT_MAX, duration::max()) == std::pair{127, duration{longest}});
+  CHECK(through(INT_MIN, duration::min()) == std::pair{-128, duration{0}});
 }
 
 TEST_CASE_METHOD(fixture, "timer_wheel: timers expire in order of deadlines",

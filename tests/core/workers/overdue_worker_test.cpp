@@ -14,6 +14,7 @@ overdue_worker overdue(int signal, std::chrono::milliseconds grace) {
   return {{.local_rank = 1,
            .scope = "step",
            .lateness = 2s,
+           .limit = 30s,
            .signal = signal,
            .grace = grace},
           5s};
@@ -80,5 +81,6 @@ TEST_CASE("overdue_worker: its failure names the timer and the place",
   CHECK(x.code == SIGTERM);
   CHECK(x.details.scope == "step");
   CHECK(x.details.lateness == 2s);
+  CHECK(x.details.limit == 30s);
   CHECK(x.details.where == "train.py:7");
 }

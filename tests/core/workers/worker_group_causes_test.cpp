@@ -365,8 +365,15 @@ TEST_CASE_METHOD(
   "worker_group: P1 a death by a signal may have begun before it was"
   " seen, as the memory that is to be freed allows",
   "[core]") {
-  at(100ms, killed(1, SIGKILL, 100ms));
-  CHECK(std::get<report_failed>(effects.at(0)).failure.teardown == 612ms);
+  auto death = killed(1, SIGKILL, 100ms);
+  auto teardown = core::duration{612ms};
+  SECTION("its agent has seen it at once") {}
+  SECTION("its agent did not run") {
+    death.unseen = 250ms;
+    teardown += 250ms;
+  }
+  at(100ms, death);
+  CHECK(std::get<report_failed>(effects.at(0)).failure.teardown == teardown);
   CHECK(longest_teardown(0) == 100ms);
   CHECK(longest_teardown(uint64_t{4} << 30) == 4'196ms);
   CHECK(longest_teardown(uint64_t{1} << 50) == 5s);

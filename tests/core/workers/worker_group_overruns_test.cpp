@@ -22,6 +22,7 @@ worker_overran overran(uint32_t local_rank, int signal = SIGKILL,
   return {.local_rank = local_rank,
           .scope = "train_step",
           .lateness = 1200ms,
+          .limit = 500ms,
           .signal = signal,
           .grace = grace,
           .timeout = timeout};
@@ -83,11 +84,13 @@ TEST_CASE_METHOD(
   CHECK(at(1s, overran(1)) == "signal_worker 1 9");
   CHECK(at(1s, killed(1, SIGKILL, 1000ms))
         == "report_failed: rank 9 (local rank 1, pid 101) on node-a was killed "
-           "by its timer: scope \"train_step\" overran by 1.2 s");
+           "by its timer: scope \"train_step\" was not left within 500 ms "
+           "(1.2 s late)");
   CHECK(failure().kind == failure_kind::timer_expired);
   CHECK(failure().code == SIGKILL);
   CHECK(failure().details.scope == "train_step");
   CHECK(failure().details.lateness == 1200ms);
+  CHECK(failure().details.limit == 500ms);
   CHECK(failure().details.where.empty());
 }
 

@@ -151,7 +151,7 @@ TEST_CASE("worker_group: an overdue worker that cannot be killed has failed",
   CHECK(group.at(31s, timer_fired{group.armed.timer})
         == "report_failed: rank 9 (local rank 1, pid 101) on node-a outlived "
            "SIGKILL: it hangs in the kernel, and was killed by its timer: "
-           "scope \"train_step\" overran by 2.0 s");
+           "scope \"train_step\" was not left by its deadline (2.0 s late)");
   CHECK(group.at(31s, stop) == "signal_workers 15; arm_timer 2");
   group.exit(32s, 0);
   group.exit(32s, 2);

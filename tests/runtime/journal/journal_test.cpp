@@ -435,6 +435,29 @@ TEST_CASE_METHOD(fixture, "journal: damaged lines are left out and counted",
   }
 }
 
+TEST_CASE("journal: the limit of a timer is read, and may be missing (P9)",
+          "[runtime]") {
+  auto died = journal::worker_died{{3}, {}};
+  died.failure.kind = failure_kind::timer_expired;
+  died.failure.details.scope = "step";
+  died.failure.details.limit = 500ms;
+  const auto told = journal::record{
+    .number = 7, .at = {time_point{5s}, 1'700'000'000'000}, .what = died};
+  auto line = to_line(told);
+  line.pop_back();
+  const auto read = parse_journal_line(line);
+  REQUIRE(read);
+  CHECK(std::get<journal::record>(*read) == told);
+  const auto part = std::string{",\"limit_ns\":500000000"};
+  REQUIRE(line.find(part) != line.npos);
+  line.erase(line.find(part), part.size());
+  const auto old = parse_journal_line(line);
+  REQUIRE(old);
+  died.failure.details.limit.reset();
+  CHECK(std::get<journal::record>(*old)
+        == journal::record{told.number, told.at, died});
+}
+
 TEST_CASE("journal: what is no line of a journal is refused with its reason",
           "[runtime]") {
   const auto why = [](const std::string& line) {

@@ -76,6 +76,7 @@ TEST_CASE_METHOD(fixture, "launcher timers: an overdue worker fails the job",
   CHECK(x.code == SIGTERM);
   CHECK(x.details.scope == "step");
   CHECK(x.details.lateness > 24h); // It expired in 1970.
+  CHECK(x.details.limit == std::nullopt);
 }
 
 TEST_CASE_METHOD(fixture,
