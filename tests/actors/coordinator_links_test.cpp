@@ -112,7 +112,7 @@ TEST_CASE_METHOD(coordinator_fixture,
   run();
   CHECK(a.told()
         == "revoked 1: agent 2 lost: its host confirms that the agent and its "
-           "workers have ended");
+           "workers are dead");
   CHECK(links->told() == "sever 2");
 }
 
