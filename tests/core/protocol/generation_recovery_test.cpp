@@ -182,7 +182,7 @@ TEST_CASE_METHOD(fixture, "generation_recovery: without claims it stays open",
   CHECK_FALSE(uut.conclude(agents).has_generation);
   CHECK(uut.is_open());
   CHECK_FALSE(uut.is_listening());
-  CHECK(uut.number_generation({})
+  CHECK(uut.name_generation({})
         == generation_id{8}); // Up to 7 may have existed.
   CHECK_FALSE(uut.is_open());
 }
@@ -196,11 +196,11 @@ TEST_CASE_METHOD(fixture,
   SECTION("if all its agents say so") {
     claims("b", 4, share_state::running);
     uut.conclude(agents);
-    CHECK(uut.number_generation(agents.generation()) == generation_id{5});
+    CHECK(uut.name_generation(agents.generation()) == generation_id{5});
   }
   SECTION("but not by the word of one") {
     uut.conclude(agents);
-    CHECK(uut.number_generation(agents.generation()) == generation_id{101});
+    CHECK(uut.name_generation(agents.generation()) == generation_id{101});
   }
 }
 
@@ -210,6 +210,6 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   uut.see({9});
   uut.see({3});
-  CHECK(uut.number_generation({4}) == generation_id{10});
-  CHECK(uut.number_generation({10}) == generation_id{11});
+  CHECK(uut.name_generation({4}) == generation_id{10});
+  CHECK(uut.name_generation({10}) == generation_id{11});
 }
