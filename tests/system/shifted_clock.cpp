@@ -23,21 +23,21 @@ time_t shift() {
 
 } // namespace
 
-extern "C" int clock_gettime(clockid_t clock, timespec* to) {
+extern "C" int clock_gettime(clockid_t clock, timespec* to) noexcept {
   const auto code = static_cast<int>(::syscall(SYS_clock_gettime, clock, to));
   if (code == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
     to->tv_sec += shift();
   return code;
 }
 
-extern "C" int gettimeofday(timeval* to, void*) {
+extern "C" int gettimeofday(timeval* to, void*) noexcept {
   auto now = timespec{};
-  if (to != nullptr && clock_gettime(CLOCK_REALTIME, &now) == 0)
-    *to = {now.tv_sec, now.tv_nsec / 1'000};
-  return 0;
+  const auto code = clock_gettime(CLOCK_REALTIME, &now);
+  *to = {now.tv_sec, now.tv_nsec / 1'000};
+  return code;
 }
 
-extern "C" time_t time(time_t* to) {
+extern "C" time_t time(time_t* to) noexcept {
   auto now = timespec{};
   clock_gettime(CLOCK_REALTIME, &now);
   if (to != nullptr)
