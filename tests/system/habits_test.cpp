@@ -97,7 +97,8 @@ struct habits_scene : scene {
 // -- the store at the coordinator's port --------------------------------------
 
 TEST_CASE_METHOD(
-  habits_scene, "habits: torch's clients at the port of static reach the store",
+  habits_scene,
+  "habits: torch's clients at the port of static reach the store (T1)",
   "[habits]") {
   auto& a = node(0);
   auto& b = node(1);
@@ -106,7 +107,7 @@ TEST_CASE_METHOD(
     CHECK(key_count_at(port()) == 0);
   end(a, b);
   CHECK(count_of(a.output(), "rejected") == 0);
-  // T1: torch 2.14 compares a script's own address with these, as text.
+  // Torch 2.14 compares a script's own address with these, as text.
   for (const auto* rank : {"0", "1"})
     CHECK(content_of(folder() + "/run." + rank) == endpoint() + "\n");
 }
