@@ -222,6 +222,21 @@ TEST_CASE_METHOD(scene, "habits: an old launcher's name passes the local rank",
   }
 }
 
+TEST_CASE_METHOD(scene,
+                 "habits: a link in a venv starts the Python beside it (U7)",
+                 "[habits]") {
+  std::filesystem::create_directories(folder() + "/venv/bin");
+  write("venv/pyvenv.cfg", "");
+  write("venv/bin/python3", "#!/bin/sh\necho \"the one beside it: $*\"\n",
+        true);
+  const auto link = folder() + "/venv/bin/torchrun";
+  std::filesystem::create_symlink(ACTORRUN_PROGRAM, link);
+  const auto script = write("s.py", "");
+  auto& x = start({link, "--standalone", script, "--lr=1"});
+  CHECK(x.wait() == 0);
+  CHECK(x.output() == "the one beside it: -u " + script + " --lr=1\n");
+}
+
 TEST_CASE_METHOD(scene, "habits: a caller that ignores SIGCHLD does no harm",
                  "[habits]") {
   auto& x = start({"bash", "-c", "trap '' CHLD; exec \"$@\"", "bash",
