@@ -2,6 +2,9 @@
 #include "tests/actors/coordinator_fixture.hpp"
 #include "tests/support/fake_device_monitor.hpp"
 
+#include <algorithm>
+#include <string>
+
 using namespace actorrun;
 using namespace actorrun::test;
 
@@ -137,4 +140,26 @@ TEST_CASE_METHOD(devices_fixture,
   CHECK_FALSE(seen.gpus_truncated());
   for (const auto& agent : seen.agents())
     CHECK(agent.gpus_size() == int(core::gpus_per_node_max));
+}
+
+TEST_CASE_METHOD(devices_fixture,
+                 "coordinator: S10 an agent whose trouble changes all the time "
+                 "fills no log",
+                 "[actors]") {
+  run_two_leased();
+  lines.told();
+  for (auto i = 0; i < 1'000; ++i)
+    announce(b, "2", one_gpu(1, "XID " + std::to_string(i)));
+  const auto burst = std::ranges::count(lines.told(), '\n');
+  CHECK(burst > 200);
+  CHECK(burst < 300);
+  advance(200ms); // Room for two more.
+  lines.told();
+  for (auto i = 0; i < 10; ++i)
+    announce(b, "2", one_gpu(1, "XID " + std::to_string(i)));
+  CHECK(lines.told()
+        == "warning coordinator has left out " + std::to_string(1'000 - burst)
+             + " lines about agents: there were too many\n"
+               "warning coordinator flags node node-2: GPU 0: XID 0\n"
+               "warning coordinator flags node node-2: GPU 0: XID 1\n");
 }

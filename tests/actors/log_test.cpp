@@ -45,6 +45,12 @@ TEST_CASE_METHOD(log_fixture, "log: braces and percents are text, no format",
   CHECK(text.str() == "info worker {} of {0} at 50%s\n");
 }
 
+TEST_CASE_METHOD(log_fixture, "log: S8 no text in a call forges a line of it",
+                 "[actors]") {
+  log{logger}.warn("rejects a\n[actorrun 00:00:00.000 error] x\x1b[2J");
+  CHECK(text.str() == "warning rejects a\n  [actorrun 00:00:00.000 error] x\n");
+}
+
 TEST_CASE_METHOD(log_fixture, "log: the logger's level decides what is written",
                  "[actors]") {
   logger->set_level(spdlog::level::warn);

@@ -27,6 +27,19 @@ TEST_CASE("shared_lease_desk: who may not decide does not answer", "[actors]") {
   CHECK(uut.hold()->heard({"a"}) == at(1s));
 }
 
+TEST_CASE("shared_lease_desk: N5 while whoever decides gives no sign no agent "
+          "is answered",
+          "[actors]") {
+  auto uut = shared_lease_desk{{}, 1'200ms};
+  uut.hold()->open({"a"}, at(0s));
+  uut.give_sign(at(1s));
+  CHECK(uut.hear({"a"}, at(2s), at(2'200ms)));
+  CHECK_FALSE(uut.hear({"a"}, at(2'100ms), at(2'201ms)));
+  CHECK(uut.hold()->heard({"a"}) == at(2'200ms)); // Its lease ends.
+  uut.give_sign(at(3s));
+  CHECK(uut.hear({"a"}, at(3s), at(3s)));
+}
+
 // Were one heard between the two, an agent would go on whose lease has ended.
 TEST_CASE("shared_lease_desk: no agent is heard between renewals and a close",
           "[actors]") {

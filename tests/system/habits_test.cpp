@@ -97,7 +97,8 @@ struct habits_scene : scene {
 // -- the store at the coordinator's port --------------------------------------
 
 TEST_CASE_METHOD(
-  habits_scene, "habits: torch's clients at the port of static reach the store",
+  habits_scene,
+  "habits: torch's clients at the port of static reach the store (T1)",
   "[habits]") {
   auto& a = node(0);
   auto& b = node(1);
@@ -106,7 +107,7 @@ TEST_CASE_METHOD(
     CHECK(key_count_at(port()) == 0);
   end(a, b);
   CHECK(count_of(a.output(), "rejected") == 0);
-  // T1: torch 2.14 compares a script's own address with these, as text.
+  // Torch 2.14 compares a script's own address with these, as text.
   for (const auto* rank : {"0", "1"})
     CHECK(content_of(folder() + "/run." + rank) == endpoint() + "\n");
 }
@@ -219,6 +220,21 @@ TEST_CASE_METHOD(scene, "habits: an old launcher's name passes the local rank",
     for (const auto* line : {"--local-rank=0 told\n", "--local-rank=1 told\n"})
       CHECK(count_of(x->output(), line) == 1);
   }
+}
+
+TEST_CASE_METHOD(scene,
+                 "habits: a link in a venv starts the Python beside it (U7)",
+                 "[habits]") {
+  std::filesystem::create_directories(folder() + "/venv/bin");
+  write("venv/pyvenv.cfg", "");
+  write("venv/bin/python3", "#!/bin/sh\necho \"the one beside it: $*\"\n",
+        true);
+  const auto link = folder() + "/venv/bin/torchrun";
+  std::filesystem::create_symlink(ACTORRUN_PROGRAM, link);
+  const auto script = write("s.py", "");
+  auto& x = start({link, "--standalone", script, "--lr=1"});
+  CHECK(x.wait() == 0);
+  CHECK(x.output() == "the one beside it: -u " + script + " --lr=1\n");
 }
 
 TEST_CASE_METHOD(scene, "habits: a caller that ignores SIGCHLD does no harm",

@@ -265,7 +265,7 @@ TEST_CASE_METHOD(
   CHECK(stands_by == (agents.size() == 6 ? 1 : 0));
 }
 
-TEST_CASE_METHOD(two_hosts, "network: below the minimum both sides stop",
+TEST_CASE_METHOD(two_hosts, "network: below the minimum both sides stop (V3)",
                  "[netns]") {
   if (!ready())
     return;

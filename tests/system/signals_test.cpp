@@ -178,4 +178,21 @@ TEST_CASE_METHOD(signal_scene, "nohup: SIGHUP does not end the job",
   CHECK(x.wait() == 0);
 }
 
+TEST_CASE_METHOD(signal_scene,
+                 "background: a SIGINT that was ignored at the start does not"
+                 " end the job (U15)",
+                 "[signals]") {
+  // As a script's shell starts what stands before a `&`.
+  auto& x = start({"sh", "-c", "trap '' INT; exec \"$@\"", "sh",
+                   ACTORRUN_PROGRAM, "--standalone", "--no-python", "sh", "-c",
+                   "touch ready.0; while [ ! -e end.0 ]; do sleep 0.02; done"});
+  await_ready(1);
+  x.signal(SIGINT);
+  x.signal(SIGINT);
+  CHECK_FALSE(x.wait(300ms) == 128 + SIGINT);
+  CHECK(x.running());
+  end_worker(0);
+  CHECK(x.wait() == 0);
+}
+
 } // namespace actorrun::test

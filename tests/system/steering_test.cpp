@@ -170,7 +170,7 @@ TEST_CASE_METHOD(steering_scene, "steering: hosts are excluded and included",
 
 TEST_CASE_METHOD(steering_scene,
                  "steering: a host stays excluded when the coordinator is "
-                 "started again",
+                 "started again (W7)",
                  "[steering]") {
   const auto options = agent_options{.nodes = "1"};
   auto& first = coordinator(options);

@@ -4,6 +4,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -103,6 +104,14 @@ TEST_CASE("help: it has groups, wraps texts and hides options", "[cli]") {
                           "\n"
                           "Exit codes:\n"
                           "  0      the job succeeded"));
+}
+
+TEST_CASE("help: what is usual stands before all options (P14)", "[cli]") {
+  const auto shown = help_text(actorrun_guide());
+  const auto examples = shown.find("\nExamples:\n  actorrun --standalone ");
+  REQUIRE(examples != shown.npos);
+  CHECK(examples < shown.find("\n  -"));
+  CHECK(std::ranges::count(shown.substr(0, examples), '\n') < 24);
 }
 
 TEST_CASE("help: the help of every command fits a terminal", "[cli]") {

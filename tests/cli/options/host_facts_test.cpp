@@ -35,7 +35,7 @@ TEST_CASE("host facts: the CPUs are those that this thread may use", "[cli]") {
   REQUIRE(::sched_setaffinity(0, sizeof(before), &before) == 0);
 }
 
-TEST_CASE("host facts: an ignored signal is recognised", "[cli]") {
+TEST_CASE("host facts: an ignored signal is recognised (U15)", "[cli]") {
   const auto world = this_process();
   const auto before = ::signal(SIGHUP, SIG_DFL);
   CHECK_FALSE(world.is_ignored(SIGHUP));

@@ -163,6 +163,19 @@ TEST_CASE_METHOD(
   CHECK(uut.agents().at({last}).stands_by);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: S11 a node that says again and again that it has "
+                 "stopped costs three generations",
+                 "[core]") {
+  for (auto t = 10'000ms; t < 20s; t += 70ms) {
+    at(t, stopped("c", uut.generation().value));
+    follow(t);
+  }
+  CHECK(uut.generation() == generation_id{4});
+  CHECK_FALSE(has_place());
+  CHECK(uut.agents().at({"c"}).stands_by);
+}
+
 TEST_CASE("rendezvous: W1 a node that cannot be spared keeps its place",
           "[core]") {
   auto x = fixture{{3, 3, 1}};

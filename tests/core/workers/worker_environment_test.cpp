@@ -261,13 +261,26 @@ TEST_CASE("worker_environment: a worker with a virtual rank sees one device",
   CHECK(seen({name + "=4, GPU-8f2e ,6"}, 1) == name + "=GPU-8f2e");
   // None, rather than another worker's.
   CHECK(seen({name + "=4"}, 1) == name + "=");
-  // T2: what hides all devices names none.
-  CHECK(seen({name + "="}, 0) == name + "=");
-  CHECK(seen({name + "="}, 1) == name + "=");
-  CHECK(seen({name + "=-1"}, 0) == name + "=-1");
   job.visible_devices = {"7", "5"};
   CHECK(seen({name + "=4,6"}, 0) == name + "=7");
   CHECK(seen({name + "=4,6"}, 1) == name + "=5");
+}
+
+TEST_CASE("worker_environment: a worker with a virtual rank sees no device that"
+          " is hidden (T2)",
+          "[core]") {
+  const auto name = std::string{"CUDA_VISIBLE_DEVICES"};
+  auto job = training;
+  job.virtual_local_rank = true;
+  const auto plan = plans({offered("a", 2)})[0];
+  const auto seen = [&](const std::string& inherited, uint32_t local_rank) {
+    return variable(
+      worker_environment(lines{name + "=" + inherited}, job, plan, local_rank),
+      name);
+  };
+  CHECK(seen("", 0) == name + "=");
+  CHECK(seen("", 1) == name + "=");
+  CHECK(seen("-1", 0) == name + "=-1");
 }
 
 TEST_CASE("worker_environment: the workers of a node share its devices",

@@ -110,12 +110,24 @@ TEST_CASE_METHOD(fixture, "evidence: an error file says when the worker failed",
   write("error.json", R"({"message": "x", "timestamp": )"
                         + std::to_string(now / 1'000 - 30) + "}");
   CHECK(exited().wall_ms == (now / 1'000 - 30) * 1'000);
-  // Of another time, or of none.
+}
+
+TEST_CASE_METHOD(fixture,
+                 "evidence: of an error file with a time that cannot be the "
+                 "rest counts",
+                 "[runtime]") {
+  const auto now = now_ms();
   for (const auto* odd :
        {"0", "12", "-5", "1e300", "\"soon\"", "99999999999"}) {
+    CAPTURE(odd);
     write("error.json",
-          std::string{R"({"message": "x", "timestamp": )"} + odd + "}");
-    CHECK(exited().wall_ms >= now - 20);
+          std::string{R"({"message": "E: x\nline", "timestamp": )"} + odd
+            + "}");
+    const auto x = exited();
+    CHECK(x.wall_ms >= now - 20); // That of the file itself.
+    CHECK(x.error_file == path("error.json"));
+    CHECK(x.message == "E: x");
+    CHECK(x.traceback == "E: x\nline");
   }
 }
 

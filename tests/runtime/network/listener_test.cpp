@@ -7,6 +7,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
 
+#include <algorithm>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -376,6 +378,20 @@ TEST_CASE_METHOD(listener_fixture,
   const auto outcome = try_to_enter(port);
   REQUIRE(closed.take());
   CHECK_FALSE(connect_to(loopback(port)));
+}
+
+// Were the queue full, the next one would be seen a second later, and too late.
+TEST_CASE("listener: N4 all nodes of a large job may come at once",
+          "[runtime]") {
+  const auto fd = open_listening(loopback(0));
+  REQUIRE(fd);
+  auto most = 0U; // What the system allows.
+  std::ifstream{"/proc/sys/net/core/somaxconn"} >> most;
+  auto info = tcp_info{};
+  auto size = socklen_t{sizeof info};
+  REQUIRE(::getsockopt(fd->get(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0);
+  // Of a socket that listens this is how many it lets wait.
+  CHECK(info.tcpi_sacked == std::min(most, 4'096U));
 }
 
 TEST_CASE_METHOD(listener_fixture,

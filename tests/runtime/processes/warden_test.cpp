@@ -3,11 +3,14 @@
 #include "runtime/processes/warden.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/sanitizer.hpp"
+#include "tests/support/skip.hpp"
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <memory>
@@ -48,6 +51,24 @@ std::string name_of(pid_t pid) {
   auto name = std::string{};
   std::getline(file, name);
   return name;
+}
+
+/// In KiB: how much of this program's code a process has locked in memory.
+size_t locked_code_of(pid_t pid) {
+  const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
+  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/smaps"};
+  auto is_code = false;
+  auto size = size_t{0};
+  auto sum = size_t{0};
+  for (auto line = std::string{}; std::getline(file, line);)
+    if (line.find('-') < line.find(' ')) // `401000-9d2000 r-xp … PATH`
+      is_code = line.ends_with(self) && line.find(" r-xp ") != line.npos;
+    else if (line.starts_with("Size:"))
+      size = std::stoul(line.substr(5));
+    else if (is_code && line.starts_with("VmFlags:")
+             && line.find(" lo") != line.npos)
+      sum += size;
+  return sum;
 }
 
 // A warden with one worker, `sleep`, in its table.
@@ -363,6 +384,25 @@ TEST_CASE("warden: it ends with an agent that only exits", "[runtime]") {
   ::waitpid(agent, nullptr, 0);
   for (auto pid : pids)
     CHECK(soon([&] { return !runs(pid); }));
+}
+
+TEST_CASE("warden: N9 what it kills with is kept in memory", "[runtime]") {
+  if (actorrun::test::has_address_sanitizer
+      || actorrun::test::has_thread_sanitizer)
+    return; // With them mlock(2) does nothing.
+  auto test = guarded_worker{};
+  const auto pids = std::array{test.warden_pid, test.await_second()};
+  REQUIRE(pids[1] > 0);
+  auto refusal = std::string{};
+  for (const auto pid : pids)
+    REQUIRE(soon([&] {
+      test.run([&] { refusal = test.uut->residence_obstacle(); });
+      return locked_code_of(pid) > 0 || !refusal.empty();
+    }));
+  if (!refusal.empty())
+    return actorrun::test::skip("memlock", refusal);
+  for (const auto pid : pids)
+    CHECK(locked_code_of(pid) > 0);
 }
 
 TEST_CASE("warden: N9 it leaves the CPU to an agent that takes its time to end",
