@@ -354,14 +354,14 @@ void leadership::write(effects& out) {
 void leadership::on(const job_changed& event, time_point, effects& out) {
   if (!is_leader())
     return;
-  const auto is_news = !is_same_job(job_, event.job)
-                       || job_.lease != event.job.lease
-                       || number_of(ceiling_) != number_of(event.job.newest)
-                       || event.job.newest >= ceiling_;
+  const auto is_reached = term_of(event.job.newest) >= term_of(ceiling_);
+  const auto is_news
+    = !is_same_job(job_, event.job) || job_.lease != event.job.lease
+      || number_of(ceiling_) != number_of(event.job.newest) || is_reached;
   job_ = event.job;
   ceiling_ = later(ceiling_, job_.newest);
-  if (job_.newest >= ceiling_)
-    ceiling_ = next_term(job_.newest);
+  if (is_reached)
+    ceiling_ = next_term(ceiling_);
   has_news_ |= is_news;
   write(out);
 }

@@ -498,5 +498,5 @@ TEST_CASE("story: a worker whose program has not begun is not quoted as well"
   CHECK(sentence(job, 2s)
         == "The job failed. Generation 1 ended: rank 1 on node-b exited with "
            "code 1 before its program began: SyntaxError: invalid syntax "
-           "(bad.py, line 3); no restart was left (spent: 0 of 0).");
+           "(bad.py, line 3); --max-restarts is 0, so it is not restarted.");
 }
