@@ -41,6 +41,7 @@ struct notify_group {
 struct fenced_start {
   core::generation_plan plan;
   ports::fence_token decided; ///< Taken when the agent decided to start.
+  std::string reason{};       ///< Why there is a new generation; one line.
 };
 
 /// What the node agent orders its worker supervisor to do.

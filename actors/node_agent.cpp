@@ -195,7 +195,11 @@ struct node_agent_state::effect_runner {
 
   void operator()(const start_group& x) {
     st.pids_.clear();
-    order(fenced_start{x.plan, st.fence_});
+    const auto& told = st.present_;
+    const auto is_told
+      = told && told->plan().generation() == x.plan.generation.value;
+    order(fenced_start{x.plan, st.fence_,
+                       is_told ? reason_line(told->reason()) : std::string{}});
   }
 
   void operator()(const stop_group& x) { order(x); }

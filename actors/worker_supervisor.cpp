@@ -238,6 +238,7 @@ void worker_supervisor_state::on_exit() {
 
 void worker_supervisor_state::obey(const fenced_start& order) {
   decided_ = order.decided;
+  generation_reason_ = order.reason;
   tell_deaths(); // Of workers that were parked.
   const auto parked = group_ ? group_->parked() : parked_workers{};
   auto births = std::map<uint32_t, generation_id>{};
@@ -732,7 +733,7 @@ void worker_supervisor_state::begin_generation(uint32_t local_rank) {
                     .environment = generation_environment(plan, local_rank),
                     .survivors = plan.survivors,
                     .restart_count = plan.restart_count,
-                    .reason = regroup_reason_});
+                    .reason = generation_reason_});
 }
 
 void worker_supervisor_state::tell_live(const worker_order& order) {

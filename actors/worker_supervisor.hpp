@@ -158,6 +158,7 @@ private:
     earlier_; ///< Generations that the host has not quite released.
   std::map<uint32_t, int64_t> pids_; ///< That may speak, by local rank.
   std::string regroup_reason_;
+  std::string generation_reason_;    ///< Equal on all nodes.
   generation_id followed_;           ///< The last that the tailer was told of.
   ports::fence_token decided_;       ///< When the group's start was decided.
   core::generation_outputs outputs_; ///< Of the group's workers.

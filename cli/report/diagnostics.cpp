@@ -10,7 +10,7 @@ namespace {
 struct remedy {
   const char* what; ///< When the failure itself has no text.
   const char* why;  ///< May be empty.
-  const char* action;
+  const char* action; ///< Likewise.
 };
 
 remedy remedy_of_meeting(errc code);
@@ -22,7 +22,7 @@ remedy remedy_of(errc code) {
       return {"nothing failed", "an error was reported without a code",
               "please report this as a bug of actorrun"};
     case errc::bad_argument:
-      return {"an argument is wrong", "", "--help says what is accepted"};
+      return {"an argument is wrong", "", ""}; // Its text says what helps.
     case errc::bad_slot_count:
     case errc::duplicate_agent:
     case errc::too_many_agents:
@@ -107,10 +107,8 @@ remedy remedy_of_meeting(errc code) {
               " and each node's address (--local-addr)"};
     case errc::bad_plan:
       return {"a message does not fit what this node has offered",
-              "a program that is not actorrun has the job's secret, or the"
-              " clocks of the nodes differ by more than a day",
-              "give the job a new secret (actorctl secret create --force) and"
-              " compare the clocks"};
+              "a program that is not actorrun has the job's secret",
+              "give the job a new secret (actorctl secret create --force)"};
     case errc::settings_mismatch:
       return {"the coordinator's job has other settings",
               "--nnodes, --max-restarts, --rdzv-backend or, with etcd, times in"
@@ -218,7 +216,9 @@ std::string explain(const failure& problem, std::string_view program) {
                        problem.text.empty() ? x.what : one_line(problem.text));
   if (*x.why)
     out += formatted("  why: {}\n", x.why);
-  return out + formatted("  try: {}\n", x.action);
+  if (*x.action)
+    out += formatted("  try: {}\n", x.action);
+  return out;
 }
 
 std::string warn(std::string_view text, std::string_view program) {

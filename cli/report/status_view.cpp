@@ -3,6 +3,7 @@
 #include "actors/core/text.hpp"
 #include "actors/translate.hpp"
 #include "cli/report/clean_status.hpp"
+#include "cli/report/journal_view.hpp"
 #include "cli/report/text_table.hpp"
 #include "cli/report/vitals_view.hpp"
 #include "messages/formatted.hpp"
@@ -79,10 +80,22 @@ std::string reason_text(const v1::AgentStatus& x) {
   return text;
 }
 
+/// `4711-4718 4720`; of many the first ones, and how many there are.
 std::string pids_text(const v1::AgentStatus& x) {
+  constexpr auto runs_max = 8;
   auto text = std::string{};
-  for (auto pid : x.pids())
-    text += (text.empty() ? "" : " ") + std::to_string(pid);
+  auto run_count = 0;
+  for (int i = 0; i < x.pids_size();) {
+    const auto first = x.pids(i);
+    auto last = first;
+    while (++i < x.pids_size() && x.pids(i) == last + 1)
+      last = x.pids(i);
+    if (++run_count > runs_max)
+      return text + formatted(" … ({})", x.pids_size());
+    text += (text.empty() ? "" : " ") + std::to_string(first);
+    if (last != first)
+      text += "-" + std::to_string(last);
+  }
   return text;
 }
 
@@ -216,12 +229,16 @@ std::string to_json(const std::vector<v1::JobStatus>& jobs,
 
 std::string to_text(const std::vector<v1::JobStatus>& jobs,
                     const std::vector<ended_job>& ended, bool is_wide) {
-  const auto below = ended_to_text(ended);
-  if (below.empty())
+  if (ended.empty())
     return to_text(jobs, is_wide);
-  return (jobs.empty() ? "no job runs on this host; in the last day:\n"
-                       : to_text(jobs, is_wide) + "\nended in the last day:\n")
-         + below;
+  if (jobs.empty())
+    return "no job runs on this host; in the last day:\n"
+           + ended_to_text(ended);
+  const auto& last = ended.front();
+  return to_text(jobs, is_wide)
+         + formatted("\nended in the last day: {}; the last: {} {} at {}\n",
+                     ended.size(), last.job, last.how,
+                     clock_text(last.ended_ms));
 }
 
 exit_code exit_code_of(const std::vector<v1::JobStatus>& jobs,

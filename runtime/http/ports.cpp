@@ -175,7 +175,8 @@ result<http_ports> http_ports::open(const http_options& options,
     if (!x.where)
       continue;
     const auto done = open_for(x, opened);
-    if (!done && x.is_needed)
+    // A port that is taken on one of many nodes is no reason not to train.
+    if (!done && x.is_needed && done.error().code != errc::address_in_use)
       return done.error();
     if (!done)
       lines.warn(

@@ -108,15 +108,17 @@ TEST_CASE_METHOD(fixture,
   CHECK(host->process_count(2) == 2);
 }
 
-TEST_CASE_METHOD(fixture, "worker_supervisor: the next generation is for both",
+TEST_CASE_METHOD(fixture,
+                 "worker_supervisor: the next generation is for both, and its "
+                 "reason is that of all nodes (P13)",
                  "[actors]") {
   park();
-  order(fenced_start{next(), {5}});
+  order(fenced_start{next(), {5}, "rank 7 failed"});
   CHECK(host->told() == "release 1 but for 0; resume 1/0; start 2");
   CHECK(host->decided() == 5);
   CHECK(host->process_count(2) == 1);
   CHECK(host->process(2, 0).local_rank == 1); // The only one of the batch.
-  CHECK(control->told() == "0 generation 2 RANK=4 4-4");
+  CHECK(control->told() == "0 generation 2 RANK=4 4-4, rank 7 failed");
   host->start_all(2, 200);
   run();
   CHECK(agent.told() == "started 2: 100 201");

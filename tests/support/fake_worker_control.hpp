@@ -59,7 +59,7 @@ private:
           out += " " + line;
       for (const auto& [first, last] : x.survivors)
         out += " " + std::to_string(first) + "-" + std::to_string(last);
-      return out;
+      return x.reason.empty() ? out : out + ", " + x.reason;
     }
     std::string operator()(const core::tell_regroup& x) const {
       return "regroup: " + x.reason;

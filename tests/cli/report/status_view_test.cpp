@@ -187,12 +187,32 @@ TEST_CASE("status: the exit code is that of the worst job", "[cli]") {
   CHECK(exit_code_of({good}, {ended("failed")}) == exit_code::succeeded);
 }
 
-TEST_CASE("status: jobs that have ended are below those that run", "[cli]") {
+TEST_CASE("status: P14 below jobs that run is one line of those that ended",
+          "[cli]") {
   CHECK(to_text({}, {}, false) == "no jobs on this host\n");
   CHECK(has(to_text({}, {ended("failed")}, false), "no job runs on this host"));
-  const auto text = to_text({degraded_job()}, {ended("failed")}, false);
-  CHECK(text.find("job job-1") < text.find("ended in the last day"));
-  CHECK(has(text, "old  failed  2"));
+  CHECK(has(to_text({}, {ended("failed")}, false), "old  failed  2"));
+  const auto text
+    = to_text({degraded_job()}, {ended("failed"), ended("succeeded")}, false);
+  const auto below
+    = text.find("\nended in the last day: 2; the last: old failed at ");
+  REQUIRE(below != text.npos);
+  CHECK(text.find("job job-1") < below);
+  CHECK(text.find('\n', below + 1) == text.size() - 1);
+}
+
+TEST_CASE("status: P14 pids are on one short line", "[cli]") {
+  auto job = degraded_job();
+  auto& pids = *job.mutable_agents(0)->mutable_pids();
+  pids.Clear();
+  for (const auto pid : {11, 12, 13, 15, 17, 18})
+    pids.Add(pid);
+  CHECK(has(to_text({job}, false), " 11-13 15 17-18\n"));
+  pids.Clear();
+  for (int i = 0; i < 64; ++i)
+    pids.Add(100 + 2 * i);
+  CHECK(
+    has(to_text({job}, false), " 100 102 104 106 108 110 112 114 … (64)\n"));
 }
 
 // -- the page

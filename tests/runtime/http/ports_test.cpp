@@ -4,6 +4,7 @@
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/http/client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/log_lines.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -274,14 +275,17 @@ TEST_CASE("http ports: a port that is taken is named with its option",
   REQUIRE(held);
   const auto taken
     = endpoint{"127.0.0.1", port_of(*local_address_of(held->get()))};
-  const auto metrics = http_ports::open({.metrics = taken}, {});
-  REQUIRE_FALSE(metrics);
-  CHECK(metrics.error().code == errc::address_in_use);
-  CHECK(metrics.error().text.starts_with("--metrics-port: another program"));
-  const auto page = http_ports::open({.page = taken}, {});
-  REQUIRE_FALSE(page);
-  CHECK(page.error().text.starts_with("--dashboard-port: "));
-  CHECK(http_ports::open({.health = taken}, {})); // Only a warning.
+  const auto lines = actorrun::test::log_lines{};
+  CHECK(http_ports::open({.metrics = taken, .page = taken, .health = taken},
+                         lines.writer()));
+  const auto told = lines.told();
+  for (const auto* name :
+       {"--metrics-port", "--dashboard-port", "TORCHELASTIC_HEALTH_CHECK_PORT"})
+    CHECK(told.find(std::string{name} + ": another program") != told.npos);
+  const auto elsewhere
+    = http_ports::open({.metrics = endpoint{"192.0.2.1", 9400}}, {});
+  REQUIRE_FALSE(elsewhere);
+  CHECK(elsewhere.error().text.starts_with("--metrics-port: "));
 }
 
 TEST_CASE("http ports: what is at the same address shares a port",
