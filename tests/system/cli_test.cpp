@@ -78,7 +78,7 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
     env.erase(name); // Set by the shell.
   CHECK(env["ACTORRUN_CONTROL"].starts_with("/"));
   // 24 of the job, 5 of the scene and one of this test.
-  CHECK(env.size() == 30);
+  CHECK(env.size() == 31);
 }
 
 TEST_CASE_METHOD(scene, "workers: three descriptors, their own session",
