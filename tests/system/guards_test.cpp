@@ -150,7 +150,7 @@ TEST_CASE_METHOD(
   // Far less than the lease of 1.2 s.
   CHECK(first_of(fresh) - killed < 900'000'000);
   CHECK(last_of(old) < first_of(fresh));
-  CHECK(a.says(" ended"));
+  CHECK(a.says("confirms that the agent and its workers are dead"));
   CHECK(b.wait() == 128 + SIGKILL);
   order_end();
   CHECK(a.wait() == 0);
