@@ -195,8 +195,10 @@ void host_launch::lose(const host_ended& x, time_point now, effects& out) {
     end_due_ = std::min(end_due_, now + host_end_margin);
     return;
   }
+  const auto had_coordinator
+    = is_coordinator || (!coordinator_ && left == 0 && has_hung_up());
   cause_
-    = end_launch{is_coordinator ? reason::coordinator_lost : reason::unmet, 0};
+    = end_launch{had_coordinator ? reason::coordinator_lost : reason::unmet, 0};
   is_cause_final_ = true;
   end_all(SIGTERM, now, out);
 }
@@ -309,14 +311,18 @@ end_launch host_launch::verdict() const {
     return *cause_;
   if (coordinator_ && hosts_[*coordinator_].code)
     return {reason::code, *hosts_[*coordinator_].code};
-  // Where the coordinator is given, its host is not known to us. Its agent has ended
-  // the job as if by SIGHUP when it lost us.
-  if (has_lost_ && signal_count_ == 0 && last_code_ == hung_up_code)
+  if (has_hung_up())
     return {reason::coordinator_lost, 0};
   if (last_code_)
     return {reason::code, *last_code_};
   return signal_count_ > 0 ? end_launch{reason::signal, first_signal_}
                            : end_launch{reason::unmet, 0};
+}
+
+/// Where the coordinator is given, its host is not known to us. Its agent has ended
+/// the job as if by SIGHUP when it lost us.
+bool host_launch::has_hung_up() const {
+  return has_lost_ && signal_count_ == 0 && last_code_ == hung_up_code;
 }
 
 /// Of agents that have ended as they do when the job has succeeded.

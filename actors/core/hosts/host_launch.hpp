@@ -196,6 +196,7 @@ private:
   void finish(effects& out);
   end_launch verdict() const;
   size_t count_left() const;
+  bool has_hung_up() const;
   size_t count_done() const;
   std::string names_of_left() const;
 

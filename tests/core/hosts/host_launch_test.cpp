@@ -322,6 +322,13 @@ TEST_CASE(
     CHECK(uut.end(6s, 0, 129) == "");
     CHECK(uut.end(6s, 2, 129) == "over without coordinator");
   }
+  SECTION("also if the others have heard of it first") {
+    auto uut = launch{settings};
+    uut.begin();
+    CHECK(uut.end(5s, 0, 129) == "");
+    CHECK(uut.end(5s, 2, 129) == "");
+    CHECK(uut.end(6s, 1, 255).ends_with("over without coordinator"));
+  }
   SECTION("unless this program was told to end") {
     auto uut = launch{settings};
     uut.begin();
