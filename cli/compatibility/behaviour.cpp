@@ -148,7 +148,8 @@ constexpr ledger_entry habits[] = {
    " torchrun replaces the bytes, and the line runs into the next one"},
   {"a full disk", better,
    "bytes of logs are lost; in torchrun workers fail. Where others have filled"
-   " the disk, from the start, workers fail here, too, and the report says why"},
+   " the disk, from the start, workers fail here, too, and the report says "
+   "why"},
   {"nodes that may join", better,
    "nodes that have the secret, or a certificate of the job's authority, or"
    " without both the job's id; nothing is unpickled"},

@@ -8,8 +8,8 @@ namespace actorrun::cli {
 namespace {
 
 struct remedy {
-  const char* what; ///< When the failure itself has no text.
-  const char* why;  ///< May be empty.
+  const char* what;   ///< When the failure itself has no text.
+  const char* why;    ///< May be empty.
   const char* action; ///< Likewise.
 };
 

@@ -1,7 +1,6 @@
 #include "cli/report/steer_question.hpp"
 
 #include "actors/core/text.hpp"
-#include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 
 #include <algorithm>
@@ -37,7 +36,7 @@ int64_t count_of(const v1::JobStatus& job, Condition condition) {
 }
 
 /// `1 of its 3 nodes stands by`
-std::string standing_by(int64_t count, int64_t member_count) {
+std::string stand_by(int64_t count, int64_t member_count) {
   return formatted("{} of its {} {} by", count, counted(member_count, "node"),
                    count == 1 ? "stands" : "stand");
 }
@@ -83,7 +82,7 @@ std::string before(const v1::ResizeJob& x, const v1::JobStatus& job) {
                        : formatted("{}:{} nodes", x.agent_count_min(), max);
   return formatted("Resize {} to {}? {}, and all workers start again. {}",
                    name_of(job), range,
-                   max < members ? standing_by(members - max, members)
+                   max < members ? stand_by(members - max, members)
                                  : "Nodes that stand by take part",
                    cost);
 }
@@ -96,7 +95,7 @@ std::string before(const v1::ExcludeHost& x, const v1::JobStatus& job) {
   return formatted("Exclude host {} from {}? {}, and all workers start again."
                    " {}",
                    core::printable(x.host()), name_of(job),
-                   standing_by(count, count_of(job, is_member)), cost);
+                   stand_by(count, count_of(job, is_member)), cost);
 }
 
 std::string before(const v1::IncludeHost& x, const v1::JobStatus& job) {
@@ -138,10 +137,10 @@ std::string question_before(const v1::OperatorRequest& x,
 }
 
 bool agrees(std::string_view answer) {
-  auto text = std::string{trimmed(answer)};
-  std::ranges::transform(text, text.begin(), [](unsigned char x) {
-    return static_cast<char>(std::tolower(x));
-  });
+  auto text = std::string{};
+  for (const unsigned char x : answer)
+    if (std::isspace(x) == 0)
+      text += static_cast<char>(std::tolower(x));
   return text == "y" || text == "yes";
 }
 

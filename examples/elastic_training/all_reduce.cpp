@@ -29,7 +29,7 @@ constexpr auto magic = uint64_t{0x3152414554534c45};
 // machine: as for the numbers themselves, all machines are of one kind.
 struct hello {
   uint64_t magic = 0;
-  uint64_t job = 0; ///< Fingerprint of the job id.
+  uint64_t job = 0;   ///< Fingerprint of the job id.
   uint64_t token = 0; ///< Of the generation.
   uint64_t step = 0;
   uint32_t rank = 0;

@@ -36,16 +36,15 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
 
   void begin(timer_server_config with) {
     uut = keep(spawn_timer_server(system, std::move(with)));
-    supervisor
-      = keep(system.spawn([heard = heard, latest = latest_overrun](
-                            overrun_listener_actor::pointer)
-                            -> overrun_listener_actor::behavior_type {
-          return {[heard, latest](const worker_overrun& x) {
-            *latest = x.what;
-            heard.write(
-              to_string(core::timer_effect{core::report_overrun{x.what}}));
-          }};
-        }));
+    supervisor = keep(system.spawn(
+      [heard = heard, latest = latest_overrun](overrun_listener_actor::pointer)
+        -> overrun_listener_actor::behavior_type {
+        return {[heard, latest](const worker_overrun& x) {
+          *latest = x.what;
+          heard.write(
+            to_string(core::timer_effect{core::report_overrun{x.what}}));
+        }};
+      }));
     run();
   }
 

@@ -1,4 +1,4 @@
-// What CPython 3.8 to 3.13 says of programs that it does not begin, word for word but
+// Tests with the words of CPython 3.8 to 3.13 for programs that it does not begin, but
 // for the folders.
 #include "actors/core/failure_text.hpp"
 #include "actors/core/unbegun_program.hpp"

@@ -98,8 +98,8 @@ private:
   bool is_listening_ = false;
   bool is_open_ = true;
   std::map<agent_id, generation_plan>
-    plans_;             ///< That were claimed, till it is over.
-  generation_id floor_; ///< Of all that any agent has seen.
+    plans_;              ///< That were claimed, till it is over.
+  generation_id floor_;  ///< Of all that any agent has seen.
   generation_id unseen_; ///< Of those that there can be and no agent has seen.
 };
 

@@ -107,7 +107,7 @@ struct worker_overran {
   std::string scope{};
   duration lateness{0};
   std::optional<duration> limit{}; ///< How long the timer was to run, if known.
-  int signal = 0;                     ///< Ends the worker.
+  int signal = 0;                  ///< Ends the worker.
   std::chrono::milliseconds grace{0}; ///< From there to SIGKILL; 0: at once.
   /// Longest wait for `worker_probed` before a signal is sent; 0: workers cannot
   /// be probed.
