@@ -124,8 +124,8 @@ TEST_CASE("status_vitals: the short text has none of it", "[cli]") {
     to_text({job()})
     == R"(job job-1: running, generation 1, world size 4, nodes 2, restarts 0 of 0
   NODE  HOST  ADDRESS   STATE    RANKS  AGENT    WORKER PIDS
-  0     n0    10.0.0.0  running  0-1    agent-0  100 101
-  1     n1    10.0.0.1  running  2-3    agent-1  110 111
+  0     n0    10.0.0.0  running  0-1    agent-0  100-101
+  1     n1    10.0.0.1  running  2-3    agent-1  110-111
 )");
 }
 
