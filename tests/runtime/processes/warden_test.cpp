@@ -95,7 +95,7 @@ struct guarded_worker {
       if (child.pid != 0) {
         ::kill(child.pid, SIGKILL);
         place.reset();
-        wait();
+        ::waitpid(child.pid, nullptr, 0);
       }
       uut.reset();
     });
