@@ -85,7 +85,7 @@ std::string what_happened(const worker_failure& x) {
     return "was killed by the kernel for memory"
            + (message.empty() ? "" : " (" + message + ")") + meanwhile;
   if (const auto why = why_not_begun(x); !why.empty())
-    return text + meanwhile + " before its program began: " + why;
+    return text + meanwhile + ", probably before its program began: " + why;
   return text + meanwhile + (message.empty() ? "" : ": " + message);
 }
 

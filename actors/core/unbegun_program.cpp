@@ -149,12 +149,14 @@ std::string why_not_begun(const worker_failure& x) {
   if (all.empty())
     return {};
   auto why = std::string{};
-  if (x.code == code_of_linker
-      && all.back().find(": error while loading shared libraries: ")
-           != std::string_view::npos)
-    why = all.back();
-  else if (x.code == code_of_error && is_compile_error(all.back()))
+  if (x.code == code_of_error && is_compile_error(all.back()))
     why = compile_error(all);
+  else if (all.size() > 1) // Who has said something else has begun.
+    why = {};
+  else if (x.code == code_of_linker
+           && all.back().find(": error while loading shared libraries: ")
+                != std::string_view::npos)
+    why = all.back();
   else
     why = search_error(all.back(), x.code);
   return one_line(why, line_message_max);

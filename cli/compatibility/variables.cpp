@@ -77,8 +77,8 @@ constexpr ledger_entry given[] = {
   {"ROLE_NAME", same, ""},
   {"MASTER_ADDR", different,
    "the local address of node rank 0's connection, so that all others reach"
-   " it; not its FQDN. With `static` it is `--master-addr`. 127.0.0.1 on one"
-   " node"},
+   " it; not its FQDN. With `static` it is `--master-addr`, and of `localhost`"
+   " the host's address. 127.0.0.1 on one node"},
   {"MASTER_PORT", different,
    "a new port in every generation, announced to all nodes, so that no worker "
    "finds"

@@ -49,7 +49,8 @@ struct timer_notes {
         // As they start: in one message or in several.
         const auto count = worker_counts[x.generation] += x.workers.size();
         std::printf("generation %llu has %zu workers\n",
-                    static_cast<unsigned long long>(x.generation.value), count);
+                    static_cast<unsigned long long>(number_of(x.generation)),
+                    count);
       },
       [](const workers_untimed&) {},
       [](const acquire_timer&) {},

@@ -151,8 +151,9 @@ core::job_mark mark_of(int64_t revision, const std::string& value) {
     return out;
   out.is_over = at(from, "over") == true;
   auto& job = out.job;
-  job.newest = {std::min(member<uint64_t>(from, "newest_generation"),
-                         core::claimed_generation_end.value - 1)};
+  job.newest = {member<uint64_t>(from, "newest_generation")};
+  if (job.newest >= core::claimed_generation_end)
+    job.newest = generation_of(term_of(core::claimed_generation_end) - 1, 0);
   job.lease
     = std::min(std::chrono::milliseconds{member<uint32_t>(from, "lease_ms")},
                core::lease_max);

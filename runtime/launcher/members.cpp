@@ -363,7 +363,10 @@ launcher::members::make_ports(const agent_options& options) {
     ports->prefer(*hooks.preferred_master_port);
   ports->share(entrance);
   // Torch compares the address that a script was given with these, as text.
-  if (entrance && job.backend == rendezvous_backend::fixed)
+  // Where workers are told another address, the coordinator may not be there.
+  const auto is_same_place = options.local_address.empty()
+                             || options.local_address == job.rendezvous->host;
+  if (entrance && job.backend == rendezvous_backend::fixed && is_same_place)
     ports->show(job.rendezvous->port);
   if (!options.local_address.empty())
     ports->announce(options.local_address);

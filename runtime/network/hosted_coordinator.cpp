@@ -57,6 +57,8 @@ hosted_coordinator::hosted_coordinator(caf::actor_system& system,
 }
 
 void hosted_coordinator::begin() {
+  // So tokens grow from one job of this name to the next.
+  config_.beginning.unseen = before_term_of_now();
   spawn();
 }
 

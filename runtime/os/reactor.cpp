@@ -204,21 +204,19 @@ void reactor::run() {
   }
 }
 
-// What interrupts a wait is a stop of the process: this thread takes no signals. A
-// stop that found it elsewhere shows by the time that it took to come back to its
-// wait, or by which it has overslept.
+// What interrupts a wait is a stop of the process, which is over then: this thread
+// takes no signals. A stop that found it elsewhere shows by the time that it took to
+// come back to its wait, or by which it has overslept.
 void reactor::note_absence(core::time_point began, int sleep,
                            bool is_interrupted) {
-  was_interrupted_ |= is_interrupted;
-  if (is_interrupted)
-    return;
   const auto now = std::chrono::steady_clock::now();
-  const auto has_overslept
-    = sleep >= 0
-      && now - began >= std::chrono::milliseconds{sleep} + lateness_max;
-  if (std::exchange(was_interrupted_, false) || has_overslept
-      || began - looked_ >= lateness_max) {
+  const auto due = began + std::chrono::milliseconds{std::max(sleep, 0)};
+  const auto has_overslept = sleep >= 0 && now - due >= lateness_max;
+  if (is_interrupted || began - looked_ >= lateness_max) {
     away_from_ = looked_;
+    away_until_ = now;
+  } else if (has_overslept) {
+    away_from_ = due;
     away_until_ = now;
   }
   looked_ = now;
@@ -235,9 +233,10 @@ void reactor::pause() {
     return;
   const auto due = sleep_ms();
   auto ignored = epoll_event{}; // It comes again in the round.
-  was_interrupted_ |= ::epoll_wait(hurried_.get(), &ignored, 1,
-                                   due < 0 ? longest : std::min(due, longest))
-                      < 0;
+  const auto time = due < 0 ? longest : std::min(due, longest);
+  const auto began = std::chrono::steady_clock::now();
+  if (::epoll_wait(hurried_.get(), &ignored, 1, time) < 0)
+    note_absence(began, time, true);
 }
 
 void reactor::wait_and_dispatch() {

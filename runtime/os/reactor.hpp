@@ -139,7 +139,6 @@ private:
   int pause_ms_ = 0; ///< … so much.
   core::time_point calm_from_{}; ///< Until then no pause is made.
   core::time_point looked_ = std::chrono::steady_clock::now(); ///< Last.
-  bool was_interrupted_ = false; ///< A wait since then.
   core::time_point away_from_{}; ///< The last time that it did not run.
   core::time_point away_until_{};
 

@@ -36,6 +36,8 @@ constexpr auto kill_timeout = std::chrono::seconds{5};
 
 /// Timeout for a console that is not read.
 constexpr auto flush_timeout = std::chrono::seconds{30};
+/// For a console to take the last lines before the end is reported.
+constexpr auto console_timeout = std::chrono::seconds{1};
 
 errc code_of(int error) {
   if (!core::is_permanent(
@@ -261,10 +263,11 @@ process_group::wait(std::optional<milliseconds> timeout) {
     until = deadline(*timeout);
   if (!tracker_->wait(until, [this] { return tracker_->has_ended(); }))
     return std::nullopt;
-  // A file has its lines from a thread of its own, as it may be far away.
-  console_->flush(until.value_or(deadline(flush_timeout)));
   const auto guard = std::lock_guard{mutex_};
   if (!result_) {
+    // A file has its lines from a thread of its own, as it may be far away.
+    const auto due = deadline(console_timeout);
+    console_->flush(until ? std::min(*until, due) : due);
     result_ = result_of(*tracker_->ending());
     files_.clear(); // They may be large.
   }

@@ -204,7 +204,8 @@ TEST_CASE("unbegun program: what has happened says so, in one line (U17)",
           "[core]") {
   auto x = exited(invalid_syntax);
   CHECK(what_happened(x)
-        == "exited with code 1 before its program began: SyntaxError: invalid "
+        == "exited with code 1, probably before its program began: "
+           "SyntaxError: invalid "
            "syntax (bad.py, line 3)");
   CHECK_FALSE(is_permanent(x)); // Restarts as asked.
   x.details.traceback

@@ -89,7 +89,7 @@ void membership::on(const coordinator_found& event, time_point now,
   }
   auto told = job_;
   if (told)
-    told->newest = std::max(told->newest, newest_);
+    told->newest = later(told->newest, newest_);
   out.emplace_back(send_join{offer_, std::move(held), std::move(told)});
 }
 

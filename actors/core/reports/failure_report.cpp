@@ -59,7 +59,7 @@ std::string cause_of(const worker_failure& x) {
     return "could not be started: " + error_text(x.code)
            + (x.details.subject.empty() ? "" : ": " + x.details.subject);
   if (const auto why = why_not_begun(x); !why.empty())
-    return "it ended before its program began: " + why;
+    return "it probably ended before its program began: " + why;
   return x.kind == failure_kind::signalled && x.dumped ? "core dumped" : "";
 }
 

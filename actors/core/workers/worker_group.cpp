@@ -20,6 +20,13 @@ constexpr auto file_time_grain = std::chrono::milliseconds{10};
 /// What an error file says of a time so long before its group counts as that time.
 constexpr auto earliest_before_group = std::chrono::hours{24};
 
+/// How long before its end was seen a death by a signal may have begun. That its agent
+/// did not run says nothing for an abort: programs abort for want of a peer.
+duration earliest_beginning(const worker_exited& event) {
+  return longest_teardown(event.memory)
+         + (event.signal == SIGABRT ? duration{0} : event.unseen);
+}
+
 } // namespace
 
 worker_group::worker_group(generation_plan plan, std::string host,
@@ -119,7 +126,7 @@ void worker_group::on(const worker_exited& event, time_point now,
                 .kind = failure_kind::signalled,
                 .code = event.signal,
                 .dumped = event.dumped,
-                .teardown = longest_teardown(event.memory) + event.unseen,
+                .teardown = earliest_beginning(event),
                 .while_stopped = has_ordered(event.when) && !event.was_ending,
                 .details = event.details},
                event, now, out);

@@ -8,9 +8,6 @@
   const POLL_MS = 2000;
   const RETRY_MS = 15000;
 
-  // The count within the coordinator's term, as all texts for people have it. What it
-  // is made of is below 2^53 (docs/status.md).
-
   const by_id = id => document.getElementById(id);
   const tree = by_id('tree');
   const columns = ['name', 'state', 'pid', 'cpu', 'memory', 'threads', 'output', 'silence'];

@@ -495,8 +495,9 @@ TEST_CASE("story: a worker whose program has not begun is not quoted as well"
                                 "SyntaxError: invalid syntax\n";
   job.note(1s, x);
   job.stop_noted(1s);
-  CHECK(sentence(job, 2s)
-        == "The job failed. Generation 1 ended: rank 1 on node-b exited with "
-           "code 1 before its program began: SyntaxError: invalid syntax "
-           "(bad.py, line 3); --max-restarts is 0, so it is not restarted.");
+  CHECK(
+    sentence(job, 2s)
+    == "The job failed. Generation 1 ended: rank 1 on node-b exited with "
+       "code 1, probably before its program began: SyntaxError: invalid syntax "
+       "(bad.py, line 3); --max-restarts is 0, so it is not restarted.");
 }

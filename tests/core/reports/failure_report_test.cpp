@@ -207,8 +207,9 @@ TEST_CASE("failure report: a program that has not begun is the cause (U17)",
   x.details.traceback = "  File \"/x/bad.py\", line 3\n"
                         "    def f(:\n"
                         "SyntaxError: invalid syntax";
-  CHECK(root_of(x).find("\n  cause     : it ended before its program began: "
-                        "SyntaxError: invalid syntax (bad.py, line 3)\n")
+  CHECK(root_of(x).find(
+          "\n  cause     : it probably ended before its program began: "
+          "SyntaxError: invalid syntax (bad.py, line 3)\n")
         != std::string::npos);
 }
 

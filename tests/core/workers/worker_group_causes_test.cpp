@@ -372,6 +372,10 @@ TEST_CASE_METHOD(
     death.unseen = 250ms;
     teardown += 250ms;
   }
+  SECTION("its agent did not run, and it may have aborted for want of a peer") {
+    death.signal = SIGABRT;
+    death.unseen = 250ms;
+  }
   at(100ms, death);
   CHECK(std::get<report_failed>(effects.at(0)).failure.teardown == teardown);
   CHECK(longest_teardown(0) == 100ms);
