@@ -79,19 +79,22 @@ int run(const request& x) {
   print_heading();
   if (!s->hydra())
     print_note("no Hydra", "mpiexec.hydra is not there; install mpich");
-  auto code = EXIT_SUCCESS;
+  auto failures = std::vector<std::string>{};
   for (const auto& part : parts) {
     if (!x.chosen.empty()
         && std::find(x.chosen.begin(), x.chosen.end(), part.name)
              == x.chosen.end())
       continue;
     if (const auto done = part.measure(*s); !done) {
-      print_note(std::string{part.name} + " could not be measured",
-                 done.error().text);
-      code = EXIT_FAILURE;
+      const auto what = std::string{part.name} + " could not be measured";
+      print_note(what, done.error().text);
+      failures.push_back(what + ": " + done.error().text);
     }
   }
-  return code;
+  // Once more at the end, where a log that was cut still shows it.
+  for (const auto& x : failures)
+    std::fprintf(stderr, "actorrun_bench: %s\n", x.c_str());
+  return failures.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /// Adds the number of a part's command line, from `min` to `max`.
