@@ -92,8 +92,8 @@ int run(const request& x) {
     }
   }
   // Once more at the end, where a log that was cut still shows it.
-  for (const auto& x : failures)
-    std::fprintf(stderr, "actorrun_bench: %s\n", x.c_str());
+  for (const auto& why : failures)
+    std::fprintf(stderr, "actorrun_bench: %s\n", why.c_str());
   return failures.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
