@@ -1,6 +1,7 @@
 // Records which nodes have cost the job generations, and when.
 #pragma once
 
+#include "actors/core/protocol/charter.hpp"
 #include "actors/core/time.hpp"
 #include "messages/ids.hpp"
 
@@ -104,6 +105,12 @@ public:
 
   /// Of the host, since it was last forgiven.
   uint32_t failure_count(const std::string& host) const;
+
+  /// The hosts with the most failures, the worst first, `told_hosts_max` at most.
+  std::vector<failing_host> failing_hosts() const;
+
+  /// What an earlier coordinator has counted, if failures count at all.
+  void know_failures(const std::vector<failing_host>& hosts);
 
 private:
   /// So many generations within the window.
