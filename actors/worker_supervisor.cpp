@@ -35,8 +35,7 @@ worker_exited to_event(const ports::process_exited& x,
           .when = x.when,
           .was_ending = x.was_ending,
           .is_foreign = x.is_foreign,
-          .memory = x.memory,
-          .unseen = x.unseen};
+          .memory = x.memory};
 }
 
 stream_target without_file(const stream_target& x) {

@@ -87,9 +87,8 @@ struct worker_failure {
   /// monotonic clock: lets a coordinator order the failures of several hosts
   /// without their wall clocks.
   duration age{0};
-  /// signalled: at most so long before that had it begun to end: its memory had to
-  /// be freed, and its agent may not have run. Its connections may have been closed
-  /// since then.
+  /// signalled: at most this long before had it begun to end, and may its
+  /// connections have been closed: its memory had to be freed, on a busy machine.
   duration teardown{0};
   /// It was being stopped, and died of a signal that its agent had not sent.
   bool while_stopped = false;

@@ -184,6 +184,12 @@ namespace {
 
 /// Coordinators whose hosts disagree about the date, and of which nothing is left.
 struct clock_scene : hosted_scene {
+  agent_options options() {
+    auto x = hosted_scene::options();
+    x.conf += more_conf;
+    return x;
+  }
+
   program& with_clock(const std::string& seconds) {
     auto x = options();
     x.more = {"--journal=none"};
@@ -196,6 +202,8 @@ struct clock_scene : hosted_scene {
     agents = {&agent(options()), &agent(options())};
     return await_world(4);
   }
+
+  std::string more_conf;
 
   void kill_first() {
     for (const auto pid : descendants(first->pid()))
@@ -213,6 +221,7 @@ TEST_CASE_METHOD(
   "coordinator and warden killed: V5 P8 where the first one's clock was three "
   "days ahead, workers go on, and the next number is one more",
   "[coordinator]") {
+  more_conf = ",keep_alive_max_attempt=20"; // A busy machine starts it late.
   const auto before = start_job_at("259200");
   kill_first();
   auto& next = with_clock("0");
