@@ -374,7 +374,8 @@ TEST_CASE_METHOD(successor,
   REQUIRE(uut.generation() == generation_id{7});
   CHECK(uut.agents().at({"b"}).waits_to_drain());
   CHECK(uut.job().drains == other.drains);
-  CHECK(at(2s, join("c")) == "accept_agent c; notify_drain b");
+  CHECK(at(2s, join("c"))
+        == "accept_agent c; notify_drain b; tell_charter: a b c");
   CHECK(last<notify_drain>().time == 30s);
   CHECK(last<notify_drain>().reason == "asked for by bob");
   CHECK_FALSE(uut.agents().at({"c"}).drain.has_value());
@@ -395,7 +396,7 @@ TEST_CASE_METHOD(successor,
 
 TEST_CASE_METHOD(successor,
                  "rendezvous: N6 a drain of a node that does not come back is "
-                 "forgotten with the hold-back",
+                 "forgotten with the first generation",
                  "[core]") {
   auto known = job();
   known.drains = {{{"gone"}, "carol", 40s}};
@@ -403,7 +404,9 @@ TEST_CASE_METHOD(successor,
   at(0s, told(join("b"), known));
   CHECK_FALSE(uut.job().drains.empty());
   at(1'200ms, fire(1));
-  at(2s, join("c"));
+  CHECK_FALSE(uut.job().drains.empty());
+  REQUIRE(at(2s, join("c")).find("announce_generation") != std::string::npos);
+  at(3s, started("a", uut.generation().value));
   CHECK(uut.job().drains.empty());
 }
 
