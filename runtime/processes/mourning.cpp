@@ -205,7 +205,8 @@ void end(const companion& x) {
 
 class reception {
 public:
-  reception(warden_table& table, const std::array<int, grave_count>& sockets,
+  reception(warden_table& table,
+            const std::array<int, kept_socket_count>& sockets,
             const companion& other)
     : table_(table), sockets_(sockets), other_(other), begin_(now_of_fence()),
       last_visit_(begin_) {}
@@ -215,16 +216,16 @@ public:
     workers_ended_ = true;
     last_visit_ = std::max(last_visit_, now_of_fence());
     end_of_agents_ = now_of_fence() + table_.linger.load();
-    close_grave(grave::presence); // Before a successor can look for it.
+    close_socket(kept_socket::presence); // Before a successor can look for it.
     release_if_due();
   }
 
   bool is_over() const {
     const auto now = now_of_fence();
     const auto agent
-      = workers_ended_ && (!has(grave::agent) || now >= end_of_agents_);
+      = workers_ended_ && (!has(kept_socket::agent) || now >= end_of_agents_);
     const auto coordinator
-      = !has(grave::coordinator)
+      = !has(kept_socket::coordinator)
         || now >= std::min(last_visit_ + table_.linger.load(),
                            begin_ + table_.linger_max.load());
     return agent && coordinator;
@@ -238,8 +239,8 @@ public:
     for (const auto& x : visitors_)
       fds[count++] = {.fd = x.fd, .events = POLLIN, .revents = 0};
     fds[count++]
-      = {.fd = at(grave::coordinator), .events = POLLIN, .revents = 0};
-    fds[count++] = {.fd = workers_ended_ ? at(grave::agent) : -1,
+      = {.fd = at(kept_socket::coordinator), .events = POLLIN, .revents = 0};
+    fds[count++] = {.fd = workers_ended_ ? at(kept_socket::agent) : -1,
                     .events = POLLIN,
                     .revents = 0};
     const auto limit
@@ -250,30 +251,30 @@ public:
       if (fds[i].revents != 0)
         hear(visitors_[i]);
     if (fds[visitor_count_max].revents != 0)
-      receive(grave::coordinator);
+      receive(kept_socket::coordinator);
     if (fds[visitor_count_max + 1].revents != 0)
-      receive(grave::agent);
+      receive(kept_socket::agent);
   }
 
 private:
-  int at(grave which) const { return sockets_[size_t(which)]; }
-  bool has(grave which) const { return at(which) >= 0; }
+  int at(kept_socket which) const { return sockets_[size_t(which)]; }
+  bool has(kept_socket which) const { return at(which) >= 0; }
 
-  void receive(grave which) {
+  void receive(kept_socket which) {
     const auto fd
       = ::accept4(at(which), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
       return;
-    const auto& words = table_.epitaphs[size_t(which)];
+    const auto& words = table_.answers[size_t(which)];
     const auto& text = words.statements[words.current.load() % 2];
     // It fits into the buffer of a new connection.
     (void)::send(fd, text.bytes.data(), text.size, MSG_NOSIGNAL);
     auto& place = visitors_[next_++ % visitor_count_max];
     dismiss(place);
-    place = {fd, which == grave::coordinator};
+    place = {fd, which == kept_socket::coordinator};
     // An agent's statement is all that its reader waits for. A coordinator's
     // comes from a server that might still be asked something.
-    if (which == grave::agent)
+    if (which == kept_socket::agent)
       ::shutdown(fd, SHUT_WR);
   }
 
@@ -291,7 +292,7 @@ private:
     if (length > sizeof greeting
         && std::equal(greeting, greeting + sizeof greeting, text))
       last_visit_ = now_of_fence();
-    const auto& words = table_.epitaphs[size_t(grave::coordinator)];
+    const auto& words = table_.answers[size_t(kept_socket::coordinator)];
     // What a successor sends after it has read the statement comes by itself.
     const auto begin = length >= words.release_size
                          ? text + (length - words.release_size)
@@ -308,16 +309,16 @@ private:
   void release_if_due() {
     const auto has_decided = now_of_fence() >= begin_ + table_.linger.load();
     if (!wants_port_ || !(workers_ended_ || has_decided)
-        || !has(grave::coordinator))
+        || !has(kept_socket::coordinator))
       return;
     end(other_);
-    close_grave(grave::coordinator);
+    close_socket(kept_socket::coordinator);
     for (auto& x : visitors_)
       if (x.asks_for_coordinator)
         dismiss(x);
   }
 
-  void close_grave(grave which) {
+  void close_socket(kept_socket which) {
     if (has(which))
       ::close(at(which));
     sockets_[size_t(which)] = -1;
@@ -330,7 +331,7 @@ private:
   }
 
   warden_table& table_;
-  std::array<int, grave_count> sockets_;
+  std::array<int, kept_socket_count> sockets_;
   companion other_;
   std::array<visitor, visitor_count_max> visitors_{};
   size_t next_ = 0;
@@ -343,7 +344,7 @@ private:
 
 } // namespace
 
-void mourn(warden_table& table, std::array<int, grave_count> sockets,
+void mourn(warden_table& table, std::array<int, kept_socket_count> sockets,
            companion other) {
   kill_all(table);
   kill_cgroup_of(table);

@@ -91,7 +91,7 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   }
   if (!target.up()) {
     const auto is_proved
-      = target.is_buried() && x->who->served_by() == target.number();
+      = target.has_tombstone() && x->who->served_by() == target.number();
     queue_.after(way(), [this, x, is_proved] {
       miss(x, is_proved ? errc::coordinator_gone : errc::connection_refused);
     });
@@ -180,7 +180,7 @@ void cluster::to_agent(const std::shared_ptr<link>& over, const agent_id& to,
 // The agent's machine answers when the agent and its workers have ended.
 void cluster::probe(coordinator& who, const agent_id& whom) {
   auto* target = find(whom);
-  if (!target->process().alive() && !target->is_buried())
+  if (!target->process().alive() && !target->has_tombstone())
     return;
   await_end(who, *target, now() + probe_limit);
 }

@@ -55,11 +55,11 @@ struct fixture {
     ::munmap(table, sizeof(warden_table));
   }
 
-  socket_address dig(grave which, std::string_view statement,
-                     std::string_view release = {}) {
+  socket_address keep(kept_socket which, std::string_view statement,
+                      std::string_view release = {}) {
     auto& place = sockets[size_t(which)];
     place = std::move(*open_listening(loopback(0)));
-    auto& words = table->epitaphs[size_t(which)];
+    auto& words = table->answers[size_t(which)];
     auto& text = words.statements[words.current.load() % 2];
     std::copy(statement.begin(), statement.end(), text.bytes.begin());
     text.size = statement.size();
@@ -76,7 +76,7 @@ struct fixture {
 
   /// @param user Whose process mourns; 0: ours.
   void begin(companion other = {}, uid_t user = 0) {
-    auto fds = std::array<int, grave_count>{};
+    auto fds = std::array<int, kept_socket_count>{};
     std::transform(sockets.begin(), sockets.end(), fds.begin(),
                    [](const auto& x) { return x ? x.get() : -1; });
     mourner = ::fork();
@@ -110,14 +110,15 @@ struct fixture {
   }
 
   warden_table* table = nullptr;
-  std::array<unique_fd, grave_count> sockets;
+  std::array<unique_fd, kept_socket_count> sockets;
   pid_t mourner = 0;
   pid_t worker = 0;
 };
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "mourning: without a grave only the workers end",
+TEST_CASE_METHOD(fixture,
+                 "mourning: without a kept socket only the workers end",
                  "[runtime]") {
   start_worker();
   begin();
@@ -130,7 +131,7 @@ TEST_CASE_METHOD(fixture, "mourning: without a grave only the workers end",
 TEST_CASE_METHOD(fixture,
                  "mourning: the agent's statement comes when no worker runs",
                  "[runtime]") {
-  const auto where = dig(grave::agent, "the agent is gone");
+  const auto where = keep(kept_socket::agent, "the agent is gone");
   start_worker();
   begin();
   CHECK(read_at(where) == "the agent is gone");
@@ -146,7 +147,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "mourning: it ends when no visitor asks any more",
                  "[runtime]") {
   table->linger = core::duration{200ms}.count();
-  const auto where = dig(grave::coordinator, "gone", token);
+  const auto where = keep(kept_socket::coordinator, "gone", token);
   begin();
   for (auto i = 0; i < 4; ++i) { // Longer than that together.
     const auto fd = connect_to(where);
@@ -162,7 +163,7 @@ TEST_CASE_METHOD(fixture, "mourning: it ends when no visitor asks any more",
 TEST_CASE_METHOD(fixture, "mourning: rejected peers do not keep it up",
                  "[runtime]") {
   table->linger = core::duration{300ms}.count();
-  const auto where = dig(grave::coordinator, "gone", token);
+  const auto where = keep(kept_socket::coordinator, "gone", token);
   begin();
   const auto due = std::chrono::steady_clock::now() + timeout;
   auto ended = false;
@@ -178,7 +179,7 @@ TEST_CASE_METHOD(fixture, "mourning: rejected peers do not keep it up",
 TEST_CASE_METHOD(fixture, "mourning: it has a limit, however many ask",
                  "[runtime]") {
   table->linger_max = core::duration{300ms}.count();
-  const auto where = dig(grave::coordinator, "gone", token);
+  const auto where = keep(kept_socket::coordinator, "gone", token);
   begin();
   const auto fd = connect_to(where);
   send_whole(fd.get(), "ARUN and so on");
@@ -187,8 +188,8 @@ TEST_CASE_METHOD(fixture, "mourning: it has a limit, however many ask",
 
 TEST_CASE_METHOD(fixture, "mourning: a successor gets the coordinator's port",
                  "[runtime]") {
-  const auto where = dig(grave::coordinator, "gone", token);
-  const auto other = dig(grave::agent, "the agent is gone");
+  const auto where = keep(kept_socket::coordinator, "gone", token);
+  const auto other = keep(kept_socket::agent, "the agent is gone");
   begin();
   const auto guess = connect_to(where);
   CHECK(read_up_to(guess.get(), 4) == "gone");
@@ -205,7 +206,7 @@ TEST_CASE_METHOD(fixture, "mourning: a successor gets the coordinator's port",
 
 TEST_CASE_METHOD(fixture, "mourning: more visitors than it keeps are all told",
                  "[runtime]") {
-  const auto where = dig(grave::coordinator, "gone", token);
+  const auto where = keep(kept_socket::coordinator, "gone", token);
   begin();
   auto kept = std::vector<unique_fd>{};
   for (auto i = 0; i < 200; ++i) {
@@ -219,7 +220,7 @@ TEST_CASE_METHOD(
   "mourning: N2 the second warden kills, and speaks when the first "
   "is gone",
   "[runtime]") {
-  const auto where = dig(grave::agent, "the agent is gone");
+  const auto where = keep(kept_socket::agent, "the agent is gone");
   const auto first = fork_idle();
   const auto pidfd
     = unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, first, 0))};
@@ -241,7 +242,7 @@ TEST_CASE_METHOD(
   "mourning: N2 the first warden ends the second before it gives "
   "the port away",
   "[runtime]") {
-  const auto where = dig(grave::coordinator, "gone", token);
+  const auto where = keep(kept_socket::coordinator, "gone", token);
   const auto second = fork_idle(); // It has the sockets, too.
   const auto pidfd
     = unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, second, 0))};
@@ -265,8 +266,8 @@ TEST_CASE_METHOD(fixture,
       "root", "another user's process stands for one that hangs");
   table->linger = core::duration{300ms}.count();
   start_worker(); // Before there are sockets that it could have.
-  const auto where = dig(grave::coordinator, "gone", token);
-  (void)dig(grave::agent, "the agent is gone");
+  const auto where = keep(kept_socket::coordinator, "gone", token);
+  (void)keep(kept_socket::agent, "the agent is gone");
   const auto begun = std::chrono::steady_clock::now();
   begin({}, 65'534); // Its signals do not reach our worker.
   const auto fd = connect_to(where);
