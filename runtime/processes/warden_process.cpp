@@ -1,6 +1,6 @@
 #include "runtime/processes/warden_process.hpp"
 
-#include "runtime/processes/mourning.hpp"
+#include "runtime/processes/agent_death.hpp"
 #include "runtime/processes/resident_pages.hpp"
 
 #include <algorithm>
@@ -245,7 +245,7 @@ void run_warden(warden_table& table, warden_role role, int agent_pidfd,
     if (fds[0].revents != 0) {
       // A worker that is about to enter its group comes too late.
       table.fire_count.fetch_add(1);
-      mourn(table, sockets, {role, other});
+      handle_agent_death(table, sockets, {role, other});
       end_cgroup(table);
       ::_exit(0);
     }

@@ -1,8 +1,8 @@
-// A warden after the end of its agent: a process of its own mourns over a table
-// that the test has filled in.
+// A warden after the death of its agent: a process of its own handles it, with a
+// table that the test has filled in.
 
 #include "runtime/os/socket.hpp"
-#include "runtime/processes/mourning.hpp"
+#include "runtime/processes/agent_death.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
@@ -47,7 +47,7 @@ struct fixture {
   }
 
   ~fixture() {
-    for (const auto pid : {mourner, worker})
+    for (const auto pid : {warden, worker})
       if (pid > 0) {
         ::kill(pid, SIGKILL);
         ::waitpid(pid, nullptr, 0);
@@ -74,29 +74,29 @@ struct fixture {
     table->groups[3] = worker;
   }
 
-  /// @param user Whose process mourns; 0: ours.
+  /// @param user Whose process it is; 0: ours.
   void begin(companion other = {}, uid_t user = 0) {
     auto fds = std::array<int, kept_socket_count>{};
     std::transform(sockets.begin(), sockets.end(), fds.begin(),
                    [](const auto& x) { return x ? x.get() : -1; });
-    mourner = ::fork();
-    if (mourner == 0) {
+    warden = ::fork();
+    if (warden == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (user != 0 && ::setresuid(user, user, user) != 0)
         ::_exit(1);
-      mourn(*table, fds, other);
+      handle_agent_death(*table, fds, other);
       ::_exit(0);
     }
     for (auto& x : sockets)
       x.reset();
   }
 
-  /// Whether the mourning has ended, or does in time.
+  /// Whether the warden has ended, or does in time.
   bool is_over(std::chrono::milliseconds limit = timeout) {
     const auto due = std::chrono::steady_clock::now() + limit;
     while (std::chrono::steady_clock::now() < due) {
-      if (::waitpid(mourner, nullptr, WNOHANG) == mourner) {
-        mourner = 0;
+      if (::waitpid(warden, nullptr, WNOHANG) == warden) {
+        warden = 0;
         return true;
       }
       ::poll(nullptr, 0, 1);
@@ -111,14 +111,14 @@ struct fixture {
 
   warden_table* table = nullptr;
   std::array<unique_fd, kept_socket_count> sockets;
-  pid_t mourner = 0;
+  pid_t warden = 0;
   pid_t worker = 0;
 };
 
 } // namespace
 
 TEST_CASE_METHOD(fixture,
-                 "mourning: without a kept socket only the workers end",
+                 "agent_death: without a kept socket only the workers end",
                  "[runtime]") {
   start_worker();
   begin();
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "mourning: the agent's statement comes when no worker runs",
+                 "agent_death: the agent's statement comes when no worker runs",
                  "[runtime]") {
   const auto where = keep(kept_socket::agent, "the agent is gone");
   start_worker();
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(read_at(where) == "the agent is gone"); // To all who ask.
 }
 
-TEST_CASE_METHOD(fixture, "mourning: it ends when no visitor asks any more",
+TEST_CASE_METHOD(fixture, "agent_death: it ends when no visitor asks any more",
                  "[runtime]") {
   table->linger = core::duration{200ms}.count();
   const auto where = keep(kept_socket::coordinator, "gone", token);
@@ -160,7 +160,7 @@ TEST_CASE_METHOD(fixture, "mourning: it ends when no visitor asks any more",
   CHECK(read_at(where) == "refused");
 }
 
-TEST_CASE_METHOD(fixture, "mourning: rejected peers do not keep it up",
+TEST_CASE_METHOD(fixture, "agent_death: rejected peers do not keep it up",
                  "[runtime]") {
   table->linger = core::duration{300ms}.count();
   const auto where = keep(kept_socket::coordinator, "gone", token);
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(fixture, "mourning: rejected peers do not keep it up",
   CHECK(ended);
 }
 
-TEST_CASE_METHOD(fixture, "mourning: it has a limit, however many ask",
+TEST_CASE_METHOD(fixture, "agent_death: it has a limit, however many ask",
                  "[runtime]") {
   table->linger_max = core::duration{300ms}.count();
   const auto where = keep(kept_socket::coordinator, "gone", token);
@@ -186,7 +186,8 @@ TEST_CASE_METHOD(fixture, "mourning: it has a limit, however many ask",
   CHECK(is_over());
 }
 
-TEST_CASE_METHOD(fixture, "mourning: a successor gets the coordinator's port",
+TEST_CASE_METHOD(fixture,
+                 "agent_death: a successor gets the coordinator's port",
                  "[runtime]") {
   const auto where = keep(kept_socket::coordinator, "gone", token);
   const auto other = keep(kept_socket::agent, "the agent is gone");
@@ -204,7 +205,8 @@ TEST_CASE_METHOD(fixture, "mourning: a successor gets the coordinator's port",
   CHECK(read_at(other) == "the agent is gone");
 }
 
-TEST_CASE_METHOD(fixture, "mourning: more visitors than it keeps are all told",
+TEST_CASE_METHOD(fixture,
+                 "agent_death: more visitors than it keeps are all told",
                  "[runtime]") {
   const auto where = keep(kept_socket::coordinator, "gone", token);
   begin();
@@ -217,7 +219,7 @@ TEST_CASE_METHOD(fixture, "mourning: more visitors than it keeps are all told",
 
 TEST_CASE_METHOD(
   fixture,
-  "mourning: N2 the second warden kills, and speaks when the first "
+  "agent_death: N2 the second warden kills, and speaks when the first "
   "is gone",
   "[runtime]") {
   const auto where = keep(kept_socket::agent, "the agent is gone");
@@ -239,7 +241,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(
   fixture,
-  "mourning: N2 the first warden ends the second before it gives "
+  "agent_death: N2 the first warden ends the second before it gives "
   "the port away",
   "[runtime]") {
   const auto where = keep(kept_socket::coordinator, "gone", token);
@@ -257,10 +259,11 @@ TEST_CASE_METHOD(
   CHECK(WTERMSIG(status) == SIGKILL);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "mourning: N10 the port is free after the lease, although a "
-                 "worker does not end",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture,
+  "agent_death: N10 the port is free after the lease, although a "
+  "worker does not end",
+  "[runtime]") {
   if (::geteuid() != 0)
     return actorrun::test::skip(
       "root", "another user's process stands for one that hangs");

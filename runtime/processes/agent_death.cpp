@@ -1,4 +1,4 @@
-#include "runtime/processes/mourning.hpp"
+#include "runtime/processes/agent_death.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -344,8 +344,9 @@ private:
 
 } // namespace
 
-void mourn(warden_table& table, std::array<int, kept_socket_count> sockets,
-           companion other) {
+void handle_agent_death(warden_table& table,
+                        std::array<int, kept_socket_count> sockets,
+                        companion other) {
   kill_all(table);
   kill_cgroup_of(table);
   if (std::all_of(sockets.begin(), sockets.end(), [](int x) { return x < 0; }))

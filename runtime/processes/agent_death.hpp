@@ -25,7 +25,8 @@ struct companion {
 /// The second of two wardens only kills, as long as the first lives. The first ends
 /// the second before it says or gives away anything: both hold the sockets.
 /// @param sockets By `kept_socket`; -1: none. They do not block.
-void mourn(warden_table& table, std::array<int, kept_socket_count> sockets,
-           companion other = {});
+void handle_agent_death(warden_table& table,
+                        std::array<int, kept_socket_count> sockets,
+                        companion other = {});
 
 } // namespace actorrun::detail
