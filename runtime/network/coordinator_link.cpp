@@ -74,7 +74,7 @@ void coordinator_link::seek_at(const endpoint& where, listener on_result) {
   });
 }
 
-visitor coordinator_link::self() const {
+client_identity coordinator_link::self() const {
   return {to_.mine, purpose::join, to_.agent, served_by_, last_key_};
 }
 

@@ -67,7 +67,7 @@ private:
     std::optional<connected> found{};
   };
 
-  visitor self() const;
+  client_identity self() const;
   void try_second_way();
   void end_second_way();
   void on_connected(result<connected> x, const listener& on_result);

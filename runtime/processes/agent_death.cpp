@@ -35,12 +35,12 @@ constexpr auto end_max = 1'000 * millisecond;
 
 /// Connections that are kept open, so that their ends can read the statement.
 /// Beyond that, the oldest is closed.
-constexpr size_t visitor_count_max = 32;
+constexpr size_t client_count_max = 32;
 
 /// How a client of ours begins.
 constexpr char greeting[] = {'A', 'R', 'U', 'N'};
 
-struct visitor {
+struct client {
   int fd = -1;
   bool asks_for_coordinator = false;
 };
@@ -203,18 +203,18 @@ void end(const companion& x) {
 
 // -- those who ask ------------------------------------------------------------
 
-class reception {
+class answer_server {
 public:
-  reception(warden_table& table,
-            const std::array<int, kept_socket_count>& sockets,
-            const companion& other)
+  answer_server(warden_table& table,
+                const std::array<int, kept_socket_count>& sockets,
+                const companion& other)
     : table_(table), sockets_(sockets), other_(other), begin_(now_of_fence()),
-      last_visit_(begin_) {}
+      last_request_(begin_) {}
 
   void workers_ended() {
     end(other_); // What we close would stay open there.
     workers_ended_ = true;
-    last_visit_ = std::max(last_visit_, now_of_fence());
+    last_request_ = std::max(last_request_, now_of_fence());
     end_of_agents_ = now_of_fence() + table_.linger.load();
     close_socket(kept_socket::presence); // Before a successor can look for it.
     release_if_due();
@@ -226,7 +226,7 @@ public:
       = workers_ended_ && (!has(kept_socket::agent) || now >= end_of_agents_);
     const auto coordinator
       = !has(kept_socket::coordinator)
-        || now >= std::min(last_visit_ + table_.linger.load(),
+        || now >= std::min(last_request_ + table_.linger.load(),
                            begin_ + table_.linger_max.load());
     return agent && coordinator;
   }
@@ -234,9 +234,9 @@ public:
   /// Answers for at most that long.
   void serve(int64_t ns) {
     release_if_due();
-    pollfd fds[visitor_count_max + 2] = {};
+    pollfd fds[client_count_max + 2] = {};
     auto count = nfds_t{0};
-    for (const auto& x : visitors_)
+    for (const auto& x : clients_)
       fds[count++] = {.fd = x.fd, .events = POLLIN, .revents = 0};
     fds[count++]
       = {.fd = at(kept_socket::coordinator), .events = POLLIN, .revents = 0};
@@ -247,12 +247,12 @@ public:
       = timespec{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
     if (::ppoll(fds, count, &limit, nullptr) <= 0)
       return;
-    for (size_t i = 0; i < visitor_count_max; ++i)
+    for (size_t i = 0; i < client_count_max; ++i)
       if (fds[i].revents != 0)
-        hear(visitors_[i]);
-    if (fds[visitor_count_max].revents != 0)
+        hear(clients_[i]);
+    if (fds[client_count_max].revents != 0)
       receive(kept_socket::coordinator);
-    if (fds[visitor_count_max + 1].revents != 0)
+    if (fds[client_count_max + 1].revents != 0)
       receive(kept_socket::agent);
   }
 
@@ -269,7 +269,7 @@ private:
     const auto& text = words.statements[words.current.load() % 2];
     // It fits into the buffer of a new connection.
     (void)::send(fd, text.bytes.data(), text.size, MSG_NOSIGNAL);
-    auto& place = visitors_[next_++ % visitor_count_max];
+    auto& place = clients_[next_++ % client_count_max];
     dismiss(place);
     place = {fd, which == kept_socket::coordinator};
     // An agent's statement is all that its reader waits for. A coordinator's
@@ -278,7 +278,7 @@ private:
       ::shutdown(fd, SHUT_WR);
   }
 
-  void hear(visitor& x) {
+  void hear(client& x) {
     char text[256];
     const auto size = ::recv(x.fd, text, sizeof text, 0);
     if (size <= 0) {
@@ -291,7 +291,7 @@ private:
     const auto length = static_cast<size_t>(size);
     if (length > sizeof greeting
         && std::equal(greeting, greeting + sizeof greeting, text))
-      last_visit_ = now_of_fence();
+      last_request_ = now_of_fence();
     const auto& words = table_.answers[size_t(kept_socket::coordinator)];
     // What a successor sends after it has read the statement comes by itself.
     const auto begin = length >= words.release_size
@@ -313,7 +313,7 @@ private:
       return;
     end(other_);
     close_socket(kept_socket::coordinator);
-    for (auto& x : visitors_)
+    for (auto& x : clients_)
       if (x.asks_for_coordinator)
         dismiss(x);
   }
@@ -324,7 +324,7 @@ private:
     sockets_[size_t(which)] = -1;
   }
 
-  static void dismiss(visitor& x) {
+  static void dismiss(client& x) {
     if (x.fd >= 0)
       ::close(x.fd);
     x = {};
@@ -333,10 +333,10 @@ private:
   warden_table& table_;
   std::array<int, kept_socket_count> sockets_;
   companion other_;
-  std::array<visitor, visitor_count_max> visitors_{};
+  std::array<client, client_count_max> clients_{};
   size_t next_ = 0;
   int64_t begin_;
-  int64_t last_visit_;
+  int64_t last_request_;
   int64_t end_of_agents_ = 0;
   bool workers_ended_ = false;
   bool wants_port_ = false;
@@ -352,13 +352,13 @@ void handle_agent_death(warden_table& table,
   if (std::all_of(sockets.begin(), sockets.end(), [](int x) { return x < 0; }))
     return;
   const auto begin = now_of_fence();
-  auto visitors = reception{table, sockets, other};
+  auto server = answer_server{table, sockets, other};
   auto is_silent = other.own_role == warden_role::second;
   auto delay = look_delay_min;
   auto next_look = begin;
   auto workers_ended = false;
   auto has_told = false;
-  while (is_silent || !visitors.is_over()) {
+  while (is_silent || !server.is_over()) {
     if (!workers_ended && now_of_fence() >= next_look) {
       const auto elapsed = now_of_fence() - begin;
       const auto is_populated = kill_cgroup_of(table);
@@ -380,8 +380,8 @@ void handle_agent_death(warden_table& table,
       continue;
     }
     if (workers_ended && !std::exchange(has_told, true))
-      visitors.workers_ended();
-    visitors.serve(pause);
+      server.workers_ended();
+    server.serve(pause);
   }
 }
 

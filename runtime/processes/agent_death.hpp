@@ -17,8 +17,8 @@ struct companion {
 /// Kills the groups of the table, and all in the control group of the workers if
 /// there is one, until no process of theirs runs. From then on
 /// the agent's statement is offered, for `linger`; the coordinator's from the
-/// beginning, as long as a visitor has asked for it within the last `linger`,
-/// at most for `linger_max`. A visitor that sends the coordinator's release
+/// beginning, as long as a client has asked for it within the last `linger`,
+/// at most for `linger_max`. A client that sends the coordinator's release
 /// request gets its port. Returns at the end of all that; at once, if there are
 /// no sockets. Async-signal-safe.
 ///

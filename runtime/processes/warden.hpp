@@ -157,7 +157,7 @@ public:
   /// How often the fence has fired.
   uint64_t fire_count() const { return table_->fire_count.load(); }
 
-  /// How long a statement is offered: so long after the end or the last visit,
+  /// How long a statement is offered: so long after the end or the last request,
   /// and at most. Before this call: not at all.
   void set_linger(core::duration after, core::duration most);
 

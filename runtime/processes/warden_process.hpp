@@ -72,7 +72,7 @@ struct warden_table {
 
   std::array<kept_answer, kept_socket_count> answers{};
   /// In nanoseconds: how long a statement is offered after the agent's end or
-  /// the last visit to the coordinator's socket, and at most.
+  /// the last request at the coordinator's socket, and at most.
   std::atomic<int64_t> linger{0};
   std::atomic<int64_t> linger_max{0};
 

@@ -144,7 +144,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(read_at(where) == "the agent is gone"); // To all who ask.
 }
 
-TEST_CASE_METHOD(fixture, "agent_death: it ends when no visitor asks any more",
+TEST_CASE_METHOD(fixture, "agent_death: it ends when no client asks any more",
                  "[runtime]") {
   table->linger = core::duration{200ms}.count();
   const auto where = keep(kept_socket::coordinator, "gone", token);
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "agent_death: more visitors than it keeps are all told",
+                 "agent_death: more clients than it keeps are all told",
                  "[runtime]") {
   const auto where = keep(kept_socket::coordinator, "gone", token);
   begin();
