@@ -87,7 +87,7 @@ struct worker_failure {
   /// monotonic clock: lets a coordinator order the failures of several hosts
   /// without their wall clocks.
   duration age{0};
-  /// signalled: at most so long before that had it begun to end: its memory had to
+  /// signalled: at most this long before that, it had begun to end: its memory had to
   /// be freed, and its agent may not have run. Its connections may have been closed
   /// since then.
   duration teardown{0};
@@ -137,7 +137,7 @@ std::string overrun_text(const death_details& x);
 ///                 counts.
 std::string one_line(std::string_view text, size_t size_max);
 
-/// At most so many failures are listed after the first of a generation.
+/// At most this many failures are listed after the first of a generation.
 inline constexpr size_t other_failures_max = 16;
 
 /// Failures that are not, or not known to be, the first of their generation; those

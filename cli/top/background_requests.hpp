@@ -15,7 +15,7 @@
 
 namespace actorrun::cli::top {
 
-/// At most so many wait for answers at a time.
+/// At most this many wait for answers at a time.
 inline constexpr size_t request_count_max = 8;
 
 class background_requests {

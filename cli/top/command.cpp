@@ -47,7 +47,7 @@ constexpr auto paint_interval = milliseconds{50};
 /// Between two looks for jobs that have begun on this host.
 constexpr auto jobs_interval = milliseconds{2'000};
 
-/// At most so many jobs of this host are watched.
+/// At most this many jobs of this host are watched.
 constexpr size_t feed_count_max = 16;
 
 /// Timeout for the status of one job with --once.

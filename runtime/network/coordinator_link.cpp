@@ -17,7 +17,7 @@ namespace {
 /// A packet that is lost while connecting is repeated after a second; so another attempt
 /// begins beside the last after this time, then twice this, …
 constexpr auto second_way_pause = std::chrono::milliseconds{100};
-/// … and at most so many are made at a time; the oldest goes.
+/// … and at most this many are made at a time; the oldest goes.
 constexpr size_t second_way_count_max = 4;
 
 /// Who waits longer for a first answer wants to know what for.

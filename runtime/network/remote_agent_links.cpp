@@ -29,7 +29,7 @@ constexpr auto report_interval = std::chrono::seconds{10};
 // So many links, or more if they are all in use or of members, are remembered.
 constexpr auto line_count_max = size_t{4'096};
 
-// At most so many probes at a time; other agents have to wait for their lease.
+// At most this many probes at a time; other agents have to wait for their lease.
 constexpr auto probe_count_max = size_t{1'024};
 
 core::time_point now() {

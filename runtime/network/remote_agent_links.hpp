@@ -164,7 +164,7 @@ private:
   log lines_;
   std::shared_ptr<shared_lease_desk> leases_;
   core::duration answer_pause_;
-  /// At most so many peers are in each stage on their way: in the handshake, in the
+  /// At most this many peers are in each stage on their way: in the handshake, in the
   /// agreement on the encryption, and until they are accepted.
   size_t pending_max_;
   core::duration pending_time_max_; ///< For each of the first two, …
