@@ -37,7 +37,7 @@ std::string cut(std::string_view text, size_t size_max) {
 /// In bytes: tag and length of a worker's entry, which is short.
 constexpr auto worker_overhead = size_t{2};
 
-/// At most so many bytes by which the lengths around such entries grow, and flags.
+/// At most this many bytes by which the lengths around such entries grow, and flags.
 constexpr auto vitals_overhead = size_t{16};
 
 uint64_t to_ms(std::chrono::milliseconds x) {

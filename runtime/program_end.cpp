@@ -17,7 +17,7 @@ namespace actorrun {
 
 namespace {
 
-/// At most so many children are looked at.
+/// At most this many children are looked at.
 constexpr size_t children_max = 4'096;
 
 } // namespace

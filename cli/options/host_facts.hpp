@@ -35,7 +35,7 @@ struct host_facts {
   std::function<std::vector<std::string>()> variables = {};
   /// The secret in `own_secret_path`, empty if there is no such file.
   std::function<result<std::string>()> own_secret = {};
-  /// The content of a file of at most so many bytes.
+  /// The content of a file of at most `size_max` bytes.
   std::function<result<std::string>(const std::string& path, size_t size_max)>
     file = {};
   /// The name of this host.

@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-/// At most so many bytes of an answer are shown.
+/// At most this many bytes of an answer are shown.
 constexpr size_t excerpt_size_max = 120;
 
 /// Of a text in a document of ours: an agent's id is the longest.

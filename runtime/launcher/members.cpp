@@ -260,7 +260,7 @@ result<void> launcher::members::open_etcd(const std::string& announced,
      .announced = announced,
      .launch = hooks.launch,
      .is_alone = alone,
-     .dead = guardian,
+     .keeper = guardian,
      .configure = [this] { return coordinator_config(); },
      .on_closed
      = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); },
@@ -434,7 +434,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
       = open_presence(mine.fingerprint, offering.agent, hooks.launch);
     if (!shown)
       return shown.error();
-    guardian->bury(grave::presence, shown->get());
+    guardian->keep(kept_socket::presence, shown->get());
   } else if (coordinator && !hooks.launch.empty()) {
     // No other node asks, but the next launch on this host does.
     auto shown

@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// At most so many facts are in one call of the listener while a batch starts,
+/// At most this many facts are in one call of the listener while a batch starts,
 /// so that the first are known long before the last of 4,096 runs.
 constexpr size_t facts_per_call_max = 64;
 

@@ -20,7 +20,7 @@ using detail::unique_fd;
 /// direction.
 constexpr uint32_t greeting_size = 600;
 
-/// At most so many bytes in a row are repeated or change their places.
+/// At most this many bytes in a row are repeated or change their places.
 constexpr uint32_t piece_size_max = 64;
 
 sockaddr_in on_loopback(uint16_t port) {

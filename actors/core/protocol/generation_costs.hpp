@@ -147,10 +147,10 @@ private:
   bool is_counted_ = true; ///< No generation, or its end has been counted.
 };
 
-/// At most so many nodes are recorded; those whose last cost is oldest go first.
+/// At most this many nodes are recorded; those whose last cost is oldest go first.
 inline constexpr size_t costly_nodes_max = 1'024;
 
-/// At most so many hosts' failures are counted; those of others are not.
+/// At most this many hosts' failures are counted; those of others are not.
 inline constexpr size_t failing_hosts_max = 1'024;
 
 } // namespace actorrun::core

@@ -134,7 +134,7 @@ class Generation:
         return self._speaks() and self._told.over is not None
 
     def wait_over(self, timeout=None):
-        """Waits until the generation is over, at most so many seconds.
+        """Waits until the generation is over, for at most `timeout` seconds.
 
         Ends also when the program leaves the generation: at the end of its block, and of
         the loop. So a thread that waits here can be joined behind the block. Without
