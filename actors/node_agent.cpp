@@ -238,7 +238,9 @@ struct node_agent_state::effect_runner {
 
   void operator()(const finish& x) {
     st.end_wait();
-    st.config_.on_finished(x.how);
+    auto how = x.how;
+    how.last = st.membership_.plan();
+    st.config_.on_finished(std::move(how));
     st.is_over_ = true;
     st.self_->quit();
   }

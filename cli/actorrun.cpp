@@ -4,7 +4,9 @@
 
 #include <csignal>
 #include <iostream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 using namespace actorrun;
 using namespace actorrun::cli;
@@ -36,9 +38,10 @@ int main(int argc, char** argv) {
   end_without_resources(static_cast<int>(exit_code::machine_refused));
   if (argc == 2 && std::string_view{argv[1]} == agent_word)
     return run_by_order();
-  const auto command = parse_run({argv + 1, argv + argc}, this_process(),
-                                 argc > 0 ? argv[0] : "");
+  const auto words = std::vector<std::string>{argv + 1, argv + argc};
+  const auto command
+    = parse_run(words, this_process(), argc > 0 ? argv[0] : "");
   return command
            ? code_after_output(std::visit(dispatcher{}, *command), "actorrun")
-           : fail(command.error(), "actorrun");
+           : refuse_to_run(command.error(), words);
 }

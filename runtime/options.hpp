@@ -200,6 +200,9 @@ struct agent_options {
   /// CUDA_VISIBLE_DEVICES of the workers, as CUDA names devices. Empty: what
   /// they inherit.
   std::vector<std::string> visible_devices{};
+  /// What events call the program; at most `label_length_max` bytes. Empty: the file
+  /// that is executed.
+  std::string entry_name{};
   /// What the workers are bound to from their start.
   core::binding_mode binding = core::binding_mode::none;
 };

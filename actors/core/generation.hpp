@@ -155,6 +155,8 @@ struct ending {
   /// killed.
   std::optional<failure> why;
   int signal = 0; ///< The signal that made it leave; 0: none.
+  /// Of the last generation that it took part in; none: of no one.
+  std::optional<generation_plan> last{};
 
   friend bool operator==(const ending&, const ending&) = default;
 };

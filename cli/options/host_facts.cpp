@@ -92,6 +92,18 @@ result<std::string> read_text(const std::string& path, size_t size_max) {
   return out;
 }
 
+descriptor_facts examine_descriptor(int fd) {
+  const auto flags = ::fcntl(fd, F_GETFL);
+  struct stat facts {};
+  if (flags < 0 || ::fstat(fd, &facts) != 0)
+    return {};
+  const auto access = flags & O_ACCMODE;
+  return {.is_open = true,
+          .is_pipe = S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode),
+          .is_readable = access != O_WRONLY,
+          .is_writable = access != O_RDONLY};
+}
+
 bool may_write_in_folder(const std::string& path) {
   for (auto at = path; !at.empty(); at.resize(at.rfind('/'))) {
     if (::faccessat(AT_FDCWD, at.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
@@ -118,7 +130,8 @@ host_facts this_process() {
     [] { return read_secret_if_any(own_secret_path(variable_of_process)); },
     read_text,
     own_host_name,
-    may_write_in_folder};
+    may_write_in_folder,
+    examine_descriptor};
 }
 
 result<std::string> secret_of(const std::string& path,

@@ -393,12 +393,15 @@ void launcher::members::open_events(const agent_options& options) {
   if (!hooks.on_event)
     return;
   const auto& program = options.workers.command.front();
+  auto name = options.entry_name.empty()
+                ? program.substr(program.rfind('/') + 1)
+                : options.entry_name;
   events = std::make_shared<event_feed>(
     core::event_subject{.job = job.job,
                         .role = options.workers.role,
                         .host = host,
                         .backend = name_of(job.backend),
-                        .entry_point = program.substr(program.rfind('/') + 1)},
+                        .entry_point = std::move(name)},
     hooks.on_event);
 }
 
