@@ -74,7 +74,7 @@ public:
   /// How many calls of `add` were dropped.
   virtual uint64_t dropped_count() const = 0;
 
-  /// Waits for the reader, at most so long.
+  /// Waits for the reader, at most this long.
   /// @returns whether all that was not dropped is written, or no reader is left
   virtual bool finish(std::chrono::milliseconds limit) = 0;
 };

@@ -35,7 +35,7 @@ std::string refusal_of(const words& line, const variables& environment = {}) {
 
 } // namespace
 
-TEST_CASE("caller options: without them all is as ever", "[cli]") {
+TEST_CASE("caller options: without them all is as usual", "[cli]") {
   const auto x = run_of({});
   CHECK(x.report_file.empty());
   CHECK(x.prints_report);
