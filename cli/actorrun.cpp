@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/report/exit_code.hpp"
+#include "cli/version.hpp"
 #include "runtime/program_end.hpp"
 
 #include <csignal>
@@ -24,7 +25,7 @@ struct dispatcher {
   }
 
   int operator()(const version&) const {
-    std::cout << "actorrun " ACTORRUN_VERSION "\n";
+    print_version("actorrun", ACTORRUN_VERSION);
     return 0;
   }
 };

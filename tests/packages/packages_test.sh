@@ -95,7 +95,7 @@ if command -v gdb >/dev/null; then
     | grep -q "actorrun.cpp" || wrong "gdb finds no debug info"
 fi
 
-"$work/actorrun/usr/bin/actorrun" --version | grep -qx "actorrun $version" \
+"$work/actorrun/usr/bin/actorrun" --version | grep -q "^actorrun $version" \
   || wrong "the program does not run"
 "$work/actorrun/usr/lib/actorrun/bin/torchrun" --standalone --no-python true \
   || wrong "the link torchrun does not run"
