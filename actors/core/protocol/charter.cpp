@@ -60,7 +60,7 @@ std::optional<charter> charter_witnesses::hear(const agent_id& who,
   out.restart_count = std::max(out.restart_count, other->second.restart_count);
   const auto& theirs = other->second;
   keep_common(out.excluded, theirs.excluded, &excluded_host::host);
-  keep_common(out.drains, theirs.drains, &waiting_drain::agent);
+  keep_common(out.drains, theirs.drains, &pending_drain::agent);
   keep_common(out.failing, theirs.failing, &failing_host::host);
   for (auto& x : out.failing)
     x.failure_count

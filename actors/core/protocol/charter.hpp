@@ -34,12 +34,12 @@ struct failing_host {
 };
 
 /// A node that is to leave once another one can take its place.
-struct waiting_drain {
+struct pending_drain {
   agent_id agent;
   std::string by;
   std::chrono::milliseconds time{}; ///< That its workers get then.
 
-  friend bool operator==(const waiting_drain&, const waiting_drain&) = default;
+  friend bool operator==(const pending_drain&, const pending_drain&) = default;
 };
 
 /// So many of each are told, which fit into a message beside the rest: the hosts
@@ -59,7 +59,7 @@ struct charter {
   std::vector<excluded_host> excluded{}; ///< Their time means nothing.
   std::vector<failing_host> failing{};   ///< The worst first; `told_hosts_max`.
   /// In the order of the requests; `told_drains_max`.
-  std::vector<waiting_drain> drains{};
+  std::vector<pending_drain> drains{};
   /// No agent can have a longer lease, guard included, whose workers may live.
   std::chrono::milliseconds lease{};
   /// No generation has a higher term, or a higher number in this one.

@@ -73,7 +73,7 @@ std::string asked_to_leave_by(const agent_record* x) {
 }
 
 /// At most `count` of them.
-std::vector<waiting_drain> first(const std::vector<waiting_drain>& of,
+std::vector<pending_drain> first(const std::vector<pending_drain>& of,
                                  size_t count) {
   return {of.begin(), of.begin() + std::ptrdiff_t(std::min(count, of.size()))};
 }
@@ -1094,7 +1094,7 @@ void rendezvous::notify(const agent_record& record, time_point now,
 // An earlier coordinator has promised it.
 void rendezvous::remember_drain(agent_record& record, time_point now) const {
   const auto x = std::ranges::find(waiting_drains_, record.offering.agent,
-                                   &waiting_drain::agent);
+                                   &pending_drain::agent);
   if (x != waiting_drains_.end() && !record.drain)
     record.drain = drain_order{.by = x->by, .time = x->time, .asked = now};
 }
@@ -1103,7 +1103,7 @@ void rendezvous::remember_drain(agent_record& record, time_point now) const {
 void rendezvous::begin_waiting_drains(time_point now, effects& out) {
   if (waiting_drains_.empty() || phase_ == phase::ended)
     return;
-  std::erase_if(waiting_drains_, [&](const waiting_drain& x) {
+  std::erase_if(waiting_drains_, [&](const pending_drain& x) {
     auto* record = agents_.find(x.agent);
     if (record == nullptr)
       return !is_learning(

@@ -344,7 +344,7 @@ private:
   generation_failures failures_; ///< Of the current generation.
   quarantine quarantine_;
   exclusions exclusions_;
-  std::vector<waiting_drain> waiting_drains_; ///< In the order of the requests.
+  std::vector<pending_drain> waiting_drains_; ///< In the order of the requests.
   /// An agent that is gone, for operators who still name it.
   struct gone_agent {
     agent_id agent;

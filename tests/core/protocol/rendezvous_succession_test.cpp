@@ -419,7 +419,7 @@ TEST_CASE_METHOD(fixture,
   at(0s, left("c"));
   CHECK(at(1s, drain_requested{"b", 60s, true, "alice"})
           .ends_with("tell_charter: a b"));
-  CHECK(uut.job().drains == std::vector<waiting_drain>{{{"b"}, "alice", 60s}});
+  CHECK(uut.job().drains == std::vector<pending_drain>{{{"b"}, "alice", 60s}});
   CHECK(at(2s, drain_withdrawal_requested{"b", "alice"})
           .ends_with("tell_charter: a b"));
   CHECK(uut.job().drains.empty());
