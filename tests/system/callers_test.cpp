@@ -18,9 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As long as the same signal from two senders is one.
-constexpr auto echo_span = milliseconds{300};
-
 struct caller_scene : scene {
   std::string report_path(const std::string& name = "report.json") const {
     return folder() + "/" + name;
@@ -291,13 +288,14 @@ TEST_CASE_METHOD(caller_scene,
         == 0);
 }
 
+// A busy machine may send the second late, or let actorrun see it late. But one that
+// counts each signal never saves.
 TEST_CASE_METHOD(caller_scene,
                  "signals: one that comes on two ways counts once"
                  " (R5)",
                  "[callers]") {
-  // A busy machine may need longer than a program that passes it on.
-  auto is_done = false;
-  for (auto tries = 0; tries < 10 && !is_done; ++tries) {
+  auto has_saved = false;
+  for (auto tries = 0; tries < 10 && !has_saved; ++tries) {
     const auto name = "." + std::to_string(tries);
     auto& x = run({"--no-python", "sh", "-c",
                    "trap 'sleep 0.2; touch saved" + name
@@ -305,18 +303,15 @@ TEST_CASE_METHOD(caller_scene,
                      + "; while :; do sleep 0.02; done"});
     require(eventually([&] { return fs::exists(folder() + "/ready" + name); }),
             "the worker is ready");
-    const auto begun = clock::now();
     x.signal(SIGINT);
+    require(x.says("SIGINT: stopping the workers"), "it has counted one");
     auto& other = start({"sh", "-c", "kill -INT " + std::to_string(x.pid())});
     REQUIRE(other.wait() == 0);
-    is_done = clock::now() - begun < echo_span;
     CHECK(x.wait() == 128 + SIGINT);
-    if (is_done) {
-      CHECK(fs::exists(folder() + "/saved" + name));
-      CHECK(count_of(x.output(), "killing the workers") == 0);
-    }
+    has_saved = fs::exists(folder() + "/saved" + name);
+    CHECK(has_saved == (count_of(x.output(), "killing the workers") == 0));
   }
-  CHECK(is_done);
+  CHECK(has_saved);
 }
 
 TEST_CASE_METHOD(caller_scene, "events: another program gets them (R9)",
