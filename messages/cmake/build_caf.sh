@@ -8,9 +8,9 @@
 # -fsanitize=thread ThreadSanitizer sees what CAF synchronises (docs/testing.md).
 set -euo pipefail
 
-static=
+static=no shared=ON
 if [[ ${1-} = --static ]]; then
-  static=yes
+  static=yes shared=OFF
   shift
 fi
 if [[ $# -lt 2 || ! -f $1 ]]; then
@@ -44,8 +44,7 @@ cmake -S "$work/source" -B "$work/build" -G Ninja \
   -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -g1" \
   -DCMAKE_INSTALL_PREFIX="$prefix" \
   -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_CXX_FLAGS="$flags" \
-  -DCAF_BUILD_STATIC_ONLY=${static:-no} \
-  -DBUILD_SHARED_LIBS=$([[ $static ]] && echo OFF || echo ON) \
+  -DCAF_BUILD_STATIC_ONLY=$static -DBUILD_SHARED_LIBS=$shared \
   -DCAF_NO_UNIT_TESTS=yes -DCAF_NO_EXAMPLES=yes -DCAF_NO_TOOLS=yes \
   -DCAF_NO_PYTHON=yes -DCAF_NO_OPENCL=yes -DCAF_NO_OPENSSL=yes \
   -DCAF_ENABLE_TESTING=OFF -DCAF_ENABLE_EXAMPLES=OFF -DCAF_ENABLE_TOOLS=OFF \

@@ -11,6 +11,14 @@ add_compile_options(${flags} -ffile-prefix-map=${PROJECT_BINARY_DIR}/=
                     -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections)
 
+# Objects for all that is linked here, because nothing else defines their functions.
+set(ACTORRUN_OLDER_GLIBC actorrun_older_glibc)
+add_library(${ACTORRUN_OLDER_GLIBC} OBJECT
+            ${PROJECT_SOURCE_DIR}/runtime/os/older_glibc.cpp)
+set_target_properties(
+  ${ACTORRUN_OLDER_GLIBC} PROPERTIES CXX_VISIBILITY_PRESET hidden
+                                     POSITION_INDEPENDENT_CODE ON)
+
 set(caf ${PROJECT_BINARY_DIR}/caf)
 set(archive ${ACTORRUN_CAF_SOURCE})
 if(NOT archive)
@@ -38,8 +46,9 @@ endif()
 set(script ${PROJECT_SOURCE_DIR}/messages/cmake/build_caf.sh)
 file(SHA256 ${archive} archive_hash)
 file(SHA256 ${script} script_hash)
-string(SHA256 hash "${archive_hash} ${script_hash} ${flags} ${CMAKE_CXX_COMPILER} "
-                   "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
+set(compiler ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_ID}
+    ${CMAKE_CXX_COMPILER_VERSION})
+string(SHA256 hash "${archive_hash} ${script_hash} ${flags} ${compiler}")
 string(SUBSTRING ${hash} 0 12 hash)
 set(ACTORRUN_CAF_PREFIX ${caf}/${hash})
 if(NOT EXISTS ${ACTORRUN_CAF_PREFIX})

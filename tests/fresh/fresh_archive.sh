@@ -31,7 +31,7 @@ bare_packages='' bare_name=-small
 source "$(dirname "$0")/bare_system.bash"
 
 # What is run inside. Whoever waits there does so for an event, with a limit.
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC2089
 trial='
 set -euo pipefail
 bin=$1
@@ -99,6 +99,7 @@ as_nobody() {
     trial "$@"
 }
 export -f enter as_nobody
+# shellcheck disable=SC2090
 export trial
 
 if [ -d "$system" ]; then
@@ -107,6 +108,7 @@ else
   step "bare system" bare_system || fail "there is no bare system to try it on"
 fi
 # Ports are those of this trial alone.
+# shellcheck disable=SC2016
 apart unshare --net bash -c 'ip link set lo up; exec 3<"$2"; enter "$1"' bash \
   "$root" "$archive"
 echo "fresh_archive: $archive runs on $suite"

@@ -55,7 +55,7 @@ while IFS= read -r file; do
   [ "$(head -c 4 "$file" | od -An -tx1)" = " 7f 45 4c 46" ] || continue
   checked=$((checked + 1))
   found=$(surplus "$file")
-  [ -z "$found" ] || wrong "${file#"$work"/} needs" $found
+  [ -z "$found" ] || wrong "${file#"$work"/} needs ${found//$'\n'/, }"
   readelf --sections --wide "$file" | grep -qE '\.(debug_info|symtab)' \
     && wrong "${file#"$work"/} is not stripped"
   grep -qF "$build" "$file" && wrong "${file#"$work"/} names the build folder"
