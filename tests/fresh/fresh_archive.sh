@@ -86,19 +86,19 @@ enter() { # ROOT COMMAND
   mount -o remount,ro /mnt
   local bin
   bin=$(echo "$place"/*/bin)
-  step "as nobody, in a file system that may only be read" as_nobody "$bin" all
+  step "as a user without rights, in a file system that may only be read" as_other_user "$bin" all
   step "as root" env -i /bin/bash -c "$trial" trial "$bin" all
   mount -t tmpfs -o ro tmpfs /tmp
   mount --bind /dev/null /etc/passwd
-  step "without /tmp and names of users" as_nobody "$bin" some
+  step "without /tmp and names of users" as_other_user "$bin" some
   mount -t tmpfs -o ro tmpfs /dev/shm
-  step "without /dev/shm, too" as_nobody "$bin" some
+  step "without /dev/shm, too" as_other_user "$bin" some
 }
-as_nobody() {
+as_other_user() {
   env -i setpriv --reuid=65534 --regid=65534 --clear-groups /bin/bash -c "$trial" \
     trial "$@"
 }
-export -f enter as_nobody
+export -f enter as_other_user
 # shellcheck disable=SC2090
 export trial
 
