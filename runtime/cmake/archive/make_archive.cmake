@@ -23,14 +23,14 @@ if("${time}" STREQUAL "")
   set(time 0)
 endif()
 
-function(pack parent name)
+function(pack parent name effort)
   set(tar ${BUILD}/${name}.tar)
   execute_process(
     COMMAND ${TAR} --create --file=${tar} --directory=${parent} --format=gnu
             --sort=name --mtime=@${time} --owner=0 --group=0 --numeric-owner
             --mode=u+rwX,go+rX,go-w ${NAME} COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND ${GZIP} -9nf ${tar} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${GZIP} -${effort}nf ${tar} COMMAND_ERROR_IS_FATAL ANY)
   message(STATUS "${tar}.gz")
 endfunction()
-pack(${BUILD} ${NAME})
-pack(${BUILD}/debug_info ${NAME}-debug)
+pack(${BUILD} ${NAME} 9)
+pack(${BUILD}/debug_info ${NAME}-debug 1) # It is compressed already.
