@@ -15,9 +15,9 @@
 Pure standard library. `import actorrun.torch` besides, and process groups of
 torch are aborted when the group changes, and destroyed at the end of each block.
 """
-from ._generations import (AgentLost, Generation, Ranks, Regroup, generations, on_leave,
-                      on_regroup, on_stop)
+from ._generations import (AgentLost, Generation, Interrupt, Ranks, Regroup, generations,
+                           on_leave, on_regroup, on_stop)
 
-__all__ = ["AgentLost", "Generation", "Ranks", "Regroup", "generations", "on_leave",
+__all__ = ["AgentLost", "Generation", "Interrupt", "Ranks", "Regroup", "generations", "on_leave",
            "on_regroup", "on_stop"]
 __version__ = "0.1.0"
