@@ -13,8 +13,6 @@ It costs nothing until the launcher is imported, and no error of ours can make
 from __future__ import annotations
 
 import contextlib
-import importlib.abc
-import importlib.util
 import os
 import sys
 import threading
@@ -117,16 +115,17 @@ def _rebind_when_imported() -> None:
     if _API in sys.modules:
         _rebind(sys.modules[_API])
     elif not any(isinstance(x, _Finder) for x in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+        sys.meta_path.insert(0, _Finder())  # type: ignore
 
 
-class _Finder(importlib.abc.MetaPathFinder):
-    """Rebinds the function as soon as its module has been imported."""
+class _Finder:
+    """Is in sys.meta_path. Rebinds the function as soon as its module has been imported."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
         if name != _API:
             return None
-        sys.meta_path.remove(self)
+        import importlib.util
+        sys.meta_path.remove(self)  # type: ignore
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
             loader = spec.loader

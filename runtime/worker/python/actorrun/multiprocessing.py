@@ -352,7 +352,7 @@ class Context(PContext):
             out.failures = {
                 rank: ProcessFailure(local_rank=rank, pid=pid, exitcode=-self._closed_by,
                                      error_file=self.error_files[rank])
-                for rank, pid in self._pids.items()}
+                for rank, pid in sorted(self._pids.items())}
         elif report["signal"]:
             number = signal.Signals(report["signal"])
             raise SignalException(f"Process {os.getpid()} got signal: {number.name}",

@@ -25,6 +25,21 @@ __all__ = ["config_from_args", "get_args_parser", "main", "parse_args",
            "parse_min_max_nnodes", "run"]
 
 
+# torch 1.13 reads neither 0 nor 3 on Python 3.11: it looks for them among the members of
+# Std, where that Python has neither.
+def _repair_streams() -> None:
+    from . import _own
+    from ._names import Std
+    if HAS_TORCH and Std.from_str("0") is None:
+        def from_str(vm: str) -> Any:
+            x = _own.Std.from_str(vm)
+            return {k: Std(v) for k, v in x.items()} if isinstance(x, dict) else Std(x)
+        Std.from_str = staticmethod(from_str)  # type: ignore
+
+
+_repair_streams()
+
+
 def run(args: Any) -> None:
     """Runs the job of these parsed options, and waits for its end.
 
