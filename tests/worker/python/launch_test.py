@@ -6,6 +6,7 @@ PROGRAMS is the folder with the program actorrun. Without torch: run it with `py
 where torch is installed; tests/torch/launcher_test.py is for that.
 """
 import json
+import multiprocessing.util
 import os
 import select
 import signal
@@ -49,6 +50,10 @@ def config(workers=2, **more):
 def launch(entrypoint, *args, **more):
     from actorrun.launcher import elastic_launch
     return elastic_launch(config(**more), entrypoint)(*args)
+
+
+def setUpModule():
+    multiprocessing.util.get_temp_dir()  # Before tests have folders of their own.
 
 
 class Case(unittest.TestCase):
@@ -245,7 +250,7 @@ class Launcher(Case):
                    virtual_local_rank=True, shutdown_timeout=4)
         self.assertEqual(launcher.options(x, "true", []), [
             "--nnodes=1:4", "--nproc-per-node=2", "--rdzv-id=test", "--role=r",
-            "--max-restarts=7", "--monitor-interval=0.5", "--start-method=spawn",
+            "--max-restarts=7", "--monitor-interval=0.5",
             "--entry-name=true", "--rdzv-backend=c10d", "--rdzv-endpoint=a:1",
             "--rdzv-conf=read_timeout=5,is_host=true", "--redirects=0:1,1:3", "--tee=2",
             f"--log-dir={self.path('logs')}", "--local-ranks-filter=0,1",
@@ -293,13 +298,11 @@ class Launcher(Case):
         self.assertFalse(os.path.exists(path))
 
     def test_what_can_be_handed_to_one_process_only_is_refused(self):
-        import multiprocessing
         for x in (calls.unpicklable(), threading.Lock(), multiprocessing.Queue()):
             with self.assertRaisesRegex(ValueError, "cannot be pickled"):
                 launch(calls.times, x, 1)
 
     def test_a_queue_of_a_manager_is_shared(self):
-        import multiprocessing
         with multiprocessing.Manager() as manager:
             queue = manager.Queue()
             launch(calls.put, queue)
@@ -412,8 +415,9 @@ class Run(Case):
         return x.returncode, x.stdout, x.stderr
 
     def test_scripts_modules_programs_and_functions_run(self):
-        script = self.path("train.py", "import os, sys\n"
-                           "print(os.environ['RANK'], *sys.argv[1:], __name__)\n")
+        # In one piece: both workers write at once.
+        script = self.path("train.py", "import os, sys\nsys.stdout.write(' '.join("
+                           "[os.environ['RANK'], *sys.argv[1:], __name__]) + '\\n')\n")
         lines = "0 --a 1 __main__\n1 --a 1 __main__\n"
         module = ("actorrun.torchrun", "--nproc-per-node=2")
         for words in ((script,), ("--run-path", script), ("-m", "train"),

@@ -230,8 +230,7 @@ def options(config: LaunchConfig, entrypoint: Entrypoint, args: List[Any]) -> Li
     out = [f"--nnodes={config.min_nodes}:{config.max_nodes}",
            f"--nproc-per-node={config.nproc_per_node}", f"--rdzv-id={config.run_id}",
            f"--role={config.role}", f"--max-restarts={config.max_restarts}",
-           f"--monitor-interval={config.monitor_interval}",
-           f"--start-method={config.start_method}"]
+           f"--monitor-interval={config.monitor_interval}"]
     name = _name(entrypoint, args)
     if name:
         out.append("--entry-name=" + name.replace("\n", " ")[:255])
