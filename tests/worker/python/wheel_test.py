@@ -1,15 +1,15 @@
 """Checks the wheel that make_wheel.py makes.
 
-    wheel_test.py PYTHON_FOLDER PROGRAMS
+    wheel_test.py PYTHON_FOLDER
 
-PROGRAMS is the folder with the programs of this build. They need libraries of this
-system, so they are to be refused; a program that needs none stands for them.
+Programs of this system that need nothing but the C library stand for ours.
 """
 import base64
 import configparser
 import csv
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +19,7 @@ from importlib.metadata import Distribution
 
 TIMEOUT = 60  # Seconds.
 
-folder, programs = (os.path.abspath(x) for x in sys.argv[1:3])
+folder = os.path.abspath(sys.argv[1])
 
 
 class Wheel(unittest.TestCase):
@@ -36,14 +36,12 @@ class Wheel(unittest.TestCase):
              self.path(to), *words], capture_output=True, text=True, timeout=TIMEOUT,
             env={**os.environ, "SOURCE_DATE_EPOCH": "1767225600"})
 
-    def stand_ins(self):
-        """Returns a folder with programs that need nothing but the C library."""
-        os.makedirs(self.path("made/bin"), exist_ok=True)
-        for name in ("actorrun", "actorctl"):
-            with open("/bin/true", "rb") as file, open(self.path(f"made/bin/{name}"),
-                                                       "wb") as to:
-                to.write(file.read())
-        return self.path("made")
+    def stand_ins(self, name="made", actorctl="/bin/true"):
+        """Returns a folder with programs."""
+        os.makedirs(self.path(f"{name}/bin"), exist_ok=True)
+        for program, path in (("actorrun", "/bin/true"), ("actorctl", actorctl)):
+            shutil.copyfile(path, self.path(f"{name}/bin/{program}"))
+        return self.path(name)
 
     def wheel(self, to="out"):
         x = self.make(self.stand_ins(), to)
@@ -96,21 +94,18 @@ class Wheel(unittest.TestCase):
         x = subprocess.run(
             [sys.executable, "-S", "-B", "-c",
              "from actorrun._programs import find; print(find('actorrun'))"],
-            env={"PYTHONPATH": self.path("site"), "PATH": programs}, text=True,
-            capture_output=True, timeout=TIMEOUT)
+            env={"PYTHONPATH": self.path("site"), "PATH": os.environ["PATH"]},
+            text=True, capture_output=True, timeout=TIMEOUT)
         self.assertEqual(x.stdout.strip(),
                          self.path("site/actorrun/programs/bin/actorrun"), x.stderr)
 
     def test_programs_that_cannot_run_elsewhere_are_refused(self):
         os.makedirs(self.path("empty"))
-        with open("/etc/passwd", "rb") as file:
-            text = file.read()
-        no_program = self.stand_ins()
-        with open(os.path.join(no_program, "bin", "actorctl"), "wb") as file:
-            file.write(text)
         for where, why in (
-                (self.path("empty"), "No such file"), (no_program, "is no program"),
-                (os.path.dirname(programs), r"needs lib\S+, which not every system has")):
+                (self.path("empty"), "No such file"),
+                (self.stand_ins("text", "/etc/passwd"), "is no program"),
+                (self.stand_ins("ls", "/bin/ls"),
+                 r"actorctl needs lib\S+, which not every system has")):
             x = self.make(where, "out")
             self.assertEqual(x.returncode, 1)
             self.assertRegex(x.stderr, why)
@@ -123,4 +118,4 @@ class Wheel(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=1)
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=1)

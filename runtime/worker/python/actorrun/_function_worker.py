@@ -119,7 +119,9 @@ def write_value(folder, value, variables):
 
 
 def main(folder, local_rank):
-    del sys.path[0]  # Where this file is.
+    # Where this file is, and others with names that are not ours alone.
+    own = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [x for x in sys.path if x != own]
     header, call = read_call(folder, local_rank)
     agents = take_environment(header["environment"])
     say_started(folder, local_rank)

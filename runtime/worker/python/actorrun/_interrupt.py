@@ -49,7 +49,7 @@ class Interrupter:
         self._has_raised = False
         self._thread = threading.get_ident()
         signal.signal(SIGNAL, self._handle)
-        _control.hooks.append(self._interrupt_main)
+        _control.hooks.append(self._wake)
 
     def watch(self, generation: Any) -> None:
         """Has the exception raised in the block of this one, once."""
@@ -57,11 +57,11 @@ class Interrupter:
         self._has_raised = False
 
     def close(self) -> None:
-        _control.hooks.remove(self._interrupt_main)
+        _control.hooks.remove(self._wake)
         signal.signal(SIGNAL, signal.SIG_DFL)
 
     # On the thread that reads; called again until the generation has been left.
-    def _interrupt_main(self, reason: str) -> None:
+    def _wake(self, reason: str) -> None:
         if not self._has_raised:
             signal.pthread_kill(self._thread, SIGNAL)
 

@@ -101,7 +101,8 @@ class Job:
             options.append(f"--event-log-fd={write_end}")
         try:
             for stream in (sys.stdout, sys.stderr):
-                if stream is not None:
+                # There may be none, or one that cannot be written to.
+                with contextlib.suppress(AttributeError, OSError, ValueError):
                     stream.flush()
             self._process = subprocess.Popen(
                 [self._program, *options, *own_words(), *words], pass_fds=passed,
@@ -147,10 +148,10 @@ class Job:
                 self._events = -1
             if self._pid_fd in ready:
                 self._process.wait()
-                if self._events >= 0:
-                    self._read_events()
             elif not ready or also in ready:
                 break
+        if self.has_ended and self._events >= 0:
+            self._read_events()
         return self.has_ended
 
     def send(self, number: int) -> None:
