@@ -36,6 +36,7 @@ struct lies_scene : scene {
   /// Two agents that do not host, and a coordinator.
   worker_records start_job() {
     first = &coordinator(options());
+    REQUIRE(first->says("listens on"));
     a = &agent(options());
     b = &agent(options());
     auto out = await_world(2);
@@ -160,6 +161,7 @@ struct broken_link : lies_scene {
 
   worker_records start_job() {
     first = &coordinator(options());
+    REQUIRE(first->says("listens on"));
     a = &agent(options());
     auto x = options();
     x.endpoint = "127.0.0.1:" + std::to_string(between.port());
