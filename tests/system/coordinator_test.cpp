@@ -249,7 +249,7 @@ namespace {
 struct ended_scene : hosted_scene {
   agent_options options() {
     auto x = hosted_scene::options();
-    x.conf += ",keep_alive_max_attempt=20,close_timeout=1";
+    x.conf += ",keep_alive_max_attempt=8,close_timeout=1";
     return x;
   }
 
