@@ -39,7 +39,7 @@ fi
 # 0.17 says no to parts, later ones say yes. 0.17 uses numeric_limits without
 # including it, which newer compilers do not forgive. What is built does not depend
 # on the name of this folder.
-flags="-w -include limits -ffile-prefix-map=$work/source=caf $*"
+flags="-w -include limits -ffile-prefix-map=$work=caf $*"
 cmake -S "$work/source" -B "$work/build" -G Ninja \
   -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -g1" \
   -DCMAKE_INSTALL_PREFIX="$prefix" \

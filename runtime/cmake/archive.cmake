@@ -45,7 +45,8 @@ add_custom_target(
   archive
   COMMAND
     ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR}
-    -DNAME=${ACTORRUN_ARCHIVE} -DTAR=${TAR} -DGZIP=${GZIP} -DGIT=${GIT} -P
+    -DNAME=${ACTORRUN_ARCHIVE} -DSHARED=$<TARGET_FILE_NAME:actorrun_worker_shared>
+    -DOBJCOPY=${CMAKE_OBJCOPY} -DTAR=${TAR} -DGZIP=${GZIP} -DGIT=${GIT} -P
     ${CMAKE_CURRENT_LIST_DIR}/archive/make_archive.cmake
   VERBATIM)
 add_dependencies(archive actorrun actorctl actorrun_guide actorrun_worker

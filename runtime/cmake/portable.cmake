@@ -5,10 +5,11 @@
 # The source is the archive ACTORRUN_CAF_SOURCE, or else that of Debian's package.
 # Included before CAF is looked for.
 
-# What no program refers to is dropped. No name of a folder of ours is in a program.
+# What no program refers to is dropped. No name of a folder of ours is in a program or
+# its debug info (of these options the last one that fits counts).
 set(flags -ffunction-sections -fdata-sections)
-add_compile_options(${flags} -ffile-prefix-map=${PROJECT_BINARY_DIR}/=
-                    -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+add_compile_options(${flags} -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
+                    -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
 add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections)
 
 # Objects for all that is linked here, because nothing else defines their functions.

@@ -94,8 +94,8 @@ cmp "$archive" "$work/first.tar.gz" || wrong "two archives of one build differ"
 
 # -- it runs -----------------------------------------------------------------------
 
-# From a folder that may only be read, without a variable, a home or a place for
-# temporary files.
+# From a folder with a blank in its name that may only be read, and without a variable.
+# (Root may write to it; tests/fresh/fresh_archive.sh has a file system for that.)
 mv "$root" "$work/a folder"
 root="$work/a folder"
 chmod -R a-w "$root"

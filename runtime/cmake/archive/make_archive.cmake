@@ -2,7 +2,8 @@
 # BUILD/NAME.tar.gz, and the debug info as BUILD/NAME-debug.tar.gz. The same content
 # gives the same bytes: names are sorted, all belongs to root, and all has one time,
 # SOURCE_DATE_EPOCH, or else that of the commit of SOURCE.
-# TAR, GZIP and GIT are the tools; without git and that variable the time is 0.
+# SHARED is the file name of the shared library. OBJCOPY, TAR, GZIP and GIT are the
+# tools; without git and that variable the time is 0.
 cmake_policy(VERSION 3.25)
 set(folder ${BUILD}/${NAME})
 file(REMOVE_RECURSE ${folder} ${BUILD}/debug_info/${NAME})
@@ -11,6 +12,8 @@ foreach(component programs worker site archive)
     COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${folder} --component
             ${component} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
+execute_process(COMMAND ${OBJCOPY} --strip-unneeded ${folder}/lib/${SHARED}
+                COMMAND_ERROR_IS_FATAL ANY)
 file(MAKE_DIRECTORY ${BUILD}/debug_info/${NAME}/bin)
 file(RENAME ${folder}/bin/.debug ${BUILD}/debug_info/${NAME}/bin/.debug)
 
