@@ -74,14 +74,19 @@ TEST_CASE_METHOD(
   auto* b = &agent(options);
   auto newest = await_world(4);
   auto crash_count = 0;
+  // It is started again when the others know that it is gone.
+  const auto crash = [&] {
+    b->signal(SIGKILL);
+    b->wait();
+    await_status([](const json& x) { return x["agents"].size() == 1; });
+  };
   const auto runs_or_stands_by = [&] {
     return await_status([&](const json& x) {
       return stands_by(x) || (x["phase"] == "running" && x["world_size"] == 4);
     });
   };
   while (!stands_by(runs_or_stands_by()) && crash_count < 4) {
-    b->signal(SIGKILL);
-    b->wait();
+    crash();
     ++crash_count;
     newest = await_world(2, newest[0].generation);
     b = &agent(options);
