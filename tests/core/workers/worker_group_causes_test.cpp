@@ -335,7 +335,7 @@ TEST_CASE_METHOD(
   at(320ms, in_time);
   CHECK(others_at(400ms) == "1:299 2:299");
   const auto& others = others_in(effects);
-  CHECK(others[0].teardown == 612ms);
+  CHECK(others[0].teardown == 5s);
   CHECK_FALSE(others[0].while_stopped);
   CHECK(others[1].teardown == 0ms);
 }
