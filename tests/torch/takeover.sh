@@ -42,7 +42,6 @@ try() { # WHAT COMMAND...
 venv=$work/venv/bin
 (cd "$work/venv" && find . | sort) >"$work/before"
 try "pip installs the wheel" "$venv/pip" install --no-index "$work"/wheel/*.whl
-try "pip check" "$venv/pip" check
 own=$("$venv/python" -c 'import actorrun._programs as x; print(x.FOLDER)')
 echo "torch $("$venv/python" -c 'import torch; print(torch.__version__)')," \
   "$("$venv/python" -V), $("$own/actorrun" --version)"
@@ -69,7 +68,7 @@ module=torch.distributed.run
 [ "$loads" = True ] || module=actorrun.torchrun
 export ACTORRUN_TAKEOVER=1
 launched() { # COMMAND... : whether its workers are actorrun's
-  "$@" | grep -qx "generation 1"
+  "$@" | grep -x "generation 1" # Reads to the end: its workers may write on.
 }
 cat >"$work/s.py" <<'S'
 import os

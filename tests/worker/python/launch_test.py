@@ -433,7 +433,7 @@ class Run(Case):
     def test_exit_codes_are_those_of_the_program(self):
         for code, words in ((1, ("sh", "-c", "exit 5")), (127, ("no_such_program",)),
                             (126, ("/etc/passwd",)),
-                            (143, ("sh", "-c", "kill -TERM $$(ps -o ppid= -p $$$$)"))):
+                            (143, ("sh", "-c", "kill -TERM $$PPID; sleep 1000"))):
             got, _, said = self.run_module("actorrun.torchrun", "--no-python", *words)
             self.assertEqual(got, code, said)
 
@@ -566,10 +566,9 @@ class Processes(Case):
                         "    print(child, x.pids()[0], sep='\\n', flush=True)\n"
                         "    time.sleep(1000)\n")
         pids = [int(pid) for pid in self.await_lines(x, 2)]
+        fds = [os.pidfd_open(pid) for pid in pids]
         x.kill()
         # The child is the other one; which is which is all the same.
-        ready = []
-        fds = [os.pidfd_open(pid) for pid in pids]
         ready, _, _ = select.select(fds, [], [], TIMEOUT)
         self.assertEqual(len(ready), 1)
         for pid, fd in zip(pids, fds):
