@@ -130,8 +130,9 @@ try "import torch costs at most 1 ms more" cheap
 
 if [ -n "$cases" ]; then
   kit=$work/kit
-  mkdir -p "$kit/bin"
-  ln -s "$tree"/{runtime,examples,tests} "$kit"
+  mkdir -p "$kit/bin" "$kit/runtime/worker"
+  ln -s "$tree"/{examples,tests} "$kit"
+  ln -s "$site" "$kit/runtime/worker/python" # The package with its programs.
   ln -s "$own/actorctl" "$(dirname "$cases")/stamping_worker" "$kit/bin"
   printf '#!/bin/sh\nexec %s -B %s "$@"\n' "$venv/python" "$tree/tests/torch/as_torchrun.py" \
     >"$kit/bin/actorrun"
