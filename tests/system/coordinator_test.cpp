@@ -61,6 +61,7 @@ struct hosted_scene : scene {
 
   /// With its wardens, as far as anyone can see in one instant.
   static void kill_without_proof(program& x) {
+    x.signal(SIGSTOP); // It would start another one.
     for (const auto pid : descendants(x.pid()))
       if (is_warden(pid))
         ::kill(pid, SIGKILL);
@@ -420,6 +421,47 @@ TEST_CASE_METHOD(
   order_end();
   for (auto* x : {&next, &third, &peer})
     CHECK(x->wait() == 0);
+}
+
+TEST_CASE_METHOD(
+  hosted_scene,
+  "coordinator and warden killed: W3 after a resize that only the members know "
+  "of, the next one turns none away, and their workers live on",
+  "[coordinator]") {
+  const auto asking = [this](const char* nodes) {
+    auto x = options();
+    x.nodes = nodes;
+    x.conf += ",keep_alive_max_attempt=20"; // A busy machine starts it late.
+    return x;
+  };
+  first = &coordinator(asking("2"));
+  agents = {&agent(asking("2")), &agent(asking("2"))};
+  const auto small = await_world(4);
+  auto code = -1;
+  read({ACTORCTL_PROGRAM, "resize", "2:3"}, &code);
+  REQUIRE(code == 0);
+  agents.push_back(&agent(asking("2:3")));
+  const auto before = await_world(6, small[0].generation);
+  await_status([](const json& x) { return x["phase"] == "running"; });
+  const auto count = records().size();
+  kill_without_proof(*first);
+  auto of_next = asking("2");
+  of_next.more = {"--journal=none"};
+  first = &coordinator(of_next);
+  const auto now = await_status([this](const json& x) {
+    return x["phase"] == "running" && x["coordinator"]["pid"] == first->pid();
+  });
+  CHECK(now["generation"] == before[0].number);
+  CHECK(now["nodes_max"] == 3);
+  CHECK(now["world_size"] == 6);
+  // Nor is one turned away later.
+  CHECK_FALSE(eventually([&] { return records().size() != count; }, 1'500ms));
+  for (const auto& x : before)
+    CHECK(alive(x.pid));
+  order_end();
+  for (auto* x : agents)
+    CHECK(x->wait() == 0);
+  CHECK(first->wait() == 0);
 }
 
 } // namespace actorrun::test
