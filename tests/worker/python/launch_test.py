@@ -69,8 +69,10 @@ class Case(unittest.TestCase):
         tempfile.tempdir = self.temporary
         os.environ["TMPDIR"] = self.temporary
         os.environ["XDG_STATE_HOME"] = self.folder.name
+        # The last of the cleanups: what a test has started ends before its folder goes.
+        self.addCleanup(self.end_of_folder)
 
-    def tearDown(self):
+    def end_of_folder(self):
         os.environ.clear()
         os.environ.update(self.variables)
         tempfile.tempdir = None
@@ -487,12 +489,8 @@ class Processes(Case):
 
     def setUp(self):
         super().setUp()
-        self.handlers = {x: signal.getsignal(x) for x in (1, 2, 3, 15)}
-
-    def tearDown(self):
-        for number, handler in self.handlers.items():
-            signal.signal(number, handler)
-        super().tearDown()
+        for number in (1, 2, 3, 15):
+            self.addCleanup(signal.signal, number, signal.getsignal(number))
 
     def test_functions_have_arguments_variables_and_values_of_their_own(self):
         from actorrun.multiprocessing import Std
