@@ -300,6 +300,8 @@ using node_agent_actor = interface<
   void(v1::DrainNotice),
   // The workers are to come to a safe point: answer with SafePointReports.
   void(v1::SafePointOrder),
+  // Start the workers, which wait for their first generation.
+  void(v1::StartAhead),
   // An operator has changed what its next coordinator must know.
   void(v1::CharterChanged),
   // An operator wants other lines in this node's log.

@@ -151,7 +151,9 @@ std::string log_tailer_state::add(const follow_generation& x,
       streams_.remove(s.number);
       return why;
     }
-    s.prefix = prefix_of(local_rank, s.global_rank);
+    s.prefix
+      = prefix_of(local_rank, x.plan.is_ahead ? std::nullopt
+                                              : std::optional{s.global_rank});
     s.filter_path = is_err ? x.outputs.filtered_err : x.outputs.filtered_out;
     s.is_held = streams_.has_to_wait(s);
   } else {
@@ -165,8 +167,9 @@ std::string log_tailer_state::add(const follow_generation& x,
   return {};
 }
 
-std::string log_tailer_state::prefix_of(uint32_t local_rank,
-                                        uint32_t global_rank) const {
+std::string
+log_tailer_state::prefix_of(uint32_t local_rank,
+                            std::optional<uint32_t> global_rank) const {
   if (local_rank < config_.prefixes.size())
     return config_.prefixes[local_rank];
   return line_prefix(config_.options.prefix_template,

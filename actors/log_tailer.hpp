@@ -90,7 +90,8 @@ private:
 
   std::string add(const follow_generation& x, uint32_t local_rank,
                   core::output_stream to);
-  std::string prefix_of(uint32_t local_rank, uint32_t global_rank) const;
+  std::string prefix_of(uint32_t local_rank,
+                        std::optional<uint32_t> global_rank) const;
   void finish_if_done(stream& x);
   void finish(stream& x);
   void release_held();

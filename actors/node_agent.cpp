@@ -290,6 +290,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const operator_question& x) { on(x); },
     [this](const v1::DrainNotice& x) { on(x); },
     [this](const v1::SafePointOrder& x) { on(x); },
+    [this](const v1::StartAhead& x) { on(x); },
     [this](const v1::CharterChanged& x) {
       dispatch(charter_changed{from_wire(x.charter())});
     },
@@ -552,6 +553,14 @@ void node_agent_state::on(const v1::SafePointOrder& x) {
   else if (x.action() == v1::SAFE_POINT_GO_ON)
     config_.lines.info("the workers go on: " + reason_line(x.reason()));
   dispatch(safe_point_ordered{{x.generation()}, from_wire(x)});
+}
+
+void node_agent_state::on(const v1::StartAhead& x) {
+  config_.lines.info(
+    formatted("the workers start while generation {} runs, and wait for the "
+              "next one",
+              to_string(generation_id{x.generation()})));
+  dispatch(start_ahead_ordered{{x.generation()}, x.restart_count()});
 }
 
 void node_agent_state::on(const v1::LogLevelOrder& x) {

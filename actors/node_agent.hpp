@@ -76,6 +76,7 @@ private:
   void on(const v1::DrainNotice& x);
   void on(const core::limit_near& x);
   void on(const v1::SafePointOrder& x);
+  void on(const v1::StartAhead& x);
   void on(const v1::LogLevelOrder& x);
   void on(const operator_question& x);
   void seek();

@@ -236,6 +236,19 @@ struct rendezvous_coordinator_state::effect_runner {
                                        to_string(x.order), x.reason));
   }
 
+  void operator()(const start_ahead& x) {
+    auto order = v1::StartAhead{};
+    order.set_generation(x.generation.value);
+    order.set_restart_count(x.restart_count);
+    for (const auto& agent : x.agents)
+      send(agent, order);
+    st.config_.lines.info(
+      formatted("coordinator has {} more {} start their workers, while "
+                "generation {} runs",
+                x.agents.size(), x.agents.size() == 1 ? "node" : "nodes",
+                to_string(x.generation)));
+  }
+
   void operator()(const explain_failures& x) {
     st.config_.lines.warn(formatted(
       "root cause in generation {}: {}{}{}", to_string(x.generation),

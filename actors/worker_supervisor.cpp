@@ -154,10 +154,12 @@ struct worker_supervisor_state::effect_runner {
     report(group_succeeded{generation});
   }
 
+  // The port of a group that was started ahead may be in the next plan already.
   void operator()(const report_stopped& x) {
-    if (st.config_.ports)
+    const auto has_used_port = st.config_.ports && !st.group_->plan().is_ahead;
+    if (has_used_port)
       st.config_.ports->close();
-    const auto port = st.config_.ports ? st.config_.ports->next() : uint16_t{0};
+    const auto port = has_used_port ? st.config_.ports->next() : uint16_t{0};
     auto others = x.others;
     for (auto& other : others.listed)
       other = st.explained(std::move(other));
@@ -458,6 +460,8 @@ void worker_supervisor_state::read_on(const ports::process_event& event,
   if (const auto* x = std::get_if<ports::process_started>(&event))
     return dispatch(worker_started{x->local_rank, x->pid});
   if (const auto* x = std::get_if<ports::process_exited>(&event)) {
+    if (group_->plan().is_ahead)
+      say_ended_ahead(*x);
     const auto failed = failed_at(details);
     auto exited = to_event(*x, std::move(details));
     exited.failed = failed;
@@ -468,6 +472,17 @@ void worker_supervisor_state::read_on(const ports::process_event& event,
     details.subject = x.subject;
   dispatch(
     worker_not_started{x.local_rank, x.error, std::move(details), x.when});
+}
+
+void worker_supervisor_state::say_ended_ahead(
+  const ports::process_exited& x) const {
+  if (group_->has_ordered(to_event(x)))
+    return;
+  config_.lines.warn(formatted(
+    "local rank {} has ended before its first generation, {} {}: it is started"
+    " again with it",
+    x.local_rank, x.signal != 0 ? "by signal" : "with code",
+    x.signal != 0 ? x.signal : x.exit_code));
 }
 
 // Wall clocks stay in the details: they may have been set meanwhile.
@@ -562,7 +577,7 @@ void worker_supervisor_state::adopt(result<generation_outputs> made) {
 // still need it. It goes with the next generation at the latest.
 void worker_supervisor_state::open_store(const generation_plan& plan) {
   lacks_store_ = false;
-  if (!config_.ports)
+  if (!config_.ports || plan.is_ahead)
     return;
   if (plan.own.node_rank != 0)
     return config_.ports->elsewhere(plan);
@@ -585,6 +600,8 @@ void worker_supervisor_state::announce_outputs() {
          follow_generation{plan, outputs_, std::move(continued), followed_});
     followed_ = plan.generation;
   }
+  if (plan.is_ahead)
+    return; // Until they have ranks, operators cannot name them.
   if (config_.vitals)
     config_.vitals->follow(plan.generation, outputs_);
   if (config_.reader)
@@ -702,10 +719,12 @@ void worker_supervisor_state::take(const ports::worker_message& x) {
     return;
   if (std::holds_alternative<said_hello>(x.word)) {
     dispatch(worker_greeted{x.local_rank});
-    if (group_->current_phase() < worker_group::phase::stopping)
+    if (group_->current_phase() < worker_group::phase::stopping
+        && !group_->plan().is_ahead)
       begin_generation(x.local_rank);
   } else if (const auto* parked = std::get_if<said_parked>(&x.word)) {
-    if (parked->generation == number_of(group_->plan().generation))
+    const auto& plan = group_->plan();
+    if (parked->generation == (plan.is_ahead ? 0 : number_of(plan.generation)))
       dispatch(worker_parked{x.local_rank});
   } else if (const auto* trouble = std::get_if<said_trouble>(&x.word)) {
     config_.lines.info(formatted("rank {} waits for news of the group: {}",

@@ -115,6 +115,7 @@ private:
   void take(death_examined x);
   void read_on(const ports::process_event& event, core::death_details details);
   void dispatch(const core::worker_group_event& event);
+  void say_ended_ahead(const ports::process_exited& x) const;
   core::time_point failed_at(const core::death_details& x) const;
   bool wants_account(const ports::process_exited& x,
                      const core::worker_outputs& outputs) const;

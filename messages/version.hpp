@@ -8,7 +8,7 @@ namespace actorrun {
 /// Both ends of a connection must speak the same one. It grows whenever a
 /// frame of the handshake or the meaning of a message changes in a way that an
 /// older process would misread; a new optional field is no such change.
-inline constexpr uint16_t protocol_version = 10;
+inline constexpr uint16_t protocol_version = 11;
 
 /// The major version of the CAF that this program is built with: 0 for 0.17, which is
 /// the default, 1 for 1.1.

@@ -83,6 +83,9 @@ struct generation_plan {
   /// Global ranks whose workers took part in the generation before, and go on in
   /// this one with the same processes.
   rank_runs survivors{};
+  /// Its workers are started ahead of their first generation: only the agent and its
+  /// slots, the restarts and the generation that others run count.
+  bool is_ahead = false;
 
   friend bool operator==(const generation_plan&, const generation_plan&)
     = default;
@@ -100,7 +103,8 @@ enum class share_state : uint8_t {
 
 /// Workers of an agent that live and belong to no generation.
 struct parked_share {
-  generation_id generation;            ///< The last that they took part in.
+  /// The last that they took part in; 0: in none, they were started ahead.
+  generation_id generation;
   std::vector<uint32_t> local_ranks{}; ///< In order.
 
   friend bool operator==(const parked_share&, const parked_share&) = default;

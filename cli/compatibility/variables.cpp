@@ -108,6 +108,10 @@ constexpr ledger_entry given[] = {
   {"CUDA_VISIBLE_DEVICES", same,
    "as inherited; one device with `--virtual-local-rank`, none where the"
    " inherited value hides all; the list of `gpu:LIST`"},
+  {"ACTORRUN_AHEAD", added,
+   "1 in a worker that is started ahead of its first generation, and has no "
+   "rank"
+   " until then (live_workers.md)"},
   {"ACTORRUN_CONTROL", added,
    "the socket of workers that live through changes (live_workers.md)"},
   {"ACTORRUN_EPOCH", added,

@@ -78,6 +78,7 @@ constexpr auto of_coordinator = std::array{
   known_message{"actorrun::v1::StacksRequest", is_sound<v1::StacksRequest>},
   known_message{"actorrun::v1::SafePointOrder", is_sound<v1::SafePointOrder>},
   known_message{"actorrun::v1::CharterChanged", is_sound<v1::CharterChanged>},
+  known_message{"actorrun::v1::StartAhead", is_sound<v1::StartAhead>},
 };
 using role = std::span<const known_message>;
 

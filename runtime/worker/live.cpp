@@ -28,9 +28,16 @@ constexpr auto hello_timeout = 15s;
 /// So long an exception waits for the news that explains it.
 constexpr auto word_timeout = 2s;
 
+/// Set where there is no generation yet: the agent has started the worker ahead.
+constexpr auto ahead_variable = "ACTORRUN_AHEAD";
+
 /// Without an agent, whether the program has left the generation is looked at so
 /// often.
 constexpr auto left_interval = 50ms;
+
+bool has_text(const char* x) {
+  return x != nullptr && *x != '\0';
+}
 
 template <class T>
 T number_in_environment(const char* name, T otherwise) {
@@ -212,18 +219,28 @@ generation* generation_loop::next() {
     return nullptr;
   for (const auto& [name, value] : told->order.environment)
     ::setenv(name.c_str(), value.c_str(), 1);
+  ::unsetenv(ahead_variable); // A program that replaces itself is not ahead.
   current_ = std::make_shared<generation>(link_, std::move(told));
   return current_.get();
 }
 
-// False: there is no agent, or it does not want to speak with this process.
+// False: there is no agent, or it does not want to speak with this process. One that
+// was started ahead has no generation without it: it is parked from the beginning,
+// for as long as it takes.
 bool generation_loop::open() {
+  const auto is_ahead = has_text(std::getenv(ahead_variable));
   const auto* path = std::getenv("ACTORRUN_CONTROL");
-  if (path == nullptr || *path == '\0')
-    return false;
-  auto link = control_link::open(path);
+  auto link = has_text(path) ? control_link::open(path) : nullptr;
+  if (!link && is_ahead)
+    throw agent_lost{"there is no agent that tells this worker its first"
+                     " generation"};
   if (!link)
     return false;
+  if (is_ahead) {
+    link->say(parked_packet(0));
+    link_ = std::move(link);
+    return true;
+  }
   if (link->await_first(hello_timeout)) {
     link_ = std::move(link);
     return true;

@@ -250,6 +250,11 @@ inline void fill(v1::SafePointOrder& x) {
   x.set_round(3);
 }
 
+inline void fill(v1::StartAhead& x) {
+  x.set_generation(UINT64_MAX);
+  x.set_restart_count(3);
+}
+
 inline void fill(v1::SafePointReport& x) {
   x.set_agent_id("a");
   x.set_generation(7);

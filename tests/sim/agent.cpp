@@ -309,8 +309,9 @@ void agent::check_share(const core::membership_event& event,
                         generation_id generation_before) {
   using core::share_state;
   const auto now = brain_.share();
-  const auto generation
-    = brain_.plan() ? brain_.plan()->generation : generation_id{};
+  const auto generation = ahead_of_.value != 0 ? ahead_of_
+                          : brain_.plan()      ? brain_.plan()->generation
+                                               : generation_id{};
   const auto is_active
     = now == share_state::starting || now == share_state::running;
   const auto is_ending
@@ -638,11 +639,17 @@ void agent::perform(const core::start_group& x) {
   else if (machine_.is_any_at_work())
     all_.checks().report("I2: " + id().value
                          + " starts workers beside older ones");
-  if (x.plan.own.node_rank == 0 && x.plan.master_port != port_)
+  const auto is_ahead = x.plan.is_ahead;
+  if (!is_ahead && x.plan.own.node_rank == 0 && x.plan.master_port != port_)
     all_.checks().report("I1: MASTER_PORT is not what " + id().value
                          + " holds");
-  record_ = all_.checks().begun(x.plan);
-  newest_ = x.plan.generation;
+  // They are as workers that have been told to park.
+  ahead_of_ = is_ahead ? x.plan.generation : generation_id{};
+  if (is_ahead)
+    stopped_ = x.plan.generation;
+  record_ = is_ahead ? &ahead_record_ : all_.checks().begun(x.plan);
+  if (!is_ahead)
+    newest_ = x.plan.generation;
   if (record_ == nullptr)
     return;
   if (auto& roll = all_.roll(); roll.percent(all_.plan().stalled_start_percent))
@@ -815,14 +822,15 @@ void agent::take(generation_id generation, core::worker_group_event event,
   const auto* death = std::get_if<core::worker_exited>(&event);
   const auto stopping
     = group_->current_phase() == core::worker_group::phase::stopping;
-  if (death != nullptr && death->exit_code != 0 && !stopping)
+  const auto is_ahead = group_->plan().is_ahead;
+  if (death != nullptr && death->exit_code != 0 && !stopping && !is_ahead)
     if (const auto& x = group_->workers()[death->local_rank];
         x.pid != 0 && x.now != core::worker_record::state::parked)
       failed_.insert(x.pid);
   // Nothing of ours has ended it.
   if (death != nullptr && death->was_ending) {
     timed_.erase(pid);
-    if (stopping && death->exit_code != 0)
+    if (stopping && death->exit_code != 0 && !is_ahead)
       failed_.insert(pid);
   }
   if (death == nullptr || stopping || roll.percent(no_drain_percent)) {
@@ -1007,9 +1015,10 @@ void agent::overrun(const machine::victim& who, int signal) {
 }
 
 void agent::perform(generation_id generation, const core::report_stopped& x) {
-  const auto port = all_.roll().percent(fresh_port_percent)
-                      ? uint16_t(all_.roll().between(20'000, 60'000))
-                      : uint16_t{0};
+  const auto port
+    = !group_->plan().is_ahead && all_.roll().percent(fresh_port_percent)
+        ? uint16_t(all_.roll().between(20'000, 60'000))
+        : uint16_t{0};
   unkillable_count_ = std::max(unkillable_count_, x.unkillable_count);
   post_brain(core::group_stopped{generation, port, x.others, now(),
                                  x.unkillable_count, x.parked});

@@ -217,6 +217,9 @@ private:
   bool is_remote_ = false; ///< That one is in another process.
   generation_id newest_;
   invariants::generation_record* record_ = nullptr;
+  generation_id ahead_of_; ///< Its workers were started ahead of it; 0: not so.
+  /// Of those: they belong to no generation.
+  invariants::generation_record ahead_record_;
 };
 
 } // namespace actorrun::sim

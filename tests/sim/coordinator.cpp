@@ -565,6 +565,11 @@ void coordinator::perform(const core::send_safe_point_order& x) {
     send(agent, core::safe_point_ordered{x.generation, x.order});
 }
 
+void coordinator::perform(const core::start_ahead& x) {
+  for (const auto& agent : x.agents)
+    send(agent, core::start_ahead_ordered{x.generation, x.restart_count});
+}
+
 void coordinator::perform(const core::notify_drain& x) {
   send(x.agent, core::drain_ordered{x.time, x.at_safe_point});
 }

@@ -105,6 +105,7 @@ private:
   void check_master() const;
   void perform(const core::notify_drain& x);
   void perform(const core::send_safe_point_order& x);
+  void perform(const core::start_ahead& x);
   void perform(const core::report_exclusion&) {}
   void perform(const core::give_up_agent& x) { leases_.close(x.agent); }
   void perform(const core::report_stand_by&) {}

@@ -117,6 +117,9 @@ struct event_writer {
   string operator()(const core::safe_point_ordered& x) const {
     return "safe_point_ordered " + to_string(x.order) + in(x.generation);
   }
+  string operator()(const core::start_ahead_ordered& x) const {
+    return "start_ahead_ordered" + in(x.generation);
+  }
   string operator()(const core::group_parked& x) const {
     return "group_parked" + in(x.generation);
   }

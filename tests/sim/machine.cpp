@@ -88,16 +88,41 @@ void machine::start_one(batch& group, uint32_t local_rank) {
     die(group, i, 0, SIGKILL);
     return tell(generation, core::worker_started{local_rank, pid});
   }
-  world_.checks.born(*group.record);
-  world_.checks.took_part(group.plan, local_rank, {});
-  tell(generation, core::worker_started{local_rank, pid});
   auto& x = group.workers[i];
+  x.is_ahead = group.plan.is_ahead;
+  if (x.is_ahead) {
+    ++group.record->running_count;
+  } else {
+    world_.checks.born(*group.record);
+    world_.checks.took_part(group.plan, local_rank, {});
+  }
+  tell(generation, core::worker_started{local_rank, pid});
   x.rank = group.plan.own.global_rank(local_rank);
   x.is_live = world_.plan.live_percent > 0
               && world_.roll.percent(world_.plan.live_percent);
+  if (x.is_ahead)
+    return begin_ahead(group, i);
   if (x.is_live)
     greet(x);
   begin_work(group, i);
+}
+
+// It reads its data, and parks. A program that wants its rank at once fails.
+void machine::begin_ahead(batch& group, size_t i) {
+  auto& roll = world_.roll;
+  const auto is_slow = roll.percent(20);
+  const auto delay
+    = roll.between(core::duration{10us}, is_slow ? world_.plan.work : 2ms);
+  if (!group.workers[i].is_live)
+    return die_after(group, i, delay, 1, 0);
+  world_.queue.after(delay, [this, &group, i, term = group.workers[i].term] {
+    auto& x = group.workers[i];
+    if (!x.running || x.doomed || x.held)
+      return;
+    tell(x.generation, core::worker_greeted{x.local_rank}, x.pid);
+    x.has_greeted = true;
+    say_parked(group, i, term);
+  });
 }
 
 void machine::begin_work(batch& group, size_t i) {
@@ -325,8 +350,9 @@ void machine::resume(const core::generation_plan& plan,
         die(*group, i, 0, SIGKILL);
         continue;
       }
-      world_.checks.took_part(plan, x.local_rank, x.generation);
-      x.is_parked = false;
+      world_.checks.took_part(plan, x.local_rank,
+                              x.is_ahead ? generation_id{} : x.generation);
+      x.is_parked = x.is_ahead = false;
       x.generation = plan.generation;
       x.record = &record;
       x.rank = plan.own.global_rank(x.local_rank);
@@ -540,7 +566,8 @@ void machine::thaw() {
   for (const auto& [group, i] : alive())
     if (const auto& x = group->workers[i]; x.is_at_work()) {
       ++x.record->running_count;
-      records.insert(x.record);
+      if (!x.is_ahead)
+        records.insert(x.record);
     }
   if (agent_.alive() && world_.queue.now() >= fence_) {
     fire_fence();

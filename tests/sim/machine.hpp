@@ -121,6 +121,7 @@ private:
     uint32_t term = 0;      ///< Generations that it took part in before.
     uint32_t rank = 0;      ///< Global, in its generation.
     bool has_greeted = false;
+    bool is_ahead = false; ///< It has had no generation yet.
     uint64_t step = 0; ///< Of the next safe point; it has gone past all before.
     bool is_there = false;                         ///< At that safe point.
     bool is_done = false;                          ///< And its work is.
@@ -144,6 +145,7 @@ private:
   };
 
   void start_one(batch& group, uint32_t local_rank);
+  void begin_ahead(batch& group, size_t i);
   void begin_work(batch& group, size_t i);
   void work_on(batch& group, size_t i);
   bool is_at_work(const worker& x, uint32_t term) const;

@@ -7,6 +7,9 @@ namespace actorrun::sim {
 
 namespace {
 
+/// So long newcomers are waited for whose workers start ahead.
+constexpr auto ahead_max = std::chrono::minutes{5};
+
 bool has(const std::vector<agent_id>& sorted, const agent_id& x) {
   return std::binary_search(sorted.begin(), sorted.end(), x);
 }
@@ -48,6 +51,7 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
     x.newcomers += is_candidate && !is_member;
     x.is_draining |= is_working && record.is_draining();
     x.is_stepping |= is_member && record.steps_in == x.generation;
+    x.is_awaiting |= is_candidate && !is_member && record.is_awaited;
     if (is_working)
       x.working.push_back(agent);
   }
@@ -199,9 +203,19 @@ void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
   if (!now_is.is_active() || now_is.generation != was_.generation || !waits) {
     newcomers_since_.reset();
     full_since_.reset();
+    awaited_since_.reset();
   }
   if (!now_is.is_active() || !waits)
     return;
+  // All wait for each other; then what has been waited for begins again.
+  if (now_is.is_awaiting) {
+    if (!awaited_since_)
+      awaited_since_ = now_;
+    late(*awaited_since_ + ahead_max, "times: newcomers are awaited");
+    newcomers_since_ = now_;
+    return full_since_.reset();
+  }
+  awaited_since_.reset();
   if (!newcomers_since_)
     newcomers_since_ = now_;
   // Where a newcomer has gone again, the others wait anew for its successor.

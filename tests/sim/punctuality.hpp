@@ -42,6 +42,7 @@ private:
     uint32_t newcomers = 0;
     bool is_draining = false;      ///< A member that has not succeeded.
     bool is_stepping = false;      ///< Workers have safe points.
+    bool is_awaiting = false;      ///< Workers of newcomers have been started.
     std::vector<agent_id> agents;  ///< Sorted, as are those below.
     std::vector<agent_id> working; ///< Members that have not succeeded …
     std::vector<agent_id> ready;   ///< Candidates.
@@ -83,7 +84,8 @@ private:
   since last_call_since_; ///< All else is ready.
   bool is_disturbed_ = false;
   since newcomers_since_; ///< They wait for a place that there is …
-  since full_since_;      ///< … and fill all places.
+  since full_since_;      ///< … and fill all places …
+  since awaited_since_;   ///< … and start their workers.
   since ended_at_;
   core::time_point held_at_{}; ///< When workers of an ended job were last left.
   // How the generations up to now have ended.

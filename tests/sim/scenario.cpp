@@ -169,7 +169,10 @@ core::duration scenario::recovery_bound() const {
   // Before that, an overdue worker has a grace period of its own.
   const auto stop = 2 * (grace + kill_timeout) + kill;
   const auto gather = limits.last_call + limits.join_settle;
-  const auto admit = core::duration{limits.rejoin_backoff} + limits.safe_point;
+  // Where workers live, those of a newcomer start first.
+  const auto ahead = live_percent > 0 ? work : core::duration{0};
+  const auto admit
+    = core::duration{limits.rejoin_backoff} + limits.safe_point + ahead;
   const auto stall
     = stalled_start_percent > 0 ? start_stall_max : core::duration{0};
   const auto start = 10 * start_delay_max + 10 * message_delay_max + stall;

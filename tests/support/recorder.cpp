@@ -183,6 +183,10 @@ agent_recorder record_agent(caf::actor_system& system) {
           to.write(to_string(from_wire(x)) + " of "
                    + std::to_string(x.generation()));
         },
+        [to](const v1::StartAhead& x) {
+          to.write("start ahead of " + std::to_string(x.generation()) + ", "
+                   + std::to_string(x.restart_count()) + " restarts");
+        },
         [to](const v1::CharterChanged& x) {
           to.write("charter " + std::to_string(x.charter().revision()));
         },

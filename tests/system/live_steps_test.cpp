@@ -67,6 +67,8 @@ struct fixture : scene {
     return {std::istreambuf_iterator<char>{file}, {}};
   }
 
+  void open_gate() { std::ofstream{folder() + "/open"}; }
+
   void order_last_step() { std::ofstream{folder() + "/end"}; }
 
   words more;
@@ -106,6 +108,53 @@ TEST_CASE_METHOD(fixture, "live: joiners and leavers cost no step", "[live]") {
   CHECK(b.wait() == 0);
   CHECK(c.wait() == ends_with);
   CHECK(text_of("lost") == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "live: T3 a group takes steps until the workers of a joiner "
+                 "are ready",
+                 "[live]") {
+  auto& a = node();
+  const auto alone = await_steps(2);
+  worker = {"2000", "-", "open"};
+  auto& b = node();
+  require(eventually([&] { return line_count(text_of("gate")) == 2; }),
+          "the joiner's workers start");
+
+  CHECK(text_of("gate").find(" -\n") != std::string::npos);
+  const auto before = await_steps(2);
+  REQUIRE(before.generation == alone.generation);
+  require(eventually([&] { return await_steps(2).step > before.step + 200; }),
+          "the group takes steps meanwhile");
+  CHECK(await_steps(2).generation == alone.generation);
+  open_gate();
+  const auto both = await_steps(4, alone.generation);
+  CHECK(both.generation == alone.generation + 1);
+  CHECK(line_count(text_of("gate")) == 2); // The same processes.
+  CHECK(text_of("lost") == "");
+  CHECK(line_count(text_of("saved")) == 2);
+  order_last_step();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "live: T3 a joiner whose workers end without a rank starts "
+                 "them in the next generation",
+                 "[live]") {
+  auto& a = node();
+  const auto alone = await_steps(2);
+  auto& b = agent({.nodes = "1:4",
+                   .command = {"sh", "-c", "test -n \"$RANK\" && exec \"$@\"",
+                               "sh", STEPPING_WORKER, folder()}});
+  const auto both = await_steps(4, alone.generation);
+  CHECK(both.generation == alone.generation + 1);
+  CHECK(text_of("lost") == "");
+  CHECK(b.output().find("has ended before its first generation, with code 1")
+        != std::string::npos);
+  order_last_step();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
 }
 
 TEST_CASE_METHOD(fixture, "live: a failure does not wait for a safe point",

@@ -1,14 +1,18 @@
 // A worker that takes steps together with its peers, as training does: no step ends
 // before all have done their part. It writes down what it loses.
 //
-//   stepping_worker FOLDER [STEP_TIME_US [RANK]]
+//   stepping_worker FOLDER [STEP_TIME_US [RANK [GATE]]]
 //
-// Who is started with RANK lives through changes, and has no safe points.
+// Who is started with RANK lives through changes, and has no safe points. With a
+// GATE it comes to its first generation when FOLDER/GATE is there.
 //
 // FOLDER/lost    a line for each step that an end of the generation has cut off
 // FOLDER/saved   a line for each safe point where all have come together
 // FOLDER/at.PID  the generation, the rank, the size of the group, and the steps
-// done FOLDER/end     made by a test: all end after the same step
+//                done
+// FOLDER/gate    a line for each worker that waits at its gate, with its pid and what
+//                it has of RANK
+// FOLDER/end     made by a test: all end after the same step
 #include "runtime/worker/live.hpp"
 
 #include <atomic>
@@ -79,6 +83,14 @@ public:
   training(std::string folder, long step_us, bool has_safe_points)
     : folder_(std::move(folder)), step_us_(step_us),
       has_safe_points_(has_safe_points) {}
+
+  // As a program that imports what it needs.
+  void wait_at_gate(const std::string& gate, const char* rank) const {
+    append(folder_ + "/gate", std::to_string(::getpid()) + " "
+                                + (rank == nullptr ? "-" : rank) + "\n");
+    while (::access((folder_ + "/" + gate).c_str(), F_OK) != 0)
+      sleep_us(1'000);
+  }
 
   int run() {
     for (auto& generation : actorrun::worker::generations())
@@ -171,6 +183,9 @@ int main(int argc, char** argv) {
   const auto* rank = std::getenv("RANK");
   const auto is_without
     = argc > 3 && rank != nullptr && argv[3] == std::string{rank};
-  return training{argv[1], argc > 2 ? std::atol(argv[2]) : 2'000, !is_without}
-    .run();
+  auto all
+    = training{argv[1], argc > 2 ? std::atol(argv[2]) : 2'000, !is_without};
+  if (argc > 4)
+    all.wait_at_gate(argv[4], rank);
+  return all.run();
 }

@@ -71,7 +71,8 @@ std::string expand_template(std::string_view text,
 
 std::string line_prefix(std::string_view text, const line_origin& origin) {
   const auto local_rank = std::to_string(origin.local_rank);
-  const auto global_rank = std::to_string(origin.global_rank);
+  const auto global_rank
+    = origin.global_rank ? std::to_string(*origin.global_rank) : "-";
   const auto values = std::array<template_value, 4>{{
     {"role_name", origin.role},
     {"local_rank", local_rank},

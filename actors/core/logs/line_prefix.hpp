@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,7 +27,7 @@ struct line_origin {
   std::string_view role;
   std::string_view host;
   uint32_t local_rank = 0;
-  uint32_t global_rank = 0;
+  std::optional<uint32_t> global_rank = 0; ///< None: it has none yet.
 };
 
 inline constexpr std::string_view default_prefix_template

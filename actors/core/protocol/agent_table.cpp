@@ -40,7 +40,7 @@ record_list fill_vacancies(const record_list& members,
 }
 
 /// The newest generation that parked workers of these took part in; 0: there are
-/// none.
+/// none. Those that were started ahead took part in none.
 generation_id last_generation_of(const record_list& members) {
   auto out = generation_id{};
   for (const auto* x : members)
@@ -50,7 +50,8 @@ generation_id last_generation_of(const record_list& members) {
 }
 
 bool has_survivors(const agent_record& x, generation_id last) {
-  return !x.parked.local_ranks.empty() && x.parked.generation == last;
+  return last != generation_id{} && !x.parked.local_ranks.empty()
+         && x.parked.generation == last;
 }
 
 /// The slot of a survivor that is to have the first rank: the one that had it.
@@ -154,6 +155,12 @@ bool agent_table::is_returning(const agent_record* x) const {
   return x->member_of.value != 0 && x->member_of == generation();
 }
 
+std::vector<agent_record*> agent_table::next_members() {
+  auto out = choose_members();
+  std::erase_if(out, [this](const agent_record* x) { return is_returning(x); });
+  return out;
+}
+
 // Members of the last generation have a place before others, then the order of
 // arrival decides. Ranks: returning members keep their order, and newcomers take
 // the ranks of those that are gone.
@@ -241,6 +248,7 @@ std::vector<generation_plan> agent_table::form(generation_id generation,
     if (has_survivors(x, survived))
       append_survivors(common_.survivors, x);
     x.parked = {};
+    x.is_awaited = false;
     x.member_of = x.holds = generation;
     x.stop_due.reset();
     x.parked_since.reset();

@@ -35,6 +35,9 @@ struct agent_record {
   parked_share parked{}; ///< While it holds no generation …
   std::optional<time_point> parked_since{}; ///< … and since when.
   generation_id steps_in; ///< The last in which its workers have safe points.
+  generation_id
+    ahead_of; ///< Has been asked to start its workers ahead of it, …
+  bool is_awaited = false; ///< … and they are not ready yet.
   bool connected = true;
   bool leaving = false;
   /// Its address is only what it says.
@@ -148,6 +151,9 @@ public:
 
   // -- generations
   // -----------------------------------------------------------------
+
+  /// The newcomers that get a place in the next generation if all members stay.
+  std::vector<agent_record*> next_members();
 
   /// Makes a new generation the current one. Its members start their workers.
   /// @pre there is a candidate, and every offer was checked when it came in

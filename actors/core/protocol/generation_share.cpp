@@ -21,7 +21,15 @@ bool generation_share::may_run() const {
 
 void generation_share::begin(const generation_plan& plan) {
   plan_ = plan;
+  ahead_of_ = {};
   state_ = share_state::starting;
+  failure_.reset();
+  others_ = {};
+}
+
+void generation_share::begin_ahead(generation_id running) {
+  ahead_of_ = running;
+  state_ = share_state::stopping;
   failure_.reset();
   others_ = {};
 }
@@ -56,6 +64,8 @@ std::optional<claim> generation_share::held(bool is_fenced,
                                             time_point now) const {
   if (!plan_)
     return std::nullopt;
+  if (is_ahead()) // Nothing of that generation.
+    return claim{*plan_, share_state::idle, {}};
   auto out = claim{
     *plan_, is_fenced && is_active() ? share_state::stopping : state_, {}};
   if (failure_)

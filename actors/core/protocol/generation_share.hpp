@@ -19,19 +19,24 @@ namespace actorrun::core {
 ///   +------------- stopping <--------+
 class generation_share {
 public:
-  /// The plan of the generation it has, or last had.
+  /// The plan of the generation it has, or last had. Workers that were started ahead
+  /// have none.
   const std::optional<generation_plan>& plan() const { return plan_; }
 
   share_state state() const { return state_; }
 
-  /// That generation; 0 before the first.
+  /// That generation, or the one that ran when workers were started ahead; 0 before
+  /// the first.
   generation_id generation() const {
-    return plan_ ? plan_->generation : generation_id{};
+    return is_ahead() ? ahead_of_ : plan_ ? plan_->generation : generation_id{};
   }
 
   bool holds(generation_id generation) const {
-    return plan_ && plan_->generation == generation;
+    return (plan_ || is_ahead()) && this->generation() == generation;
   }
+
+  /// Whether its workers, if there are any, were started ahead.
+  bool is_ahead() const { return ahead_of_ != generation_id{}; }
 
   /// True until it is certain that no worker runs.
   bool may_run() const;
@@ -44,6 +49,11 @@ public:
   /// Takes over the next generation.
   /// @pre `!may_run()`
   void begin(const generation_plan& plan);
+
+  /// Workers are started that wait for their first generation: as those that are to
+  /// park.
+  /// @pre `!may_run()`
+  void begin_ahead(generation_id running);
 
   void set_state(share_state x) { state_ = x; }
 
@@ -69,6 +79,7 @@ public:
 
 private:
   std::optional<generation_plan> plan_;
+  generation_id ahead_of_; ///< 0: its workers are those of the plan.
   share_state state_ = share_state::idle;
   bool has_ended_ = false; ///< Though the share has failed.
   std::optional<worker_failure> failure_;

@@ -83,7 +83,8 @@ void membership::on(const coordinator_found& event, time_point now,
   // Past the fence the workers have been killed, even if no report says so yet.
   auto held = share_.held(now >= fence_due_, now);
   if (held) {
-    held->parked = parked_;
+    if (!share_.is_ahead())
+      held->parked = parked_;
     if (const auto leaves = alarms_.due(alarm::drain); leaves && !ending_)
       held->drain_left = std::max(*leaves - now, duration::zero());
   }
@@ -163,6 +164,8 @@ void membership::seek(time_point now, effects& out) {
   alarms_.disarm(alarm::second_way);
   if (!share_.may_run())
     forget_next();
+  if (share_.is_ahead() && has_workers())
+    stop(0, out);
   alarms_.disarm(alarm::keep_alive);
   alarms_.disarm(alarm::timeout);
   arm(alarm::retry, now + retry_delay(), out);
@@ -482,6 +485,27 @@ void membership::on(const safe_point_ordered& event, time_point, effects& out) {
       .what = safe_point_report::kind::stepping,
       .round = event.order.what == kind::go_on ? 0 : event.order.round};
   out.emplace_back(order_safe_point{event.generation, event.order});
+}
+
+// The answer says which of them live when all that do are parked. Those that have
+// been asked for before, or still end, are reported in any case.
+void membership::on(const start_ahead_ordered& event, time_point now,
+                    effects& out) {
+  if (link_ != link::joined || ending_ || is_draining_ || share_.may_run())
+    return;
+  if (event.generation < newest_ || next_ || !parked_.local_ranks.empty()
+      || share_.holds(event.generation))
+    return report_stopped(0, now, out);
+  newest_ = event.generation;
+  is_parking_ = true;
+  share_.begin_ahead(event.generation);
+  auto plan = generation_plan{
+    .generation = event.generation,
+    .own = {.agent = offer_.agent, .slot_count = offer_.slot_count},
+    .restart_count = event.restart_count};
+  plan.is_ahead = true;
+  out.emplace_back(set_fence{fence_due_});
+  out.emplace_back(start_group{std::move(plan)});
 }
 
 void membership::begin(const generation_plan& plan, effects& out) {

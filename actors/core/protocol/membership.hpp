@@ -50,6 +50,10 @@ namespace actorrun::core {
 /// generation concerns them. They go on with the next generation that has a place
 /// for this agent, and end when it leaves.
 ///
+/// Workers that are started ahead of their first generation are the same from the
+/// beginning: as if they had been ordered to park. They end if the link does, since
+/// no other coordinator knows of them.
+///
 /// An agent that is drained gives its workers notice, unless all workers of the job
 /// are about to come to a safe point. From the notice on the end of a worker is no
 /// failure, however it ends. The agent leaves when its workers have
@@ -151,6 +155,7 @@ private:
   void keep(const charter& told);
   void on(const generation_revoked& event, time_point now, effects& out);
   void on(const safe_point_ordered& event, time_point now, effects& out);
+  void on(const start_ahead_ordered& event, time_point now, effects& out);
   void begin(const generation_plan& plan, effects& out);
   void stop(int signal, effects& out);
   void stop_for_next(const std::string& reason, effects& out);

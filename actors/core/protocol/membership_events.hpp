@@ -134,6 +134,12 @@ struct safe_point_ordered {
   safe_point_order order;
 };
 
+/// The workers are to start before there is a generation for them, and to wait for it.
+struct start_ahead_ordered {
+  generation_id generation; ///< That others run.
+  uint32_t restart_count = 0;
+};
+
 /// This agent is asked to end; a second request: at once.
 struct leave_requested {
   int signal = 0;
@@ -153,13 +159,15 @@ struct limit_near {
   duration left{0};
 };
 
-using membership_event = std::variant<
-  agent_started, coordinator_found, coordinator_not_found,
-  coordinator_disconnected, second_way_found, join_accepted, join_rejected,
-  control_checked, lease_granted, fence_fired, generation_formed,
-  charter_changed, generation_revoked, job_ended, group_started, group_failed,
-  group_succeeded, group_stopped, group_parked, group_safe_point,
-  safe_point_ordered, leave_requested, drain_ordered, limit_near, timer_fired>;
+using membership_event
+  = std::variant<agent_started, coordinator_found, coordinator_not_found,
+                 coordinator_disconnected, second_way_found, join_accepted,
+                 join_rejected, control_checked, lease_granted, fence_fired,
+                 generation_formed, charter_changed, generation_revoked,
+                 job_ended, group_started, group_failed, group_succeeded,
+                 group_stopped, group_parked, group_safe_point,
+                 safe_point_ordered, start_ahead_ordered, leave_requested,
+                 drain_ordered, limit_near, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 

@@ -39,6 +39,9 @@ constexpr auto longest_stop_limit = std::chrono::hours{1};
 /// Workers that live on a node without a place wait for one so long.
 constexpr auto idle_workers_max = std::chrono::minutes{1};
 
+/// Newcomers whose workers are started ahead get so long to be ready.
+constexpr auto ahead_max = std::chrono::minutes{5};
+
 /// `: bad disk`
 std::string because(const std::string& reason) {
   return reason.empty() ? "" : ": " + reason;
@@ -179,6 +182,8 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
     event.stop_limit > duration::zero() ? event.stop_limit : usual_stop_limit,
     longest_stop_limit);
   record->is_address_unproved = event.is_address_unproved;
+  record->ahead_of = {}; // It says again who waits there, if it is asked.
+  record->is_awaited = false;
   if (event.told)
     hear(agent, *event.told, now, out);
   const auto is_excluded = exclusions_.find(event.offering.host) != nullptr;
@@ -716,8 +721,11 @@ void rendezvous::on(const workers_stopped& event, time_point now,
   if (event.master_port != 0)
     record->offering.master_port = event.master_port;
   if (record->holds != event.generation) {
-    if (record->holds.value == 0) // Fewer are left.
+    if (record->holds.value
+        == 0) { // Fewer are left, or they were started ahead.
       set_parked(*record, event.parked);
+      record->is_awaited = false;
+    }
     return;
   }
   agents_.change(*record, [](auto& x) {
@@ -745,14 +753,14 @@ void rendezvous::set_parked(agent_record& record, parked_share x) const {
 }
 
 // Others have gone on without them, so what they have in memory is old. Whenever
-// leases are looked at.
+// leases are looked at. Newcomers may have to wait for each other.
 void rendezvous::end_idle_workers(time_point now, effects& out) {
   for (const auto& [id, x] : agents()) {
     if (!x.parked_since || now - *x.parked_since < idle_workers_max
-        || !x.connected)
+        || !x.connected || (alarms_.is_armed(alarm::ahead) && x.is_candidate()))
       continue;
     out.emplace_back(revoke_generation{
-      x.parked.generation,
+      x.parked.generation == generation_id{} ? x.ahead_of : x.parked.generation,
       {id},
       {"this node has had no place for " + duration_text(idle_workers_max)},
       std::nullopt,
@@ -864,6 +872,7 @@ void rendezvous::begin_round(duration time, time_point now, effects& out) {
   round_.begin(members);
   round_began_ = now;
   alarms_.disarm(alarm::settle);
+  alarms_.disarm(alarm::ahead);
   arm(alarm::safe_point, now + time, out);
   send_order(std::move(members), reason_of_round(), out);
 }
@@ -1477,6 +1486,10 @@ void rendezvous::on(const timer_fired& event, time_point now, effects& out) {
       return on_quiet(now, out);
     case alarm::settle:
       return on_settled(now, out);
+    case alarm::ahead:
+      for (const auto& [id, x] : agents())
+        agents_.find(id)->is_awaited = false;
+      return;
     case alarm::safe_point:
       if (is_active())
         conclude_round("the workers have come to no safe point in "
@@ -1627,14 +1640,46 @@ void rendezvous::admit_newcomers(time_point now, effects& out) {
     admission_reason_ = {};
   if (!can_admit()) {
     alarms_.disarm(alarm::settle);
-  } else if (is_full && now >= costs_.newcomers_due()) {
-    make_change(now, out);
+    alarms_.disarm(alarm::ahead);
+  } else if (alarms_.is_armed(alarm::ahead)
+             || (is_full && now >= costs_.newcomers_due())) {
+    admit(now, out);
   } else if (!alarms_.is_armed(alarm::settle) || is_full != settles_full_) {
     first_newcomer_ = now;
     settles_full_ = is_full;
     arm(alarm::settle,
         is_full ? costs_.newcomers_due() : now + limits_.join_settle, out);
   }
+}
+
+void rendezvous::admit(time_point now, effects& out) {
+  if (!await_newcomers(now, out))
+    make_change(now, out);
+}
+
+// Only a generation that can stop between two steps gains by it: another one loses
+// the step whenever it ends. One that cannot be ready is not waited for twice.
+bool rendezvous::await_newcomers(time_point now, effects& out) {
+  if (!have_safe_points())
+    return false;
+  auto order = start_ahead{generation(), common_plan().restart_count, {}};
+  auto are_awaited = false;
+  for (auto* x : agents_.next_members()) {
+    if (x->ahead_of != generation() && x->holds == generation_id{}
+        && x->parked.local_ranks.empty()) {
+      x->ahead_of = generation();
+      x->is_awaited = true;
+      order.agents.push_back(x->offering.agent);
+    }
+    are_awaited |= x->is_awaited;
+  }
+  if (!order.agents.empty())
+    out.emplace_back(std::move(order));
+  if (are_awaited && !alarms_.is_armed(alarm::ahead)) {
+    alarms_.disarm(alarm::settle);
+    arm(alarm::ahead, now + ahead_max, out);
+  }
+  return are_awaited;
 }
 
 bool rendezvous::can_admit() const {
@@ -1667,7 +1712,7 @@ void rendezvous::on_settled(time_point now, effects& out) {
   if (due > now)
     arm(alarm::settle, due, out);
   else
-    make_change(now, out);
+    admit(now, out);
 }
 
 void rendezvous::revoke(const end_reason& reason,
@@ -1678,8 +1723,8 @@ void rendezvous::revoke(const end_reason& reason,
     = revoke_generation{generation(), agents_.stop_members(), reason, failure};
   for (const auto& agent : order.agents)
     expect_stop(*agents_.find(agent));
-  alarms_.disarm(alarm::settle);
-  alarms_.disarm(alarm::safe_point);
+  for (auto which : {alarm::settle, alarm::ahead, alarm::safe_point})
+    alarms_.disarm(which);
   round_.end();
   hurry_ = true;
   ended_for_newcomers_ = false;
@@ -1957,8 +2002,9 @@ std::optional<time_point> rendezvous::waits_until() const {
     case phase::last_call:
       return alarms_.due(alarm::last_call);
     case phase::running:
-      return alarms_.due(round_.is_active() ? alarm::safe_point
-                                            : alarm::settle);
+      return alarms_.due(round_.is_active()               ? alarm::safe_point
+                         : alarms_.is_armed(alarm::ahead) ? alarm::ahead
+                                                          : alarm::settle);
     default:
       return {};
   }
@@ -1988,6 +2034,9 @@ std::string rendezvous::admission(const std::string& with,
   if (round_.is_active())
     return running + "; the job starts again " + with + ": "
            + way_to_safe_point();
+  if (alarms_.is_armed(alarm::ahead))
+    return running + "; the job starts again " + with
+           + " when the new workers are ready";
   if (counts.unfinished < counts.members)
     return running + " and is about to end; " + otherwise;
   if (const auto left = costs_.newcomers_due() - now_; left > duration::zero())

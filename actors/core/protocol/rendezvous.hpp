@@ -49,6 +49,9 @@ namespace actorrun::core {
 /// A change that can wait, as a node that joins, waits until all workers have come
 /// to one step (`safe_point_round`), if they have safe points and do so in time.
 ///
+/// Before a generation with safe points is ended for newcomers, those start their
+/// workers, which wait. It goes on until all are ready, or their time is over.
+///
 /// An agent that has been ordered to stop its workers says when it has. If it does
 /// not within the time that it has said it may take, its lease is not renewed any
 /// more.
@@ -69,7 +72,8 @@ public:
              uint32_t exclude_after = 0);
 
   /// Applies one event and returns its effects. Deterministic. O(1), except for
-  /// forming, revoking and ending a generation, which are O(agents).
+  /// forming, revoking and ending a generation, and while newcomers are awaited, which
+  /// are O(agents).
   /// @param now Read once by the caller; never decreases between calls.
   std::vector<rendezvous_effect> step(const rendezvous_event& event,
                                       time_point now);
@@ -156,6 +160,7 @@ private:
     last_call,
     quiet,
     settle,
+    ahead,
     safe_point,
     recovery,
     outcome,
@@ -289,6 +294,8 @@ private:
   void form(time_point now, effects& out);
   void supervise(time_point now, effects& out);
   void admit_newcomers(time_point now, effects& out);
+  void admit(time_point now, effects& out);
+  bool await_newcomers(time_point now, effects& out);
   bool can_admit() const;
   bool is_finishing() const;
   bool has_surplus() const;

@@ -47,6 +47,12 @@ struct effect_writer {
       text += " " + agent.value;
     return text;
   }
+  std::string operator()(const start_ahead& x) const {
+    auto text = "start_ahead " + to_string(x.generation) + ":";
+    for (const auto& agent : x.agents)
+      text += " " + agent.value;
+    return text;
+  }
   std::string operator()(const explain_failures& x) const {
     return "explain_failures " + to_string(x.generation) + ": "
            + x.first.agent.value + "/" + std::to_string(x.first.local_rank)

@@ -232,6 +232,15 @@ struct send_safe_point_order {
   std::string reason; ///< Of the change that it is for.
 };
 
+/// Have these newcomers start their workers, which wait for their first generation:
+/// the one that runs need not stand still until they have come so far. Each answers
+/// with `workers_stopped` when those that live are parked.
+struct start_ahead {
+  generation_id generation; ///< That runs.
+  uint32_t restart_count = 0;
+  std::vector<agent_id> agents;
+};
+
 /// Log what is known of a generation's failures, now that all have been reported,
 /// and was not known when the generation was revoked.
 struct explain_failures {
@@ -311,10 +320,10 @@ struct close_job {};
 using rendezvous_effect
   = std::variant<arm_timer, accept_agent, reject_agent, probe_agent,
                  forget_agent, give_up_agent, announce_generation,
-                 revoke_generation, send_safe_point_order, explain_failures,
-                 notify_drain, report_exclusion, report_stand_by, report_return,
-                 set_log_level, tell_charter, answer_operator, write_outcome,
-                 end_job, close_job>;
+                 revoke_generation, send_safe_point_order, start_ahead,
+                 explain_failures, notify_drain, report_exclusion,
+                 report_stand_by, report_return, set_log_level, tell_charter,
+                 answer_operator, write_outcome, end_job, close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_generation 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);

@@ -9,6 +9,8 @@ namespace actorrun::core {
 
 namespace {
 
+constexpr auto ahead_variable = "ACTORRUN_AHEAD";
+
 using variables = std::map<std::string, std::string, std::less<>>;
 
 variables read(std::span<const std::string> inherited) {
@@ -41,6 +43,18 @@ void set_ranks(variables& env, const generation_plan& plan,
   set("ACTORRUN_FENCING_TOKEN", plan.generation.value);
   // Their former name, for a release.
   set("ACTORRUN_EPOCH", plan.generation.value);
+}
+
+// Whoever takes these for a worker of a generation fails, as there is no rank: an
+// inherited one is that of another launcher.
+void clear_ranks(variables& env, const generation_plan& plan,
+                 uint32_t local_rank) {
+  auto ranks = variables{};
+  set_ranks(ranks, plan, local_rank);
+  for (const auto& [name, value] : ranks)
+    env.erase(name);
+  env["LOCAL_WORLD_SIZE"] = std::to_string(plan.own.slot_count);
+  env[ahead_variable] = "1";
 }
 
 std::vector<std::string> lines_of(const variables& env) {
@@ -127,7 +141,11 @@ worker_environment(std::span<const std::string> inherited,
   assert(local_rank < plan.own.slot_count);
   auto env = read(inherited);
   env["LOCAL_RANK"] = std::to_string(local_rank);
-  set_ranks(env, plan, local_rank);
+  env.erase(ahead_variable); // Of a worker that has started this launcher.
+  if (plan.is_ahead)
+    clear_ranks(env, plan, local_rank);
+  else
+    set_ranks(env, plan, local_rank);
   env["ROLE_NAME"] = job.role;
   env["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(job.restart_count_max);
   env["TORCHELASTIC_RUN_ID"] = job.job.value;

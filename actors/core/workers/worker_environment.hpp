@@ -61,7 +61,9 @@ result<std::string> device_of(const std::vector<std::string>& devices,
 /// @see torch/distributed/elastic/agent/server/local_elastic_agent.py sets the
 ///      same names. We add ACTORRUN_GENERATION, ACTORRUN_FENCING_TOKEN (and its
 ///      former name, ACTORRUN_EPOCH), ACTORRUN_JOB_ID and ACTORRUN_CONTROL, and our
-///      TORCHELASTIC_RESTART_COUNT is equal on all nodes.
+///      TORCHELASTIC_RESTART_COUNT is equal on all nodes. A worker that is started
+///      ahead of its first generation has ACTORRUN_AHEAD in place of what depends on
+///      that.
 std::vector<std::string>
 worker_environment(std::span<const std::string> inherited,
                    const job_environment& job, const generation_plan& plan,

@@ -39,7 +39,8 @@ worker_group::worker_group(generation_plan plan, std::string host,
     start_timeout_(start_timeout), workers_(plan_.own.slot_count),
     waiting_count_(plan_.own.slot_count - uint32_t(parked.pids.size())),
     parked_count_(uint32_t(parked.pids.size())),
-    parked_generation_(parked.generation), hold_(plan_.own.slot_count) {
+    parked_generation_(parked.generation), may_park_(plan_.is_ahead),
+    hold_(plan_.own.slot_count) {
   assert(!workers_.empty());
   for (const auto& [local_rank, pid] : parked.pids)
     workers_.at(local_rank)
@@ -149,6 +150,8 @@ void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
     return;
   phase_ = phase::stopping;
   end_delayed();
+  if (plan_.is_ahead && !event.may_park)
+    end_parking();
   stop_ordered_at_ = now;
   stop_signal_ = event.signal;
   may_park_ = event.may_park;
@@ -249,15 +252,18 @@ void worker_group::on(const worker_spared& event, time_point now,
   settle(now, out);
 }
 
-// It cannot be told of a generation any more. Until it has ended it stays parked:
-// the agent must not leave before, nor start another in its place.
+// It cannot be told of a generation any more, and one that was started ahead has
+// none. Until it has ended it stays parked: the agent must not leave before, nor
+// start another in its place.
 void worker_group::on(const worker_hung_up& event, time_point, effects& out) {
   assert(event.local_rank < workers_.size());
   auto& worker = workers_[event.local_rank];
   if (!std::exchange(worker.is_live, false))
     return;
   answer_order(out);
-  if (worker.now == worker_record::state::parked) {
+  const auto is_lost = worker.now == worker_record::state::parked
+                       || (plan_.is_ahead && is_active());
+  if (is_lost) {
     out.emplace_back(signal_worker{event.local_rank, SIGKILL});
   } else if (worker.now == worker_record::state::running && may_park_
              && phase_ == phase::stopping && grace_timer_.value != 0) {
@@ -325,7 +331,7 @@ void worker_group::resume(time_point now, effects& out) {
   for (const auto i : resumed)
     workers_[i].now = worker_record::state::running;
   parked_count_ = 0;
-  parked_generation_ = plan_.generation;
+  parked_generation_ = plan_.is_ahead ? generation_id{} : plan_.generation;
   if (!resumed.empty())
     out.emplace_back(resume_workers{std::move(resumed)});
   for (uint32_t i = 0; i < workers_.size(); ++i)
@@ -359,8 +365,11 @@ void worker_group::ask_to_park(std::chrono::milliseconds grace,
 bool worker_group::can_park(uint32_t local_rank) const {
   assert(local_rank < workers_.size());
   const auto& worker = workers_[local_rank];
+  const auto is_asked
+    = plan_.is_ahead ? is_active()
+                     : phase_ == phase::stopping && grace_timer_.value != 0;
   return worker.now == worker_record::state::running && worker.is_live
-         && may_park_ && phase_ == phase::stopping && grace_timer_.value != 0;
+         && may_park_ && is_asked;
 }
 
 // There is no next generation for them.
@@ -396,7 +405,7 @@ void worker_group::stop_parked(const stop_ordered& event, time_point now,
 void worker_group::lose_parked(worker_record& worker, effects& out) {
   --parked_count_;
   worker.is_live = false;
-  if (phase_ < phase::stopping) {
+  if (phase_ < phase::stopping && !plan_.is_ahead) {
     worker = {};
     ++waiting_count_;
     return;
@@ -493,6 +502,8 @@ void worker_group::fail_early(worker_failure failure,
 
 void worker_group::report_failure(worker_failure failure, time_point when,
                                   time_point now, effects& out) {
+  if (plan_.is_ahead)
+    return; // There is no generation for it to fail in.
   failure.agent = plan_.own.agent;
   failure.host = host_;
   failure.global_rank = plan_.own.global_rank(failure.local_rank);
@@ -576,13 +587,16 @@ void worker_group::end_hold(time_point now, effects& out) {
 void worker_group::settle(time_point now, effects& out) {
   if (phase_ == phase::starting && waiting_count_ == 0) {
     phase_ = phase::running;
-    out.emplace_back(report_started{});
+    if (!plan_.is_ahead)
+      out.emplace_back(report_started{});
     if (have_stepped())
       out.emplace_back(report_safe_point{{safe_point_report::kind::stepping}});
   }
   answer_order(out);
   if (ended_count_ + parked_count_ < workers_.size())
     return;
+  if (plan_.is_ahead && phase_ == phase::running)
+    phase_ = phase::stopping;
   if (phase_ == phase::running && !others_.empty()) {
     if (plan_.node_count == 1) // Else the reason may be on another node.
       end_hold(now, out);

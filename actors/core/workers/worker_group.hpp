@@ -77,6 +77,10 @@ struct parked_workers {
 /// starts only what is missing. One that a plan names a survivor, and that has
 /// ended meanwhile, has failed in that generation: its peers rely on it.
 ///
+/// A group that is started ahead has no generation yet: its workers park as soon as
+/// they can. It has stopped when all that live are parked. None of them fails: one
+/// that ends is started again with the generation.
+///
 /// Before a change that can wait, all live workers are brought to one step. One
 /// that has never come to a safe point may have none, so that none is waited for.
 class worker_group {

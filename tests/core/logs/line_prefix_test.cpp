@@ -71,6 +71,12 @@ TEST_CASE("line_prefix: a template knows four names", "[core]") {
         == "node-a/trainer/11/3> ");
 }
 
+TEST_CASE("line_prefix: T3 a worker may have no rank yet", "[core]") {
+  auto ahead = origin;
+  ahead.global_rank.reset();
+  CHECK(line_prefix("$rank/$local_rank:", ahead) == "-/3:");
+}
+
 TEST_CASE("line_prefix: inserted values are not expanded again", "[core]") {
   auto odd = origin;
   odd.role = "$rank";

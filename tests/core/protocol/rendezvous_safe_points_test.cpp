@@ -22,11 +22,20 @@ struct fixture : rendezvous_fixture {
     CHECK(at(4s, reported("a", kind::stepping, 0, 1, 0)) == "");
   }
 
-  /// `c` has come, and all workers are asked to hold.
+  /// `c` has come, its workers are ready, and all others are asked to hold.
   void ask() {
     REQUIRE(at(10s, join("c"))
-            == "accept_agent c; arm_timer 5; hold of 1: a b");
-    REQUIRE(due(5) == 70s);
+            == "accept_agent c; start_ahead 1: c; arm_timer 5");
+    REQUIRE(at(10s, ready("c")) == "arm_timer 6; hold of 1: a b");
+    REQUIRE(due(6) == 70s);
+  }
+
+  /// Its worker was started ahead of generation 2, and is parked.
+  static workers_stopped ready(const std::string& agent,
+                               uint64_t generation = 1) {
+    auto x = stopped(agent, generation);
+    x.parked = {{}, {0}};
+    return x;
   }
 
   /// All hold, and are to stop at step 13.
@@ -59,7 +68,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(12s, reported("a", kind::reached, 13))
         == "revoke_generation 1: a b");
   CHECK(last<revoke_generation>().reason.text == "1 more joined");
-  CHECK(at(70s, fire(5)) == "");
+  CHECK(at(70s, fire(6)) == "");
   at(12s, stopped("a", 1));
   CHECK(at(12s, stopped("b", 1)) == "announce_generation 2: a=0+1 b=1+1 c=2+1");
   CHECK(uut.budget().restart_count() == 0);
@@ -101,7 +110,7 @@ TEST_CASE_METHOD(fixture,
     agree();
     at(10s, reported("a", kind::reached, 13));
   }
-  CHECK(at(70s, fire(5)) == "revoke_generation 1: a b");
+  CHECK(at(70s, fire(6)) == "revoke_generation 1: a b");
   CHECK(last<revoke_generation>().reason.text
         == "1 more joined; the workers have come to no safe point in 60.0 s");
 }
@@ -159,7 +168,7 @@ TEST_CASE_METHOD(fixture, "rendezvous: what cannot wait does not", "[core]") {
     CHECK(uut.current_phase() == phase::ended);
   }
   CHECK(at(12s, reported("a", kind::reached, 13)) == "");
-  CHECK(at(70s, fire(5)) == "");
+  CHECK(at(70s, fire(6)) == "");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -175,12 +184,13 @@ TEST_CASE_METHOD(fixture,
     at(11s, reported("a", kind::reached, 13));
     CHECK(at(11s, left("c")) == "forget_agent c; go_on of 1: a b");
   }
-  CHECK(at(70s, fire(5)) == "");
+  CHECK(at(70s, fire(6)) == "");
   CHECK(uut.waiting_for() == "");
   // What they say meanwhile.
   CHECK(at(11s, reported("b", kind::held, 13)) == "go_on of 1: b");
   CHECK(at(11s, reported("b", kind::reached, 13)) == "go_on of 1: b");
-  CHECK(at(12s, join("c")) == "accept_agent c; arm_timer 6; hold of 1: a b");
+  CHECK(at(12s, join("c")) == "accept_agent c; start_ahead 1: c; arm_timer 7");
+  CHECK(at(12s, ready("c")) == "arm_timer 8; hold of 1: a b");
   // On its way when that was ordered.
   CHECK(at(12s, reported("b", kind::held, 13)) == "");
   CHECK(at(12s, reported("b", kind::held, 14, 1, 2)) == "");
@@ -247,9 +257,9 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   ask();
   at(20s, drain_requested{"b", 300s, false, "alice"});
-  CHECK(due(6) == 320s);
-  CHECK(at(70s, fire(5)) == "");
-  CHECK(at(320s, fire(6)) == "revoke_generation 1: a b");
+  CHECK(due(7) == 320s);
+  CHECK(at(70s, fire(6)) == "");
+  CHECK(at(320s, fire(7)) == "revoke_generation 1: a b");
   CHECK(last<revoke_generation>().reason.text
         == "node node-b is to leave, asked for by alice; the workers have come"
            " to no safe point in 5 min 10 s");

@@ -164,6 +164,29 @@ TEST_CASE("worker_environment: inherited variables are overridden", "[core]") {
   CHECK(environment(inherited) == fresh);
 }
 
+TEST_CASE("worker_environment: T3 a worker that is started ahead has no rank",
+          "[core]") {
+  auto plan = generation_plan{.generation = {4},
+                              .own = {.agent = {"a"}, .slot_count = 2},
+                              .restart_count = 1};
+  plan.is_ahead = true;
+  const auto inherited
+    = lines{"RANK=7", "MASTER_ADDR=b", "WORLD_SIZE=9", "ACTORRUN_GENERATION=3"};
+  const auto env = worker_environment(inherited, training, plan, 1);
+  for (const auto* name :
+       {"RANK", "WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK",
+        "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
+        "TORCHELASTIC_RESTART_COUNT", "ACTORRUN_GENERATION",
+        "ACTORRUN_FENCING_TOKEN", "ACTORRUN_EPOCH"})
+    CHECK(variable(env, name) == "");
+  CHECK(variable(env, "ACTORRUN_AHEAD") == "ACTORRUN_AHEAD=1");
+  CHECK(variable(env, "LOCAL_RANK") == "LOCAL_RANK=1");
+  CHECK(variable(env, "LOCAL_WORLD_SIZE") == "LOCAL_WORLD_SIZE=2");
+  CHECK(variable(env, "TORCHELASTIC_RUN_ID") == "TORCHELASTIC_RUN_ID=llm");
+  // A launcher that such a worker has started gives its own workers ranks.
+  CHECK(variable(environment(env), "ACTORRUN_AHEAD") == "");
+}
+
 TEST_CASE("worker_environment: everything else passes through", "[core]") {
   const auto env = environment({"HOME=/home/a", "CUDA_VISIBLE_DEVICES=2,3",
                                 "TORCHELASTIC_TIMER_FILE=/run/timer",

@@ -181,6 +181,8 @@ TEST_CASE("frame_filter: each role sends its own messages only", "[runtime]") {
       {link_side::server, "SafePointReport", true},
       {link_side::server, "SafePointOrder", false},
       {link_side::server, "CharterChanged", false},
+      {link_side::server, "StartAhead", false},
+      {link_side::client, "StartAhead", true},
       {link_side::server, "StatusRequest", true},
       {link_side::server, "NodeStatus", true},
       {link_side::server, "NodeStatusRequest", false},

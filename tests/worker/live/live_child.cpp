@@ -45,7 +45,8 @@ void describe(const worker::generation& x) {
       + std::to_string(x.rank()) + "/" + std::to_string(x.world_size())
       + " local " + std::to_string(x.local_rank()) + " survivors "
       + text_of(x.survivors()) + " restarts " + std::to_string(x.restarts())
-      + " reason " + x.reason() + " port " + (port == nullptr ? "" : port));
+      + " reason " + x.reason() + " port " + (port == nullptr ? "" : port)
+      + (std::getenv("ACTORRUN_AHEAD") == nullptr ? "" : " ahead"));
 }
 
 void wait_for(const worker::generation& x) {

@@ -20,7 +20,8 @@ def describe(generation):
     say(f"generation {generation.number} rank {generation.rank}/{generation.world_size}"
         f" local {generation.local_rank} survivors {generation.survivors!r}"
         f" restarts {generation.restarts} reason {generation.reason}"
-        f" port {os.environ.get('MASTER_PORT', '')}")
+        f" port {os.environ.get('MASTER_PORT', '')}"
+        + (" ahead" if "ACTORRUN_AHEAD" in os.environ else ""))
 
 
 def wait(generation):

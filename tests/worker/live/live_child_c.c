@@ -31,9 +31,10 @@ static void describe(void) {
     if (firsts[i] != lasts[i])
       printf("-%" PRIu32, lasts[i]);
   }
-  printf(" restarts %" PRIu64 " reason %s port %s\n", actorrun_live_restarts(),
-         actorrun_live_reason(),
-         getenv("MASTER_PORT") ? getenv("MASTER_PORT") : "");
+  printf(" restarts %" PRIu64 " reason %s port %s%s\n",
+         actorrun_live_restarts(), actorrun_live_reason(),
+         getenv("MASTER_PORT") ? getenv("MASTER_PORT") : "",
+         getenv("ACTORRUN_AHEAD") ? " ahead" : "");
 }
 
 static void pause_ms(long time) {

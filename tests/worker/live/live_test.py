@@ -219,6 +219,52 @@ class Live(Scene):
         self.assertEqual(x.line(), "failed AgentLost")
         self.assertEqual(x.end(), 1)
 
+    # -- started ahead of the first generation (T3) ------------------------------
+
+    def begin_ahead(self, way):
+        x = self.start(way, ACTORRUN_CONTROL=self.path, ACTORRUN_AHEAD="1")
+        x.accept(self.agent)
+        self.assertEqual(x.hear(), "hello 1")
+        self.assertEqual(x.hear(), "parked 0")
+        return x
+
+    def test_started_ahead_it_parks_and_waits_for_its_first_generation(self):
+        x = self.begin_ahead("wait")
+        x.tell_generation(4, rank=1, size=64, survivors=[[0, 0]], reason="1 more joined")
+        # Its environment is that of a worker which was started in the generation.
+        self.assertEqual(x.line(), generation_line(4, 1, 64, "0", 0, "1 more joined"))
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 4")
+
+    def test_started_ahead_it_comes_to_safe_points(self):
+        x = self.begin_ahead("ordered")
+        x.tell_generation(4)
+        self.assertEqual(x.line(), generation_line(4))
+        self.step_past(x, 12)
+        self.hold(x, 13, generation=4)
+
+    def test_started_ahead_it_may_be_stopped(self):
+        x = self.begin_ahead("wait")
+        x.tell("stop", reason="drained", seconds=1)
+        self.assertEqual(x.line(), "ended")
+        self.assertEqual(x.end(), 0)
+
+    def test_started_ahead_without_its_agent_it_fails(self):
+        x = self.begin_ahead("wait")
+        x.link.close()
+        self.assertEqual(x.line(), "failed AgentLost")
+        self.assertEqual(x.end(), 1)
+        # It must not take itself for the only worker of a group.
+        for variables in {"ACTORRUN_CONTROL": self.path + "x"}, {}:
+            x = self.start("done", ACTORRUN_AHEAD="1", **variables)
+            self.assertEqual(x.line(), "failed AgentLost")
+            self.assertEqual(x.end(), 1)
+
+    def test_an_empty_variable_is_none(self):
+        x = self.begin("wait", {"ACTORRUN_AHEAD": ""})
+        x.tell("regroup")
+        self.assertEqual(x.hear(), "parked 3")
+
     # -- safe points -----------------------------------------------------------
 
     def step_past(self, x, *steps):

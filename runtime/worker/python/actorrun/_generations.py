@@ -20,6 +20,9 @@ HELLO_TIMEOUT = 15.0  # Seconds.
 # So long an exception waits for the news that explains it.
 WORD_TIMEOUT = 2.0  # Seconds.
 
+# Set where there is no generation yet: the agent has started the worker ahead.
+AHEAD = "ACTORRUN_AHEAD"
+
 # Without an agent, whether the program has left the generation is looked at so often.
 LEFT_INTERVAL = 0.05  # Seconds.
 
@@ -287,6 +290,7 @@ def generations(interrupt: bool = False) -> Iterator[Generation]:
             interrupter = _interrupt.Interrupter()
         while (told := _next_of(control)) is not None:
             os.environ.update(told.environment)
+            os.environ.pop(AHEAD, None)  # A program that replaces itself is not ahead.
             generation = Generation(control, told)
             if interrupter is not None:
                 interrupter.watch(generation)
@@ -327,15 +331,25 @@ def _next_of(control):
         control.say("parked", generation=last)  # Over before it has begun.
 
 
-# None: there is no agent, or it does not want to speak with this process.
+# None: there is no agent, or it does not want to speak with this process. One that was
+# started ahead has no generation without it: it is parked from the beginning, for as
+# long as it takes.
 def _connect():
+    is_ahead = bool(os.environ.get(AHEAD))
     path = os.environ.get("ACTORRUN_CONTROL", "")
-    if not path:
-        return None
     try:
-        control = _control.Control(path)
+        control = _control.Control(path) if path else None
     except OSError:
+        control = None
+    if control is None and is_ahead:
+        raise AgentLost(
+            "there is no agent that tells this worker its first generation")
+    if control is None:
         return None
+    if is_ahead:
+        control.say("parked", generation=0)
+        _control.current = control
+        return control
     with control.changed:
         control.changed.wait_for(
             lambda: control.latest is not None or control.is_stopped
