@@ -175,6 +175,30 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(coordinator.told().empty());
 }
 
+TEST_CASE_METHOD(
+  node_agent_fixture,
+  "node_agent: T3 it starts its workers ahead, and says when they "
+  "have ended or wait",
+  "[actors]") {
+  join();
+  auto order = v1::StartAhead{};
+  order.set_generation(4);
+  order.set_restart_count(2);
+  say(order);
+  CHECK(host->told() == "start 4");
+  CHECK(host->has(4, 0, "ACTORRUN_AHEAD=1"));
+  host->start_all(4, 100);
+  run();
+  CHECK(coordinator.told().empty());
+  host->exit(4, 0, 1);
+  host->exit(4, 1, 1);
+  run();
+  CHECK(coordinator.told() == "stopped 4, port 29500");
+  host->told();
+  form(5);
+  CHECK(host->told() == "start 5");
+}
+
 TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: ordered to leave, it stops its workers first",
                  "[actors]") {

@@ -81,6 +81,25 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(status().phase() == "starting");
 }
 
+TEST_CASE("coordinator: T3 a newcomer starts its workers before the others are "
+          "asked to hold",
+          "[actors]") {
+  auto x = coordinator_fixture{{1, 2, 1}};
+  const auto a = x.local();
+  x.join(a, "1");
+  x.advance(3s);
+  REQUIRE(a.told().find("formed 1") != std::string::npos);
+  x.started(a, "1", 1);
+  x.report<v1::SafePointReport>(a, "1", 1); // Stepping.
+  a.told();
+  const auto b = x.remote();
+  CHECK(x.join(b, "2").find("start ahead of 1, 0 restarts")
+        != std::string::npos);
+  CHECK(a.told().empty());
+  x.stopped(b, "2", 1);
+  CHECK(a.told() == "hold of 1");
+}
+
 // -- which agents may take part -----------------------------------------------
 
 TEST_CASE_METHOD(coordinator_fixture,

@@ -231,3 +231,63 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: live workers come to one step",
   order(order_safe_point{{2}, {kind::hold}});
   CHECK(control->told().empty());
 }
+
+namespace {
+
+/// Both workers of this node are started while other nodes run generation 3.
+struct ahead_fixture : fixture {
+  ahead_fixture() {
+    auto ahead = generation_plan{.generation = {3},
+                                 .own = {.agent = {"a"}, .slot_count = 2},
+                                 .restart_count = 1};
+    ahead.is_ahead = true;
+    order(fenced_start{ahead, {4}});
+    CHECK(host->told() == "start 3");
+    CHECK(host->has(3, 0, "ACTORRUN_AHEAD=1"));
+    CHECK(host->has(3, 1, "LOCAL_RANK=1"));
+    CHECK_FALSE(host->has(3, 0, "RANK=77"));
+    host->start_all(3, 100);
+    run();
+    say(0, 100, said_hello{});
+    CHECK(control->told().empty()); // There is no generation yet.
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(
+  ahead_fixture,
+  "worker_supervisor: T3 workers that start ahead park, and go on "
+  "with their first generation",
+  "[actors]") {
+  say(0, 100, said_parked{3}); // It has had none.
+  CHECK(host->told().empty());
+  say(0, 100, said_parked{0});
+  CHECK(host->told() == "park 3/0");
+  CHECK(agent.told().empty());
+  say(1, 101, said_hello{});
+  say(1, 101, said_parked{0});
+  CHECK(host->told() == "park 3/1; release 3 but for 0,1");
+  CHECK(agent.told() == "stopped 3, port 0, parked 0 1");
+  order(fenced_start{plan(4), {5}, "1 more joined"});
+  CHECK(host->told() == "release 3 but for 0,1; resume 3/0; resume 3/1");
+  CHECK(host->decided() == 5);
+  CHECK(control->told().find("0 generation 4 RANK=4") == 0);
+  CHECK(agent.told() == "started 4: 100 101");
+}
+
+TEST_CASE_METHOD(
+  ahead_fixture,
+  "worker_supervisor: T3 one that ends ahead is started with the "
+  "generation",
+  "[actors]") {
+  say(0, 100, said_parked{0});
+  host->told();
+  host->exit(3, 1, 1);
+  run();
+  CHECK(host->told() == "release 3 but for 0");
+  CHECK(agent.told() == "stopped 3, port 0, parked 0");
+  order(fenced_start{plan(4), {5}});
+  CHECK(host->told() == "release 3 but for 0; resume 3/0; start 4");
+  CHECK(host->process_count(4) == 1);
+}

@@ -208,13 +208,14 @@ void punctuality::check_regroup(const view& now_is, bool is_for_newcomers) {
   if (!now_is.is_active() || !waits)
     return;
   // All wait for each other; then what has been waited for begins again.
-  if (now_is.is_awaiting) {
-    if (!awaited_since_)
-      awaited_since_ = now_;
-    late(*awaited_since_ + ahead_max, "times: newcomers are awaited");
+  if (now_is.is_awaiting || awaited_since_) {
     newcomers_since_ = now_;
-    return full_since_.reset();
+    full_since_.reset();
   }
+  if (now_is.is_awaiting && !awaited_since_)
+    awaited_since_ = now_;
+  if (now_is.is_awaiting)
+    return late(*awaited_since_ + ahead_max, "times: newcomers are awaited");
   awaited_since_.reset();
   if (!newcomers_since_)
     newcomers_since_ = now_;

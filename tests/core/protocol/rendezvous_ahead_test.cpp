@@ -218,8 +218,8 @@ TEST_CASE_METHOD(fixture,
   };
   CHECK(look(80s).find("revoke_generation") == std::string::npos);
   at(80s, resize_requested{1, 2, "alice"});
-  keep_all(81s);
-  CHECK(look(82s).find("revoke_generation 1: d") != std::string::npos);
+  keep_all(199s);
+  CHECK(look(200s).find("revoke_generation 1: d") != std::string::npos);
   CHECK(uut.agents().at({"d"}).parked.local_ranks.empty());
 }
 
