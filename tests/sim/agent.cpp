@@ -212,7 +212,7 @@ void agent::check_telling() {
     return;
   if (at == state::joined && leaving_ && !said_leaving_ && !is_job_over_)
     all_.checks().report("I6: " + id().value + " leaves and does not say so");
-  if (!brain_.plan())
+  if (!brain_.plan() || ahead_of_.value != 0) // Else it is about an older one.
     return;
   const auto is = [&](share_state x) {
     return told_ && told_->first == brain_.plan()->generation

@@ -342,7 +342,11 @@ void coordinator::hear_late(bool is_closed) {
       death.agent = agent;
       ignores(core::worker_failed{agent, old, death});
       ignores(core::workers_succeeded{agent, old});
-      ignores(core::workers_stopped{agent, old, 0, {{death}, 0}, 1});
+      const auto i = brain_.agents().find(agent);
+      const auto is_answer = i != brain_.agents().end() && i->second.is_awaited
+                             && i->second.ahead_of == old;
+      if (!is_answer)
+        ignores(core::workers_stopped{agent, old, 0, {{death}, 0}, 1});
     }
   if (is_closed) {
     ignores(core::stop_requested{15});

@@ -489,13 +489,21 @@ void membership::on(const safe_point_ordered& event, time_point, effects& out) {
 
 // The answer says which of them live when all that do are parked. Those that have
 // been asked for before, or still end, are reported in any case.
-void membership::on(const start_ahead_ordered& event, time_point now,
+void membership::on(const start_ahead_ordered& event, time_point,
                     effects& out) {
-  if (link_ != link::joined || ending_ || is_draining_ || share_.may_run())
+  if (link_ != link::joined || ending_ || is_draining_)
     return;
+  if (share_.may_run()) { // `group_stopped` answers for the newest.
+    if (share_.is_ahead())
+      newest_ = std::max(newest_, event.generation);
+    return;
+  }
   if (event.generation < newest_ || next_ || !parked_.local_ranks.empty()
-      || share_.holds(event.generation))
-    return report_stopped(0, now, out);
+      || share_.holds(event.generation)) {
+    out.emplace_back(
+      send_stopped{.generation = event.generation, .parked = parked_});
+    return;
+  }
   newest_ = event.generation;
   is_parking_ = true;
   share_.begin_ahead(event.generation);

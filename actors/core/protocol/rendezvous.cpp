@@ -721,11 +721,10 @@ void rendezvous::on(const workers_stopped& event, time_point now,
   if (event.master_port != 0)
     record->offering.master_port = event.master_port;
   if (record->holds != event.generation) {
-    if (record->holds.value
-        == 0) { // Fewer are left, or they were started ahead.
+    if (record->holds.value == 0) // Fewer are left, or they were started ahead.
       set_parked(*record, event.parked);
+    if (record->ahead_of == event.generation)
       record->is_awaited = false;
-    }
     return;
   }
   agents_.change(*record, [](auto& x) {
@@ -1719,12 +1718,13 @@ void rendezvous::revoke(const end_reason& reason,
                         const std::optional<worker_failure>& failure,
                         effects& out) {
   assert(is_active());
+  alarms_.disarm(alarm::ahead);
   auto order
     = revoke_generation{generation(), agents_.stop_members(), reason, failure};
   for (const auto& agent : order.agents)
     expect_stop(*agents_.find(agent));
-  for (auto which : {alarm::settle, alarm::ahead, alarm::safe_point})
-    alarms_.disarm(which);
+  alarms_.disarm(alarm::settle);
+  alarms_.disarm(alarm::safe_point);
   round_.end();
   hurry_ = true;
   ended_for_newcomers_ = false;

@@ -592,11 +592,12 @@ void worker_group::settle(time_point now, effects& out) {
     if (have_stepped())
       out.emplace_back(report_safe_point{{safe_point_report::kind::stepping}});
   }
+  if (plan_.is_ahead && phase_ == phase::running
+      && ended_count_ + parked_count_ == workers_.size())
+    phase_ = phase::stopping;
   answer_order(out);
   if (ended_count_ + parked_count_ < workers_.size())
     return;
-  if (plan_.is_ahead && phase_ == phase::running)
-    phase_ = phase::stopping;
   if (phase_ == phase::running && !others_.empty()) {
     if (plan_.node_count == 1) // Else the reason may be on another node.
       end_hold(now, out);

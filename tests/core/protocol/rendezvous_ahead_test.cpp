@@ -61,6 +61,7 @@ TEST_CASE_METHOD(fixture,
            " when the new workers are ready");
   CHECK(uut.waits_until() == time_point{310s});
   CHECK(at(11s, heard(11s, "c")) == "");
+  CHECK(at(11s, stopped("c", 0)) == ""); // Of something else.
   CHECK(at(12s, ready("c", {0, 1})) == "arm_timer 6; hold of 1: a b");
   CHECK(at(310s, fire(5)) == "");
   CHECK(regroup() == "announce_generation 2: a=0+1 b=1+1 c=2+2");
