@@ -34,7 +34,8 @@ enum {
        return more == ACTORRUN_LIVE_ENDED ? 0 : 1;
 
    ENDED: the program has done what it was to do in the last generation, which was not
-   over, or it is told to stop. Without an agent there is one generation. */
+   over, or it is told to stop. Without an agent there is one generation. A program that
+   is started ahead of its first one (ACTORRUN_AHEAD) waits here, and has no RANK before. */
 int actorrun_live_next(void);
 
 /* Leaves the loop early. */

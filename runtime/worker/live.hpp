@@ -30,6 +30,10 @@
 // is not ended: it goes on, with what it has in memory, in the next generation.
 // Without an agent, as under torchrun, there is one generation.
 //
+// On a node that joins a group with safe points the program is started before there
+// is a generation for it (ACTORRUN_AHEAD), and the group goes on until it waits in
+// `generations()`. There is no RANK before.
+//
 // The variables of the environment (RANK, WORLD_SIZE, MASTER_PORT…) are changed
 // with setenv(3) on the thread of the loop, between two generations: no other
 // thread may use the environment then.

@@ -118,6 +118,9 @@ event_log::lines event_log::note(const ending& how, time_point now,
 
 void event_log::on(const start_ordered&, const worker_group& group, moment at,
                    lines& out) {
+  plan_.reset();
+  if (group.plan().is_ahead) // None has met another yet.
+    return;
   plan_ = group.plan();
   auto meeting = about_agent("RENDEZVOUS");
   meeting.duration_ms = in_ms(at.now - waiting_since_);
@@ -226,10 +229,10 @@ std::string event_log::details_of(const record& x) const {
 std::string event_log::text_of(const record& x, moment at) const {
   auto global_rank = std::string{null};
   auto worker_id = std::string{null};
-  if (x.who && plan_) {
-    global_rank = std::to_string(plan_->own.global_rank(x.who->local_rank));
+  if (x.who)
     worker_id = json_string(std::to_string(x.who->pid));
-  }
+  if (x.who && plan_)
+    global_rank = std::to_string(plan_->own.global_rank(x.who->local_rank));
   const auto name = x.name.empty() ? status_prefix + x.state : x.name;
   const auto seconds = in_ms(at.now - begun_) / 1'000;
   return "{\"name\": " + json_string(name) + ", \"source\": \"" + x.source

@@ -104,6 +104,19 @@ TEST_CASE_METHOD(fixture, "event_log: a generation begins with a rendezvous",
   CHECK(has(out[1], "\"duration_ms\": 0}}"));
 }
 
+TEST_CASE_METHOD(fixture,
+                 "event_log: T3 a worker that is started ahead has no rank",
+                 "[core]") {
+  auto plan = plan_of_two();
+  plan.is_ahead = true;
+  group = worker_group{plan, "n1"};
+  CHECK(after(0ms, start_ordered{}).empty());
+  after(0ms, workers_prepared{});
+  CHECK(has(one(0ms, worker_started{0, 11}),
+            "\"global_rank\": null, \"group_rank\": null, \"worker_id\":"
+            " \"11\""));
+}
+
 TEST_CASE_METHOD(fixture, "event_log: a worker that runs has ranks and a pid",
                  "[core]") {
   after(0ms, start_ordered{});

@@ -264,6 +264,10 @@ def generations(interrupt: bool = False) -> Iterator[Generation]:
 
     Without an agent, as under torchrun, there is one generation.
 
+    On a node that joins a group with safe points the program is started before there is
+    a generation for it (ACTORRUN_AHEAD), and the group goes on until it waits here. There
+    is no RANK before.
+
     Args:
         interrupt: whether `Interrupt` is raised in the block of a generation that has
             ended early, between two bytecodes of the main thread, or where that sleeps
