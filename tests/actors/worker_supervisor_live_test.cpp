@@ -237,9 +237,11 @@ namespace {
 /// Both workers of this node are started while other nodes run generation 3.
 struct ahead_fixture : fixture {
   ahead_fixture() {
-    auto ahead = generation_plan{.generation = {3},
-                                 .own = {.agent = {"a"}, .slot_count = 2},
-                                 .restart_count = 1};
+    auto ahead = generation_plan{};
+    ahead.generation = {3};
+    ahead.own.agent = {"a"};
+    ahead.own.slot_count = 2;
+    ahead.restart_count = 1;
     ahead.is_ahead = true;
     order(fenced_start{ahead, {4}});
     CHECK(host->told() == "start 3");

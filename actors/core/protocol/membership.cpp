@@ -507,10 +507,11 @@ void membership::on(const start_ahead_ordered& event, time_point,
   newest_ = event.generation;
   is_parking_ = true;
   share_.begin_ahead(event.generation);
-  auto plan = generation_plan{
-    .generation = event.generation,
-    .own = {.agent = offer_.agent, .slot_count = offer_.slot_count},
-    .restart_count = event.restart_count};
+  auto plan = generation_plan{};
+  plan.generation = event.generation;
+  plan.own.agent = offer_.agent;
+  plan.own.slot_count = offer_.slot_count;
+  plan.restart_count = event.restart_count;
   plan.is_ahead = true;
   out.emplace_back(set_fence{fence_due_});
   out.emplace_back(start_group{std::move(plan)});

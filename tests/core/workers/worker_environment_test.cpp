@@ -166,9 +166,11 @@ TEST_CASE("worker_environment: inherited variables are overridden", "[core]") {
 
 TEST_CASE("worker_environment: T3 a worker that is started ahead has no rank",
           "[core]") {
-  auto plan = generation_plan{.generation = {4},
-                              .own = {.agent = {"a"}, .slot_count = 2},
-                              .restart_count = 1};
+  auto plan = generation_plan{};
+  plan.generation = {4};
+  plan.own.agent = {"a"};
+  plan.own.slot_count = 2;
+  plan.restart_count = 1;
   plan.is_ahead = true;
   const auto inherited
     = lines{"RANK=7", "MASTER_ADDR=b", "WORLD_SIZE=9", "ACTORRUN_GENERATION=3"};

@@ -17,8 +17,10 @@ using phase = worker_group::phase;
 using state = worker_record::state;
 
 generation_plan ahead_of_three() {
-  auto plan = generation_plan{.generation = {3},
-                              .own = {.agent = {"a"}, .slot_count = 2}};
+  auto plan = generation_plan{};
+  plan.generation = {3};
+  plan.own.agent = {"a"};
+  plan.own.slot_count = 2;
   plan.is_ahead = true;
   return plan;
 }
