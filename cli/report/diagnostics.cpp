@@ -221,12 +221,16 @@ std::string explain(const failure& problem, std::string_view program) {
           || problem.code == errc::coordinator_gone))
     x.action = "if the job has ended: actorctl why, on the host of its"
                " coordinator";
-  auto out = formatted("{}: error: {}\n", program, sentence_of(problem));
+  auto out = error_line(sentence_of(problem), program);
   if (*x.why)
     out += formatted("  why: {}\n", x.why);
   if (*x.action)
     out += formatted("  try: {}\n", x.action);
   return out;
+}
+
+std::string error_line(std::string_view text, std::string_view program) {
+  return formatted("{}: error: {}\n", program, one_line(text));
 }
 
 std::string warn(std::string_view text, std::string_view program) {

@@ -67,4 +67,6 @@ TEST_CASE("diagnostics: U10 a message is one printable line", "[cli]") {
   const auto shown = "\"a\\r\\x1b[31mb\\nc\\x7f\" – é";
   CHECK(warn(text) == std::string{"actorrun: warning: "} + shown + "\n");
   CHECK(lines_of({errc::bad_argument, text}).front() == first_line + shown);
+  CHECK(error_line(text, "actorctl")
+        == std::string{"actorctl: error: "} + shown + "\n");
 }
