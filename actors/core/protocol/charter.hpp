@@ -83,13 +83,13 @@ bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
 /// What bears witness of a job to a coordinator that was not told: its agents, and
 /// what an earlier coordinator has left behind. An agent may lie, and what was left
 /// behind may be of an earlier job with the same name; but two that say the same
-/// are believed.
+/// are believed. What was left behind may not name all that agents were told of.
 class charter_witnesses {
 public:
   /// @param who The agent; empty: an earlier coordinator.
-  /// @returns what is known by now of the job, if it is newer than what was: of
-  ///          excluded hosts and of drains those that both name, of failures what
-  ///          both have counted
+  /// @returns what is known by now of the job, if it is newer than what was, or has
+  ///          more: of excluded hosts, drains and failures what the newest witness
+  ///          names and any other one, too
   std::optional<charter> hear(const agent_id& who, const charter& told);
 
   /// Nothing more has to be found out.
@@ -97,7 +97,7 @@ public:
 
 private:
   std::map<agent_id, charter> told_;
-  uint64_t known_ = 0; ///< The revision that was returned last.
+  charter known_; ///< What was returned last.
 };
 
 } // namespace actorrun::core

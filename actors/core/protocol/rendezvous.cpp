@@ -502,12 +502,18 @@ void rendezvous::hear(const agent_id& agent, const charter& told,
 
 void rendezvous::take_over(const charter& known, time_point now) {
   const auto& x = known.settings;
-  if (known.revision <= charter_.revision || x.agent_count_min < 1
-      || x.agent_count_min > x.agent_count_max
+  if (known.revision < charter_.revision || known.revision == 0
+      || x.agent_count_min < 1 || x.agent_count_min > x.agent_count_max
       || x.agent_count_max > agents_per_generation_max
       || x.ranked != settings_.ranked)
     return;
-  charter_ = known;
+  // The same with orders that another witness has, too, changes nothing else.
+  const auto is_newer = known.revision > charter_.revision;
+  if (is_newer) {
+    const auto lease = std::max(charter_.lease, known.lease);
+    charter_ = known;
+    charter_.lease = lease;
+  }
   const auto own = settings_;
   settings_.agent_count_min = x.agent_count_min;
   settings_.agent_count_max = x.agent_count_max;
@@ -517,8 +523,10 @@ void rendezvous::take_over(const charter& known, time_point now) {
   policy_.restore(known.restart_count);
   exclude(known.excluded);
   costs_.know_failures(known.failing);
+  if (is_newer)
+    waiting_drains_.clear();
   if (!settings_.ranked)
-    waiting_drains_ = known.drains;
+    add_drains(known.drains);
   for (const auto& [id, record] : agents_.records()) {
     auto& known_agent = *agents_.find(id);
     if (exclusions_.find(record.offering.host) != nullptr)
@@ -528,6 +536,13 @@ void rendezvous::take_over(const charter& known, time_point now) {
   if (known.is_resized || settings_ != own)
     resize_reason_ = {"an earlier coordinator of the job had "
                       + nodes_asked(settings_) + " nodes"};
+}
+
+void rendezvous::add_drains(const std::vector<pending_drain>& drains) {
+  for (const auto& x : drains)
+    if (std::ranges::find(waiting_drains_, x.agent, &pending_drain::agent)
+        == waiting_drains_.end())
+      waiting_drains_.push_back(x);
 }
 
 void rendezvous::exclude(const std::vector<excluded_host>& hosts) {

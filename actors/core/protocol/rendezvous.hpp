@@ -203,6 +203,7 @@ private:
     return recovery_.is_open() || now < hold_back_end_;
   }
   void exclude(const std::vector<excluded_host>& hosts);
+  void add_drains(const std::vector<pending_drain>& drains);
   void know_lease(duration lease, time_point now, effects& out);
   void hold_back_until(time_point end, time_point now, effects& out);
   bool holds_back() const {

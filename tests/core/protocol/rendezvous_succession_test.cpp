@@ -382,6 +382,45 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.job().drains.empty());
 }
 
+TEST_CASE("rendezvous: N6 what two agents were told of counts, although their "
+          "coordinator has left only a part of it behind",
+          "[core]") {
+  auto x = fixture{{2, 3, 2}};
+  auto known = x.job();
+  auto left = known; // As a tombstone has it: without lists.
+  SECTION("of the same revision") {}
+  SECTION("of a later one, of which agents were not told") {
+    ++left.revision;
+  }
+  SECTION("of an earlier one, as from a journal") {
+    left.revision = 1;
+  }
+  known.drains = {{{"b"}, "bob", 30s}};
+  known.excluded = {{"node-x", "a bad disk", "bob", {}}};
+  x.at(0s, coordinator_started{.successor = true, .known = left});
+  x.at(0s, x.told(x.back("a", 0), known));
+  CHECK(x.uut.job().drains.empty()); // One may lie.
+  CHECK(x.uut.job().excluded.empty());
+  x.at(0s, x.told(x.back("b", 1), known));
+  REQUIRE(x.uut.generation() == generation_id{7});
+  CHECK(x.uut.job().drains == known.drains);
+  CHECK(x.uut.job().excluded.size() == 1);
+  CHECK(x.uut.agents().at({"b"}).waits_to_drain());
+  CHECK(x.at(2s, x.join("c")).find("notify_drain b") != std::string::npos);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 what was taken back before is not believed "
+                 "again, though two were not told of that",
+                 "[core]") {
+  auto old = job();
+  old.drains = {{{"b"}, "bob", 30s}};
+  at(0s, told(join("a"), job(6)));
+  at(0s, told(join("b"), old));
+  at(0s, told(join("c"), old));
+  CHECK(uut.job().drains.empty());
+}
+
 TEST_CASE_METHOD(successor,
                  "rendezvous: N6 a drain waits for its node, which is not back",
                  "[core]") {
