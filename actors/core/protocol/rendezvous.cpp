@@ -138,7 +138,7 @@ void rendezvous::on(const coordinator_started& event, time_point now,
   recovery_.see(event.known.newest);
   // Hosts stay excluded, whatever the job is by now.
   if (event.successor)
-    exclude(event.known.excluded);
+    exclude(event.known.excluded, now);
   revision_seen_ = event.known.revision;
   if (event.known.revision != 0)
     witnesses_.hear({}, event.known);
@@ -521,7 +521,7 @@ void rendezvous::take_over(const charter& known, time_point now) {
   agents_.resize(settings_.agent_count_max);
   policy_.set_maximum(settings_.restart_count_max);
   policy_.restore(known.restart_count);
-  exclude(known.excluded);
+  exclude(known.excluded, now);
   costs_.know_failures(known.failing);
   if (is_newer)
     waiting_drains_.clear();
@@ -545,11 +545,15 @@ void rendezvous::add_drains(const std::vector<pending_drain>& drains) {
       waiting_drains_.push_back(x);
 }
 
-void rendezvous::exclude(const std::vector<excluded_host>& hosts) {
-  for (const auto& x : hosts)
+// Agents and etcd do not tell since when.
+void rendezvous::exclude(std::vector<excluded_host> hosts, time_point now) {
+  for (auto& x : hosts)
     if (is_host_text(x.host) && !exclusions_.find(x.host)
-        && !exclusions_.is_full())
-      exclusions_.add(x);
+        && !exclusions_.is_full()) {
+      if (x.since == time_point{})
+        x.since = now;
+      exclusions_.add(std::move(x));
+    }
 }
 
 charter rendezvous::job() const {

@@ -202,7 +202,7 @@ private:
   bool is_learning(time_point now) const {
     return recovery_.is_open() || now < hold_back_end_;
   }
-  void exclude(const std::vector<excluded_host>& hosts);
+  void exclude(std::vector<excluded_host> hosts, time_point now);
   void add_drains(const std::vector<pending_drain>& drains);
   void know_lease(duration lease, time_point now, effects& out);
   void hold_back_until(time_point end, time_point now, effects& out);

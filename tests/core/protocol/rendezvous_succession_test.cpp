@@ -401,10 +401,11 @@ TEST_CASE("rendezvous: N6 what two agents were told of counts, although their "
   x.at(0s, x.told(x.back("a", 0), known));
   CHECK(x.uut.job().drains.empty()); // One may lie.
   CHECK(x.uut.job().excluded.empty());
-  x.at(0s, x.told(x.back("b", 1), known));
+  x.at(1s, x.told(x.back("b", 1), known));
   REQUIRE(x.uut.generation() == generation_id{7});
   CHECK(x.uut.job().drains == known.drains);
-  CHECK(x.uut.job().excluded.size() == 1);
+  REQUIRE(x.uut.excluded_hosts().size() == 1);
+  CHECK(x.uut.excluded_hosts().front().since == time_point{1s}); // At least.
   CHECK(x.uut.agents().at({"b"}).waits_to_drain());
   CHECK(x.at(2s, x.join("c")).find("notify_drain b") != std::string::npos);
 }
