@@ -151,6 +151,7 @@ void launcher::end_with_process() {
   members_->report_stopping({});
   members_->operators.reset();
   members_->coordinator->end_with_process();
+  members_->journal.reset();
   members_->service.reset(); // The coordinator has used it.
 }
 

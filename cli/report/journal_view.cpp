@@ -134,6 +134,9 @@ struct describe {
     return formatted("the job ends: {}: {}", to_string(x.result.kind),
                      clean(x.result.reason));
   }
+  text operator()(const coordinator_ended&) const {
+    return "the coordinator has ended: all is told";
+  }
 };
 
 } // namespace

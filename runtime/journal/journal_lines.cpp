@@ -276,6 +276,9 @@ void members(X& x, auto f) {
   f("result", x.result);
 }
 
+template <is_a<coordinator_ended> X>
+void members(X&, auto) {}
+
 template <is_a<gpus_changed> X>
 void members(X& x, auto f) {
   f("agent", x.agent);
@@ -356,6 +359,7 @@ void members(X& x, auto f) {
   f("end_request", x.end_request);
   f("result", x.result);
   f("ended_at", x.ended_at);
+  f("complete", x.is_complete);
 }
 
 template <class T>
@@ -457,6 +461,8 @@ template <>
 constexpr const char* what_of<end_requested> = "end_requested";
 template <>
 constexpr const char* what_of<job_ended> = "job_ended";
+template <>
+constexpr const char* what_of<coordinator_ended> = "coordinator_ended";
 template <>
 constexpr const char* what_of<gpus_changed> = "gpus_changed";
 constexpr auto what_of_snapshot = "snapshot";

@@ -1,5 +1,6 @@
 #include "runtime/journal/journal_writer.hpp"
 
+#include "actors/job_status.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/journal/journal_file.hpp"
 #include "runtime/journal/journal_lines.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
@@ -78,6 +80,12 @@ public:
       append(to_line(known_));
     else if (!has_gap_)
       append_block();
+  }
+
+  void end() {
+    if (known_.result)
+      write({{known_.number + 1, moment_of(std::chrono::steady_clock::now()),
+              core::journal::coordinator_ended{}}});
   }
 
 private:
@@ -186,6 +194,8 @@ journal_writer::journal_writer(
 }
 
 journal_writer::~journal_writer() {
+  if (thread_)
+    thread_->post([to = file_] { to->end(); });
   const auto is_done = flush(task_thread::end_max);
   if (thread_ && !is_done)
     thread_->end(core::duration::zero());

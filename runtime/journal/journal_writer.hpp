@@ -41,6 +41,7 @@ public:
                  std::function<void(const std::string& what)> on_trouble,
                  const journal_limits& limits = {});
 
+  /// If the job has ended, the last record says that its coordinator has, too.
   /// Waits for what has been written to it, for a second at most.
   ~journal_writer();
 

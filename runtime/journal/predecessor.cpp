@@ -40,8 +40,9 @@ std::optional<predecessor> find(const std::string& folder, const job_id& job,
     out.job.newest = generation->formed.generation;
   if (known->result) // Generations of another job are counted from 1.
     out.job.newest = generation_of(term_of(out.job.newest) + 1, 0);
-  // Who has told everybody has ended with an empty table.
-  if (known->result && known->nodes.empty())
+  // Who has told all of them has ended with an empty table. If it was killed first,
+  // whoever sees that starts it again.
+  if (known->is_complete && known->nodes.empty())
     return out;
   out.job.lease = known->coordinator.lease.value_or(core::lease_max);
   if (known->result) {

@@ -214,18 +214,18 @@ rendezvous_coordinator_config launcher::members::coordinator_config() {
 
 // A coordinator that comes later in this process has a journal of its own.
 std::function<void(core::journal::chronicle::records)>
-launcher::members::journal_for(const rendezvous_coordinator_config& x) const {
+launcher::members::journal_for(const rendezvous_coordinator_config& x) {
   if (job.journal_folder.empty())
     return {};
   const auto now = std::chrono::floor<std::chrono::milliseconds>(
     std::chrono::system_clock::now());
   const auto name
     = file_name_of({x.job, x.host, now.time_since_epoch().count(), x.pid});
-  auto writer = std::make_shared<journal_writer>(
+  journal = std::make_shared<journal_writer>(
     job.journal_folder + "/" + name,
     [lines = lines](const std::string& what) { lines.warn(what); },
     journal_limits{.after_launch = !job.rendezvous.has_value()});
-  return [writer = std::move(writer)](core::journal::chronicle::records y) {
+  return [writer = journal](core::journal::chronicle::records y) {
     writer->write(std::move(y));
   };
 }

@@ -57,7 +57,7 @@ struct launcher::members {
   core::job_settings settings() const;
   rendezvous_coordinator_config coordinator_config();
   std::function<void(core::journal::chronicle::records)>
-  journal_for(const rendezvous_coordinator_config& x) const;
+  journal_for(const rendezvous_coordinator_config& x);
   void start_guardian();
   result<void> open_etcd(const std::string& announced, bool alone);
   result<void> spawn_agent(const agent_options& options);
@@ -90,6 +90,9 @@ struct launcher::members {
   void perform(const core::end_node& x);
   void perform(const core::arm_timer& x);
 
+  /// Of the newest coordinator here; null: none is kept. The last to go, because
+  /// its last record says that nothing is left to do.
+  std::shared_ptr<detail::journal_writer> journal;
   caf::actor_system& system;
   job_options job;
   launcher_hooks hooks;

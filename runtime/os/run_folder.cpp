@@ -82,11 +82,12 @@ struct place {
 };
 
 // The names that all processes try first.
-std::vector<place> usual_places(const std::string& temporary) {
+std::vector<place> usual_places(const run_folder::folders& temporary) {
   auto out = std::vector<place>{};
   if (const auto path = variable("XDG_RUNTIME_DIR"); is_our_folder(path))
     out.push_back({path + "/actorrun", false});
-  out.push_back({temporary + "/actorrun-" + std::to_string(::geteuid()), true});
+  for (const auto& x : temporary)
+    out.push_back({x + "/actorrun-" + std::to_string(::geteuid()), true});
   return out;
 }
 
@@ -96,8 +97,7 @@ std::string substitute_prefix(const std::string& temporary) {
 
 // Those that are there, by name. Other users may have made any number of such
 // names, so only ours count.
-std::vector<place> substitutes(const std::string& temporary) {
-  auto out = std::vector<place>{};
+void find_substitutes(const std::string& temporary, std::vector<place>& out) {
   const auto prefix = substitute_prefix(temporary);
   auto error = std::error_code{};
   auto i = std::filesystem::directory_iterator{temporary, error};
@@ -107,8 +107,16 @@ std::vector<place> substitutes(const std::string& temporary) {
         path.starts_with(prefix) && path.size() == prefix.size() + random_size
         && check(path))
       out.push_back({std::move(path), true});
-  std::sort(out.begin(), out.end(),
-            [](const auto& a, const auto& b) { return a.path < b.path; });
+}
+
+std::vector<place> substitutes(const run_folder::folders& temporary) {
+  auto out = std::vector<place>{};
+  for (const auto& x : temporary) {
+    const auto count = out.size();
+    find_substitutes(x, out);
+    std::sort(out.begin() + ptrdiff_t(count), out.end(),
+              [](const auto& a, const auto& b) { return a.path < b.path; });
+  }
   return out;
 }
 
@@ -176,7 +184,7 @@ std::optional<socket_name> parse_socket_name(std::string_view file_name) {
   return out;
 }
 
-result<run_folder> run_folder::open(const std::string& temporary) {
+result<run_folder> run_folder::open(const folders& temporary) {
   if (const auto path = variable("ACTORRUN_RUN_DIR"); !path.empty())
     return open_at(path, false);
   auto trouble = std::optional<failure>{};
@@ -190,14 +198,15 @@ result<run_folder> run_folder::open(const std::string& temporary) {
   for (const auto& x : substitutes(temporary))
     if (auto out = open_at(x.path, x.shared))
       return out;
-  auto path = substitute_prefix(temporary) + std::string(random_size, 'X');
-  if (::mkdtemp(path.data()) == nullptr)
-    return *trouble;
-  return run_folder{path, true};
+  for (const auto& x : temporary) {
+    auto path = substitute_prefix(x) + std::string(random_size, 'X');
+    if (::mkdtemp(path.data()) != nullptr)
+      return run_folder{path, true};
+  }
+  return *trouble;
 }
 
-result<std::vector<run_folder>>
-run_folder::find_all(const std::string& temporary) {
+result<std::vector<run_folder>> run_folder::find_all(const folders& temporary) {
   if (const auto path = variable("ACTORRUN_RUN_DIR"); !path.empty()) {
     auto only = open_at(path, false);
     if (!only)

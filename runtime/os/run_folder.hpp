@@ -44,22 +44,26 @@ std::optional<socket_name> parse_socket_name(std::string_view file_name);
 /// A folder that no other user can write to; its sockets need no secret.
 class run_folder {
 public:
+  using folders = std::vector<std::string>;
+
   /// Finds or makes the folder: `$ACTORRUN_RUN_DIR`; else `actorrun` in
-  /// `$XDG_RUNTIME_DIR` if that is ours; else `/tmp/actorrun-<uid>`; else, where
-  /// another user has taken that name, `/tmp/actorrun-<uid>-<6 random>`, the
+  /// `$XDG_RUNTIME_DIR` if that is ours; else `/tmp/actorrun-<uid>`, or
+  /// `/dev/shm/actorrun-<uid>` in a container that has no `/tmp`; else, where
+  /// another user has taken those names, `/tmp/actorrun-<uid>-<6 random>`, the
   /// first by name if there are some. No other user can take all names.
-  /// @param temporary Stands for `/tmp`; tests have their own.
+  /// @param temporary Stands for `/tmp` and `/dev/shm`; tests have their own.
   /// @retval errc::system_failure  `$ACTORRUN_RUN_DIR`, or each of the others,
   ///         cannot be made, is a symbolic link or no folder, is another user's,
   ///         or others may write to it; the text names the first
-  static result<run_folder> open(const std::string& temporary = "/tmp");
+  static result<run_folder> open(const folders& temporary
+                                 = {"/tmp", "/dev/shm"});
 
   /// All folders that `open` may find now, or may have found before: in which
   /// one a process is depends on its environment, and on what other users did.
   /// Makes none but `$ACTORRUN_RUN_DIR`, which is the only one if it is set.
   /// @retval errc::system_failure  that cannot be used
-  static result<std::vector<run_folder>> find_all(const std::string& temporary
-                                                  = "/tmp");
+  static result<std::vector<run_folder>> find_all(const folders& temporary
+                                                  = {"/tmp", "/dev/shm"});
 
   /// The same for one path. @param shared The folder that it lies in is not
   /// ours alone, so `remove_if_empty` removes it.
@@ -76,7 +80,7 @@ public:
   /// whose processes were killed.
   std::vector<live_socket> list() const;
 
-  /// Removes the folder if it is empty and below `/tmp`.
+  /// Removes the folder if it is empty and lies where others have theirs.
   void remove_if_empty() const;
 
 private:

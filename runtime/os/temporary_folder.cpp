@@ -3,12 +3,16 @@
 #include "messages/formatted.hpp"
 #include "runtime/os/resource_limits.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <random>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -73,13 +77,24 @@ bool lock_new(const std::string& path, unique_fd& out) {
   return out && ::fstat(out.get(), &info) == 0 && info.st_nlink > 0;
 }
 
-bool is_ours(const fs::path& path) {
+bool is_ours(const std::string& path) {
   struct stat info {};
-  return path.filename().string().starts_with(folder_prefix)
-         && path.filename().string().size()
-              == folder_prefix.size() + random_size
-         && ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)
          && info.st_uid == ::geteuid();
+}
+
+/// All below `parent` that are called as ours are.
+std::vector<std::string> find_candidates(const std::string& parent) {
+  auto out = std::vector<std::string>{};
+  auto error = std::error_code{};
+  auto i = fs::directory_iterator{parent, error};
+  for (; !error && i != fs::directory_iterator{}; i.increment(error)) {
+    const auto name = i->path().filename().string();
+    if (name.starts_with(folder_prefix)
+        && name.size() == folder_prefix.size() + random_size)
+      out.push_back(i->path().string());
+  }
+  return out;
 }
 
 } // namespace
@@ -152,8 +167,9 @@ result<temporary_folder> temporary_folder::make() {
   auto x = temporary_folder{};
   for (auto i = 0; i < attempts_max; ++i) {
     auto path = make_private_folder(parent_folder() + name);
-    if (!path)
-      path = make_private_folder("/tmp" + name);
+    for (const auto* other : {"/tmp", "/dev/shm"})
+      if (!path)
+        path = make_private_folder(other + name);
     if (!path)
       return path.error();
     x.path_ = std::move(*path);
@@ -165,15 +181,13 @@ result<temporary_folder> temporary_folder::make() {
 }
 
 void temporary_folder::sweep() {
-  auto error = std::error_code{};
-  auto left = sweep_max;
-  auto i = fs::directory_iterator{parent_folder(), error};
-  for (; !error && left > 0 && i != fs::directory_iterator{};
-       i.increment(error)) {
-    if (!is_ours(i->path()))
+  const auto all = find_candidates(parent_folder());
+  auto chosen = std::vector<std::string>{};
+  std::ranges::sample(all, std::back_inserter(chosen), sweep_max,
+                      std::minstd_rand{std::random_device{}()});
+  for (const auto& path : chosen) {
+    if (!is_ours(path))
       continue;
-    --left;
-    const auto path = i->path().string();
     if (const auto lock = take_over(path)) {
       remove_unless_used(lock.get());
       ::rmdir(path.c_str()); // Fails if it is used.

@@ -5,12 +5,13 @@
 #include "runtime/os/folder.hpp"
 #include "runtime/os/unique_fd.hpp"
 
+#include <cstddef>
 #include <string>
 
 namespace actorrun::detail {
 
-/// `actorrun_<8 random>` in `$TMPDIR`, else in `/tmp`, readable by this user
-/// only. It is locked as long as this program lives, so that other programs can
+/// `actorrun_<8 random>` in `$TMPDIR`, else in `/tmp`, else, in a container without
+/// a `/tmp`, in `/dev/shm`, readable by this user only. It is locked as long as this program lives, so that other programs can
 /// distinguish it from the folder of a killed program. On a file system without
 /// locks the folder of a killed program stays.
 class temporary_folder {
@@ -22,9 +23,9 @@ public:
   static result<temporary_folder> make();
 
   /// Removes folders of this user's programs that have died, if they contain no
-  /// file. Examines at most `sweep_max` folders.
+  /// file. Examines at most `sweep_max` folders, others each time.
   static void sweep();
-  static constexpr int sweep_max = 64;
+  static constexpr size_t sweep_max = 8;
 
   const std::string& path() const { return path_; }
   bool empty() const { return path_.empty(); }

@@ -64,7 +64,7 @@ struct chronicle_fixture : rendezvous_fixture {
       "began",    "phase",   "wait",    "node",    "quarantine", "exclusions",
       "settings", "joined",  "refused", "touch",   "leaving",    "gone",
       "formed",   "running", "died",    "revoked", "stopped",    "asked",
-      "steered",  "ended",   "gpus"};
+      "steered",  "ended",   "over",    "gpus"};
     static_assert(std::size(names) == std::variant_size_v<journal::fact>);
     return names[x.index()];
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 
 namespace actorrun::test {
 
@@ -304,6 +305,41 @@ TEST_CASE_METHOD(
   }
   CHECK(first->wait() == 0);
   CHECK(records().size() == count);
+}
+
+// The moment is short: it is tried until the kill is quicker than the end.
+TEST_CASE(
+  "coordinator killed: W4 when all agents know how the job has ended and are "
+  "gone, its successor ends, too",
+  "[coordinator]") {
+  for (auto attempt = 0; attempt < 40; ++attempt) {
+    auto uut = scene{};
+    auto x = agent_options{.nodes = "2", .conf = ",close_timeout=1"};
+    x.job = "w4-" + std::to_string(attempt) + "-" + std::to_string(::getpid());
+    auto& first = uut.coordinator(x);
+    REQUIRE(first.says("listens on"));
+    auto& a = uut.agent(x);
+    auto& b = uut.agent(x);
+    uut.await_world(4);
+    uut.await_status([](const json& y) { return y["phase"] == "running"; });
+    const auto folder = uut.folder() + "/.local/state/actorrun/journal";
+    const auto journal = std::filesystem::directory_iterator {
+      folder
+      } -> path().string();
+    uut.order_end();
+    while (count_of(content_of(journal), "\"node_gone\"") < 2
+           && first.running()) {
+    }
+    first.signal(SIGKILL);
+    const auto how = first.wait();
+    CHECK(a.wait() == 0);
+    CHECK(b.wait() == 0);
+    if (how != -SIGKILL)
+      continue;
+    CHECK(uut.coordinator(x).wait() == 0);
+    return;
+  }
+  FAIL("the coordinator's end was quicker each time");
 }
 
 // As in a fresh container: nothing on this machine knows of the coordinator

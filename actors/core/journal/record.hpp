@@ -255,13 +255,19 @@ struct job_ended {
   friend bool operator==(const job_ended&, const job_ended&) = default;
 };
 
+/// The last record of a process that had nothing left to do when it ended.
+struct coordinator_ended {
+  friend bool operator==(const coordinator_ended&, const coordinator_ended&)
+    = default;
+};
+
 using fact
   = std::variant<coordinator_began, phase_changed, wait_changed, node_changed,
                  quarantine_changed, exclusions_changed, settings_changed,
                  node_joined, node_refused, node_out_of_touch, node_leaving,
                  node_gone, generation_formed, generation_running, worker_died,
                  generation_revoked, generation_stopped, end_requested,
-                 operator_asked, job_ended, gpus_changed>;
+                 operator_asked, job_ended, coordinator_ended, gpus_changed>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

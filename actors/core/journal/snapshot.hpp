@@ -116,6 +116,8 @@ struct snapshot {
   std::optional<end_requested> end_request{}; ///< The last one.
   std::optional<outcome> result{};
   std::optional<moment> ended_at{};
+  /// The coordinator's process has ended in order: it was not killed before.
+  bool is_complete = false;
 
   /// The newest generation; null before the first.
   const generation_entry* newest_generation() const {
@@ -151,6 +153,7 @@ private:
   void add(const generation_stopped& x);
   void add(const end_requested& x) { end_request = x; }
   void add(const job_ended& x);
+  void add(const coordinator_ended&) { is_complete = true; }
   void add(const gpus_changed& x);
   generation_entry* find(generation_id generation);
   rare_value<gpu_trouble> trouble_at(const agent_id& agent) const;

@@ -36,36 +36,57 @@ generation_costs::generation_costs(duration first, duration window,
 void generation_costs::node_is_here(const agent_id& agent,
                                     const std::string& host, time_point now) {
   auto* known = find(agent);
-  if (known == nullptr) {
-    for (auto& x : nodes_)
-      if (x.is_gone && x.host == host
-          && (known == nullptr || x.costs.front() > known->costs.front()))
-        known = &x;
-    if (known == nullptr)
-      return;
-    known->agent = agent;
-  }
-  known->is_gone = false;
+  if (known == nullptr)
+    known = find_absent(host);
+  if (known == nullptr)
+    return;
+  std::erase_if(known->incarnations, [&](const incarnation& x) {
+    return x.agent == agent || x.state == presence::gone;
+  });
+  known->incarnations.push_back({agent});
   if (!known->here_since)
     known->here_since = now;
 }
 
 void generation_costs::node_is_away(const agent_id& agent) {
-  if (auto* x = find(agent))
-    x->here_since.reset();
+  set(agent, presence::away);
 }
 
 void generation_costs::node_is_gone(const agent_id& agent) {
-  if (auto* x = find(agent)) {
-    x->here_since.reset();
-    x->is_gone = true;
+  set(agent, presence::gone);
+}
+
+void generation_costs::set(const agent_id& agent, presence state) {
+  auto* known = find(agent);
+  if (known == nullptr)
+    return;
+  auto is_here = false;
+  for (auto& x : known->incarnations) {
+    if (x.agent == agent)
+      x.state = state;
+    is_here |= x.state == presence::here;
   }
+  if (!is_here)
+    known->here_since.reset();
 }
 
 const generation_costs::node*
 generation_costs::find(const agent_id& agent) const {
-  const auto i = std::ranges::find(nodes_, agent, &node::agent);
+  const auto i = std::ranges::find_if(nodes_, [&](const node& x) {
+    return std::ranges::find(x.incarnations, agent, &incarnation::agent)
+           != x.incarnations.end();
+  });
   return i == nodes_.end() ? nullptr : &*i;
+}
+
+// Of several, the one that has cost something last.
+generation_costs::node* generation_costs::find_absent(const std::string& host) {
+  auto* out = static_cast<node*>(nullptr);
+  for (auto& x : nodes_)
+    if (!x.here_since && x.host == host
+        && (out == nullptr || x.costs.front() > out->costs.front()))
+      out = &x;
+  return out;
 }
 
 generation_costs::node* generation_costs::find(const agent_id& agent) {
@@ -106,7 +127,7 @@ void generation_costs::add_loss(const agent_id& agent, const std::string& host,
       nodes_.erase(std::ranges::min_element(
         nodes_, {}, [](const node& x) { return x.costs.front(); }));
     known = &nodes_.emplace_back();
-    known->agent = agent;
+    known->incarnations.push_back({agent});
     known->host = host;
     known->here_since = when;
   }
@@ -185,7 +206,8 @@ std::optional<time_point> generation_costs::due(const agent_id& agent) const {
 std::optional<time_point> generation_costs::next_due() const {
   auto out = std::optional<time_point>{};
   for (const auto& x : nodes_)
-    if (const auto at = due(x.agent); at && (!out || *at < *out))
+    if (const auto at = due(x.incarnations.back().agent);
+        at && (!out || *at < *out))
       out = at;
   return out;
 }

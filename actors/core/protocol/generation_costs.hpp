@@ -31,7 +31,8 @@ namespace actorrun::core {
 /// - which host has failed so often that it is to be excluded.
 ///
 /// An agent that is started again is another agent on the same host, and the same
-/// node: it takes over the record of one that is gone.
+/// node: it takes over the record of one that is gone, and shares that of one that
+/// cannot be reached, which may be gone.
 class generation_costs {
 public:
   /// @param first The first wait of newcomers, positive.
@@ -116,10 +117,17 @@ private:
   /// So many generations within the window.
   static constexpr size_t loss_count_max = 3;
 
+  enum class presence { here, away, gone };
+
+  struct incarnation {
+    agent_id agent;
+    presence state = presence::here;
+  };
+
   struct node {
-    agent_id agent; ///< The last one that was this node.
+    /// Those that are not gone, and the last one.
+    std::vector<incarnation> incarnations;
     std::string host;
-    bool is_gone = false;
     std::optional<time_point> here_since{}; ///< None: it is away, or gone.
     std::array<std::optional<time_point>, loss_count_max>
       costs{}; ///< Newest first.
@@ -130,6 +138,8 @@ private:
 
   const node* find(const agent_id& agent) const;
   node* find(const agent_id& agent);
+  node* find_absent(const std::string& host);
+  void set(const agent_id& agent, presence state);
   static void add_cost(node& x, time_point when);
   void forget_old(time_point now);
   duration time_to_be_reachable(const node& x) const;

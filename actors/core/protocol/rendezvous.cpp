@@ -1786,7 +1786,7 @@ void rendezvous::charge(const agent_id& agent, effects& out) {
   if (record == nullptr && gone == gone_.rend())
     return;
   const auto host = record != nullptr ? record->offering.host : gone->host;
-  auto stands_in = false;
+  auto is_taken_over = false;
   if (record == nullptr) {
     // It may have been started again while the generation was being stopped.
     for (const auto& [id, x] : agents())
@@ -1797,9 +1797,7 @@ void rendezvous::charge(const agent_id& agent, effects& out) {
     if (record != nullptr) {
       const auto& id = record->offering.agent;
       costs_.node_is_here(id, host, now_);
-      stands_in = costs_.stands_by(id) && !record->stands_by;
-      agents_.change(*record,
-                     [&](auto& x) { x.stands_by = costs_.stands_by(id); });
+      is_taken_over = costs_.stands_by(id) && !record->stands_by;
     }
   }
   const auto who = record != nullptr ? record->offering.agent : agent;
@@ -1812,12 +1810,11 @@ void rendezvous::charge(const agent_id& agent, effects& out) {
                       - (record != nullptr && record->is_candidate() ? 1 : 0);
   const auto is_due
     = costs_.is_too_costly(who) && others >= settings_.agent_count_min;
-  if (!is_due && !stands_in)
-    return;
   if (is_due)
     costs_.stand_by(who);
-  if (record != nullptr)
-    agents_.change(*record, [](auto& x) { x.stands_by = true; });
+  follow_stand_by(host);
+  if (!is_due && !is_taken_over)
+    return;
   out.emplace_back(report_stand_by{
     who, host, costs_.text(who) + ", the last: " + reason_.text});
 }
@@ -1826,8 +1823,16 @@ void rendezvous::let_in(agent_record& record, std::string reason,
                         effects& out) {
   const auto& x = record.offering;
   costs_.let_in(x.agent);
-  agents_.change(record, [](auto& y) { y.stands_by = false; });
+  follow_stand_by(x.host);
   out.emplace_back(report_return{x.agent, x.host, std::move(reason)});
+}
+
+// Two agents of one host can be one node: the older one may be gone.
+void rendezvous::follow_stand_by(const std::string& host) {
+  for (const auto& [id, x] : agents())
+    if (x.offering.host == host && x.stands_by != costs_.stands_by(id))
+      agents_.change(*agents_.find(id),
+                     [](auto& y) { y.stands_by = !y.stands_by; });
 }
 
 void rendezvous::let_in_those_due(time_point now, effects& out) {

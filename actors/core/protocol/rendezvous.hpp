@@ -307,6 +307,7 @@ private:
   void conclude_generation(time_point now, effects& out);
   void charge_generation(effects& out);
   void charge(const agent_id& agent, effects& out);
+  void follow_stand_by(const std::string& host);
   void let_in(agent_record& record, std::string reason, effects& out);
   void let_in_those_due(time_point now, effects& out);
   void let_in_for_minimum(effects& out);

@@ -239,6 +239,32 @@ TEST_CASE(
     x.uut.node_is_here({"a3"}, "node-a", x.at(9s));
     CHECK(x.uut.stands_by({"a3"}));
   }
+  SECTION("and while it cannot be reached") {
+    x.lose(2s);
+    x.stand_by();
+    x.uut.node_is_away({"a"});
+    x.uut.node_is_here({"a2"}, "node-a", x.at(9s));
+    CHECK(x.uut.stands_by({"a2"}));
+    CHECK(x.uut.due({"a2"}) == x.at(61s));
+    SECTION("also when it is gone") {
+      x.uut.node_is_gone({"a"});
+      CHECK(x.uut.due({"a2"}) == x.at(61s));
+      x.uut.add_loss({"a"}, "node-a", x.at(50s));
+      CHECK(x.uut.due({"a2"}) == x.at(62s));
+      x.uut.node_is_gone({"a2"});
+      CHECK_FALSE(x.uut.next_due());
+      x.uut.node_is_here({"a3"}, "node-a", x.at(70s));
+      CHECK(x.uut.stands_by({"a3"}));
+      CHECK_FALSE(x.uut.stands_by({"a2"}));
+    }
+    SECTION("also when it is back, and both are here") {
+      x.uut.node_is_here({"a"}, "node-a", x.at(20s));
+      x.uut.node_is_away({"a2"});
+      CHECK(x.uut.due({"a"}) == x.at(61s));
+      x.uut.let_in({"a"});
+      CHECK_FALSE(x.uut.stands_by({"a2"}));
+    }
+  }
   SECTION("and not beside it, though it had been gone") {
     x.uut.node_is_gone({"a"});
     x.uut.node_is_here({"a"}, "node-a", x.at(2s));

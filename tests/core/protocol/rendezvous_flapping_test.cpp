@@ -163,6 +163,30 @@ TEST_CASE_METHOD(
   CHECK(uut.agents().at({last}).stands_by);
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: W9 an agent that is started again before its death is proved is "
+  "the same node",
+  "[core]") {
+  auto last = std::string{"c"};
+  for (auto i = 0; i < 15; ++i) {
+    const auto t = 10'000ms + i * 2'500ms;
+    pass_until(t);
+    at(t, disconnect(last));
+    const auto next = "c" + std::to_string(i);
+    auto x = join(next);
+    x.offering.host = "node-c";
+    at(t + 100ms, x);
+    follow(t + 100ms);
+    pass_until(t + 1s);
+    at(t + 1s, lose(last));
+    follow(t + 1s);
+    last = next;
+  }
+  CHECK(uut.generation().value <= 5);
+  CHECK(uut.agents().at({last}).stands_by);
+}
+
 TEST_CASE_METHOD(fixture,
                  "rendezvous: S11 a node that says again and again that it has "
                  "stopped costs three generations",

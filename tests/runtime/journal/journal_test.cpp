@@ -114,6 +114,13 @@ void write_file(const std::string& path, const std::string& content) {
   std::ofstream{path} << content;
 }
 
+/// What a writer that has ended leaves of a job of which this is known.
+journal::snapshot with_end(journal::snapshot known, journal::moment at) {
+  REQUIRE(known.result);
+  known.apply({known.number + 1, at, journal::coordinator_ended{}});
+  return known;
+}
+
 struct fixture {
   /// Writes the records in parts, as a coordinator does.
   void write(const journal::chronicle::records& all, size_t part = 3) {
@@ -189,7 +196,7 @@ TEST_CASE_METHOD(fixture, "journal: it is a file of this user alone",
   CHECK((facts.st_mode & 0777) == 0600);
   const auto read = read_snapshot(path);
   REQUIRE(read);
-  CHECK(*read == job.snapshots.back());
+  CHECK(*read == with_end(job.snapshots.back(), read->latest));
   CHECK(troubles.empty());
 }
 
@@ -200,7 +207,7 @@ TEST_CASE_METHOD(fixture, "journal: its files stay short, and it goes on",
   write(job.records);
   const auto read = read_snapshot(path);
   REQUIRE(read);
-  CHECK(*read == job.snapshots.back());
+  CHECK(*read == with_end(job.snapshots.back(), read->latest));
   CHECK(content_of(path + ".1").size() < 200'000);
   CHECK(content_of(path).find("\"snapshot\"") < 100);
 }
@@ -216,10 +223,10 @@ TEST_CASE_METHOD(
   write(job.records);
   const auto text = content_of(path);
   const auto line_count = std::count(text.begin(), text.end(), '\n');
-  CHECK(line_count == std::ssize(job.records));
+  CHECK(line_count == std::ssize(job.records) + 1);
   const auto read = read_snapshot(path);
   REQUIRE(read);
-  CHECK(*read == job.snapshots.back());
+  CHECK(*read == with_end(job.snapshots.back(), read->latest));
   CHECK(troubles.find("cannot be rotated") != std::string::npos);
   // Each time that the file has grown as long again.
   const auto told = std::count(troubles.begin(), troubles.end(), '\n');
@@ -244,7 +251,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(last.size() < 5 * summary);
   const auto read = read_snapshot(path);
   REQUIRE(read);
-  CHECK(*read == job.snapshots.back());
+  CHECK(*read == with_end(job.snapshots.back(), read->latest));
 }
 
 TEST_CASE_METHOD(fixture, "journal: a moment in the past", "[runtime]") {
@@ -616,6 +623,34 @@ TEST_CASE_METHOD(fixture,
   CHECK(memory_peak() - before < size_t{200} << 20);
 }
 
+TEST_CASE_METHOD(
+  chronicle_fixture,
+  "journal: W4 the last record says whether the coordinator has ended in order",
+  "[runtime]") {
+  const auto folder = test_folders::folder{};
+  const auto path = folder / "job.jsonl";
+  const auto write_all = [&] {
+    auto writer = journal_writer{path, {}};
+    writer.write(records);
+    REQUIRE(writer.flush(30s));
+    CHECK_FALSE(read_snapshot(path)->is_complete);
+  };
+  run_noted();
+  SECTION("before the job has ended, it says nothing") {
+    write_all();
+    CHECK(read_snapshot(path)->number == records.back().number);
+  }
+  SECTION("afterwards it is written when the process ends") {
+    for (const auto* agent : {"a", "b", "c"})
+      note(2s, succeeded(agent, 1));
+    write_all();
+    const auto known = read_snapshot(path);
+    REQUIRE(known);
+    CHECK(known->is_complete);
+    CHECK(known->number == records.back().number + 1);
+  }
+}
+
 // -- what a successor learns from it ---------------------------------------------
 
 namespace {
@@ -631,6 +666,16 @@ struct dead_coordinator : chronicle_fixture {
   void succeed() {
     for (const auto* agent : {"a", "b", "c"})
       note(2s, succeeded(agent, 1));
+  }
+
+  void all_leave() {
+    for (const auto* agent : {"a", "b", "c"})
+      note(3s, left(agent));
+  }
+
+  void end() {
+    const auto& last = records.back();
+    records.push_back({last.number + 1, last.at, journal::coordinator_ended{}});
   }
 
   void write(const std::string& into, std::chrono::milliseconds age = 1s) {
@@ -675,8 +720,8 @@ TEST_CASE_METHOD(dead_coordinator,
 
 TEST_CASE_METHOD(
   dead_coordinator,
-  "journal: W4 a successor learns that the job has ended, if not "
-  "everybody knows",
+  "journal: W4 a successor learns that the job has ended, if its "
+  "predecessor was killed",
   "[runtime]") {
   succeed();
   SECTION("no agent does") {
@@ -688,11 +733,21 @@ TEST_CASE_METHOD(
     CHECK(x->job.revision == 0);
     CHECK(x->job.newest == generation_of(1, 0)); // Terms grow over the end.
   }
-  SECTION("all do") {
-    for (const auto* agent : {"a", "b", "c"})
-      note(3s, left(agent));
+  SECTION("all do, and its process could not end in order") {
+    all_leave();
+    write(folder.path());
+    CHECK(find()->decided);
+  }
+  SECTION("all do, and its process has ended in order") {
+    all_leave();
+    end();
     write(folder.path());
     CHECK_FALSE(find()->decided);
+  }
+  SECTION("its process has ended in order, and not all do") {
+    end();
+    write(folder.path());
+    CHECK(find()->decided);
   }
   SECTION("no agent waits for it any more") {
     write(folder.path(), 100s);

@@ -74,7 +74,7 @@ struct fixture {
 
   std::vector<std::string> found() const {
     auto out = std::vector<std::string>{};
-    const auto all = run_folder::find_all(place);
+    const auto all = run_folder::find_all({place});
     REQUIRE(all);
     for (const auto& x : *all)
       out.push_back(x.path());
@@ -267,13 +267,13 @@ TEST_CASE_METHOD(fixture, "run folder: another user's folder is passed over",
   if (!squat(usual()))
     return;
   CHECK(found().empty());
-  const auto uut = run_folder::open(place);
+  const auto uut = run_folder::open({place});
   REQUIRE(uut);
   CHECK(uut->path().starts_with(usual() + "-"));
   struct stat info {};
   REQUIRE(::stat(uut->path().c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0700);
-  CHECK(run_folder::open(place)->path() == uut->path());
+  CHECK(run_folder::open({place})->path() == uut->path());
   CHECK(found() == std::vector{uut->path()});
   uut->remove_if_empty();
   CHECK(found().empty());
@@ -297,7 +297,7 @@ TEST_CASE_METHOD(fixture, "run folder: no other user can take all names",
       return;
   fs::create_directory_symlink(place, usual() + "-linked");
   fs::create_directory(usual() + "-1");
-  const auto uut = run_folder::open(place);
+  const auto uut = run_folder::open({place});
   REQUIRE(uut);
   CHECK(found() == std::vector{uut->path()});
 }
@@ -307,10 +307,10 @@ TEST_CASE_METHOD(fixture,
                  "[runtime]") {
   if (!squat(usual()))
     return;
-  const auto first = *run_folder::open(place);
+  const auto first = *run_folder::open({place});
   const auto a = serve(first, "a", 11, socket_role::agent);
   fs::remove(usual());
-  const auto second = *run_folder::open(place);
+  const auto second = *run_folder::open({place});
   CHECK(second.path() == usual());
   CHECK(found() == std::vector{second.path(), first.path()});
   CHECK(first.list().size() == 1);
@@ -319,11 +319,11 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "run folder: is found whatever the environment was",
                  "[runtime]") {
   fs::create_directory(place + "/xdg");
-  const auto plain = run_folder::open(place)->path();
+  const auto plain = run_folder::open({place})->path();
   CHECK(plain == usual());
   ::setenv("XDG_RUNTIME_DIR", (place + "/xdg").c_str(), 1);
   CHECK(found() == std::vector{plain}); // To look for it makes none.
-  const auto xdg = run_folder::open(place)->path();
+  const auto xdg = run_folder::open({place})->path();
   CHECK(xdg == place + "/xdg/actorrun");
   CHECK(found() == std::vector{xdg, plain});
   ::setenv("ACTORRUN_RUN_DIR", (place + "/mine").c_str(), 1);
@@ -335,17 +335,29 @@ TEST_CASE_METHOD(fixture, "run folder: an unusable one has a substitute",
   fs::create_directory(place + "/xdg");
   ::setenv("XDG_RUNTIME_DIR", (place + "/xdg").c_str(), 1);
   std::ofstream{place + "/xdg/actorrun"} << "x";
-  CHECK(run_folder::open(place)->path() == usual());
-  const auto nowhere = run_folder::open(place + "/absent");
+  CHECK(run_folder::open({place})->path() == usual());
+  const auto nowhere = run_folder::open({place + "/absent"});
   REQUIRE(!nowhere);
   CHECK(nowhere.error().text.find(place + "/xdg/actorrun")
         != std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "run folder: where the first place is missing it is in the "
+                 "next",
+                 "[runtime]") {
+  const auto places = run_folder::folders{place + "/absent", place};
+  CHECK(run_folder::open(places)->path() == usual());
+  const auto all = run_folder::find_all(places);
+  REQUIRE(all);
+  REQUIRE(all->size() == 1);
+  CHECK(all->front().path() == usual());
 }
 
 TEST_CASE_METHOD(fixture, "run folder: a chosen one has no substitute",
                  "[runtime]") {
   std::ofstream{place + "/mine"} << "x";
   ::setenv("ACTORRUN_RUN_DIR", (place + "/mine").c_str(), 1);
-  CHECK(!run_folder::open(place));
-  CHECK(!run_folder::find_all(place));
+  CHECK(!run_folder::open({place}));
+  CHECK(!run_folder::find_all({place}));
 }

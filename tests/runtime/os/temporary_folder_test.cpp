@@ -56,6 +56,18 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
+                 "temporary_folder: of many that killed programs have left, "
+                 "each sweep removes a few",
+                 "[runtime]") {
+  for (char c = 'a'; c < 'a' + 20; ++c)
+    fs::create_directory(place / ("actorrun_" + std::string(8, c)));
+  for (const auto left : {12U, 4U, 0U}) {
+    temporary_folder::sweep();
+    CHECK(count() == left);
+  }
+}
+
+TEST_CASE_METHOD(fixture,
                  "temporary_folder: a file system without locks does, too",
                  "[runtime]") {
   const auto error = GENERATE(ENOSYS, ENOLCK, EOPNOTSUPP);
