@@ -32,27 +32,27 @@ bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
 
 std::optional<charter> charter_witnesses::hear(const agent_id& who,
                                                const charter& told) {
-  const auto agrees = [&](const auto& x) {
-    return x.first != who && x.second.settings == told.settings
-           && x.second.is_resized == told.is_resized;
-  };
-  const auto other = std::ranges::find_if(told_, agrees);
-  if (other == told_.end()) {
-    told_[who] = told;
-    return std::nullopt;
-  }
-  auto out = told;
-  out.revision = std::max(out.revision, other->second.revision);
-  out.restart_count = std::max(out.restart_count, other->second.restart_count);
-  std::erase_if(out.excluded, [&](const auto& x) {
-    return std::ranges::find(other->second.excluded, x.host,
-                             &excluded_host::host)
-           == other->second.excluded.end();
-  });
   told_[who] = told;
-  if (out.revision <= known_)
+  const charter* other = nullptr; // The newest one that says the same.
+  for (const auto& [id, x] : told_)
+    if (id != who && x.settings == told.settings
+        && x.is_resized == told.is_resized
+        && (other == nullptr || x.revision > other->revision))
+      other = &x;
+  if (other == nullptr)
     return std::nullopt;
-  known_ = out.revision;
+  auto out = told;
+  out.revision = std::max(told.revision, other->revision);
+  const auto age
+    = std::pair{out.revision, std::min(told.revision, other->revision)};
+  if (age <= known_)
+    return std::nullopt;
+  known_ = age;
+  out.restart_count = std::max(told.restart_count, other->restart_count);
+  std::erase_if(out.excluded, [&](const auto& x) {
+    return std::ranges::find(other->excluded, x.host, &excluded_host::host)
+           == other->excluded.end();
+  });
   return out;
 }
 

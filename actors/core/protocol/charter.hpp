@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace actorrun::core {
@@ -59,8 +60,8 @@ bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
 class charter_witnesses {
 public:
   /// @param who The agent; empty: an earlier coordinator.
-  /// @returns what is known by now of the job, if it is newer than what was: of
-  ///          excluded hosts those that both name
+  /// @returns what is known by now of the job, if it is newer than what was, or as
+  ///          new by a newer witness: of excluded hosts those that both name
   std::optional<charter> hear(const agent_id& who, const charter& told);
 
   /// Nothing more has to be found out.
@@ -68,7 +69,9 @@ public:
 
 private:
   std::map<agent_id, charter> told_;
-  uint64_t known_ = 0; ///< The revision that was returned last.
+  /// The revisions of the two that have agreed on what was returned last, the
+  /// higher one first.
+  std::pair<uint64_t, uint64_t> known_{};
 };
 
 } // namespace actorrun::core

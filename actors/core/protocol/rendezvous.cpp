@@ -95,6 +95,7 @@ rendezvous::rendezvous(job_settings settings, timeouts limits,
   assert(settings.agent_count_max <= agents_per_generation_max);
   assert(!settings.ranked
          || settings.agent_count_min == settings.agent_count_max);
+  charter_.settings = settings;
 }
 
 std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
@@ -133,6 +134,7 @@ void rendezvous::on(const coordinator_started& event, time_point now,
   // Hosts stay excluded, whatever the job is by now.
   if (event.successor)
     exclude(event.known.excluded);
+  charter_.excluded = exclusions_.list();
   revision_seen_ = event.known.revision;
   if (event.known.revision != 0)
     witnesses_.hear({}, event.known);
@@ -485,7 +487,7 @@ void rendezvous::hear(const agent_id& agent, const charter& told,
                       time_point now, effects& out) {
   if (told.newest < claimed_generation_end)
     recovery_.see(told.newest);
-  if (!recovery_.is_open() && now >= hold_back_end_)
+  if (!is_learning(now))
     return;
   know_lease(told.lease, now, out);
   revision_seen_ = std::max(revision_seen_, told.revision);
@@ -493,17 +495,23 @@ void rendezvous::hear(const agent_id& agent, const charter& told,
     take_over(*known);
 }
 
+// Until the first generation of its own, and for as long as it holds back.
+bool rendezvous::is_learning(time_point now) const {
+  return recovery_.is_open() || now < hold_back_end_;
+}
+
+// An order of this coordinator's own operators is newer.
 void rendezvous::take_over(const charter& known) {
   const auto& x = known.settings;
-  if (known.revision <= charter_.revision || x.agent_count_min < 1
-      || x.agent_count_min > x.agent_count_max
+  if (x.agent_count_min < 1 || x.agent_count_min > x.agent_count_max
       || x.agent_count_max > agents_per_generation_max
       || x.ranked != settings_.ranked)
     return;
-  charter_ = known;
   const auto own = settings_;
-  settings_.agent_count_min = x.agent_count_min;
-  settings_.agent_count_max = x.agent_count_max;
+  if (!is_resized_here_) {
+    settings_.agent_count_min = x.agent_count_min;
+    settings_.agent_count_max = x.agent_count_max;
+  }
   settings_.restart_count_max = x.restart_count_max;
   agents_.resize(settings_.agent_count_max);
   policy_.set_maximum(settings_.restart_count_max);
@@ -512,15 +520,22 @@ void rendezvous::take_over(const charter& known) {
   for (const auto& [id, record] : agents_.records())
     if (exclusions_.find(record.offering.host) != nullptr)
       agents_.set_excluded(*agents_.find(id), true);
-  if (known.is_resized || settings_ != own)
+  if (!is_resized_here_ && (known.is_resized || settings_ != own))
     resize_reason_ = {"an earlier coordinator of the job had "
                       + nodes_asked(settings_) + " nodes"};
+  if (known.revision < charter_.revision)
+    return; // What agents know by now has changed: they are told.
+  charter_.revision = known.revision;
+  charter_.settings = settings_;
+  charter_.is_resized = !resize_reason_.empty();
+  charter_.restart_count = policy_.restart_count();
+  charter_.excluded = exclusions_.list();
 }
 
 void rendezvous::exclude(const std::vector<excluded_host>& hosts) {
   for (const auto& x : hosts)
     if (is_host_text(x.host) && !exclusions_.find(x.host)
-        && !exclusions_.is_full())
+        && !included_here_.contains(x.host) && !exclusions_.is_full())
       exclusions_.add(x);
 }
 
@@ -531,7 +546,8 @@ charter rendezvous::job() const {
 }
 
 // Agents learn of an order at once; of a restart that was spent with the next
-// generation, which follows.
+// generation, which follows. Whoever does not know yet what was before says nothing
+// but what is ordered here: agents would forget what they are to bear witness of.
 void rendezvous::note_charter(effects& out) {
   auto now = charter{.revision = charter_.revision,
                      .settings = settings_,
@@ -540,22 +556,22 @@ void rendezvous::note_charter(effects& out) {
                      .excluded = exclusions_.list(),
                      .lease = std::max(charter_.lease, limits_.lease()),
                      .newest = charter_.newest};
-  // Until it is known what was before, nothing is said about it.
-  if (recovery_.is_listening() && now.revision == 0)
-    return;
+  const auto is_order
+    = now.settings != charter_.settings || now.excluded != charter_.excluded;
   const auto is_outdated = revision_seen_ > now.revision;
-  if (now.revision != 0 && !is_outdated && is_same_job(now, charter_)) {
-    charter_ = std::move(now);
+  const auto is_new
+    = is_learning(now_)
+        ? is_order
+            || (!recovery_.is_open()
+                && now.restart_count != charter_.restart_count)
+        : is_outdated || now.revision == 0 || !is_same_job(now, charter_);
+  if (!is_new)
     return;
-  }
-  const auto is_order = now.revision != 0
-                        && (is_outdated || now.settings != charter_.settings
-                            || now.excluded != charter_.excluded);
   now.revision = std::max(now.revision, revision_seen_) + 1;
   charter_ = std::move(now);
   auto order = tell_charter{};
   for (const auto& [id, x] : agents())
-    if (x.connected && is_order && phase_ != phase::ended)
+    if (x.connected && (is_order || is_outdated) && phase_ != phase::ended)
       order.agents.push_back(id);
   if (!order.agents.empty())
     out.emplace_back(std::move(order));
@@ -581,9 +597,11 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
   }
   if (!found.has_generation)
     return;
-  // An operator may have given the job other numbers of nodes before.
+  // An operator may have given the job other numbers of nodes before. An order that
+  // is known counts more than a generation that was to be ended for it.
   const auto count = common_plan().node_count;
-  if (!settings_.ranked && count <= agents_per_generation_max
+  if (!settings_.ranked && resize_reason_.empty()
+      && count <= agents_per_generation_max
       && count > settings_.agent_count_max) {
     settings_.agent_count_max = count;
     agents_.resize(settings_.agent_count_max);
@@ -923,7 +941,7 @@ end_reason rendezvous::wanted_change() const {
     return resize_reason_;
   if (counts.draining > 0)
     return drain_of_member();
-  if (can_admit())
+  if (can_admit() && now_ >= costs_.newcomers_due())
     return reason_of_newcomers();
   return {};
 }
@@ -1147,6 +1165,7 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
   const auto old_max = settings_.agent_count_max;
   settings_.agent_count_min = min;
   settings_.agent_count_max = max;
+  is_resized_here_ = true;
   agents_.resize(max);
   const auto* noun = max == 1 ? " node" : " nodes";
   resize_reason_
@@ -1227,6 +1246,7 @@ void rendezvous::add_exclusion(excluded_host x) {
   for (const auto& [id, record] : agents())
     if (record.offering.host == x.host)
       agents_.set_excluded(*agents_.find(id), true);
+  included_here_.erase(x.host);
   exclusions_.add(std::move(x));
 }
 
@@ -1239,6 +1259,8 @@ void rendezvous::on(const inclusion_requested& event, time_point,
   }
   const auto newcomers_before = agents_.counts().newcomers;
   auto is_changed = exclusions_.remove(event.host);
+  if (is_changed && is_learning(now_))
+    included_here_.insert(event.host);
   for (const auto& [id, record] : agents()) {
     if (record.offering.host != event.host)
       continue;

@@ -19,6 +19,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -197,6 +198,7 @@ private:
   void on_held_back(time_point now, effects& out);
   void hear(const agent_id& agent, const charter& told, time_point now,
             effects& out);
+  bool is_learning(time_point now) const;
   void take_over(const charter& known);
   void exclude(const std::vector<excluded_host>& hosts);
   void know_lease(duration lease, time_point now, effects& out);
@@ -329,6 +331,9 @@ private:
     witnesses_;     ///< Until this coordinator has formed a generation.
   charter charter_; ///< As it was told last, but for what `job` adds.
   uint64_t revision_seen_ = 0; ///< The highest that anyone has told.
+  // What operators of this coordinator order counts more than what agents tell.
+  bool is_resized_here_ = false;
+  std::set<std::string> included_here_; ///< Hosts; while it learns.
   time_point began_{};
   /// No new generation before: agents that were not heard of may have workers.
   time_point hold_back_end_{};

@@ -383,7 +383,127 @@ TEST_CASE_METHOD(
   at(0s, told(join("a"), job(40)));
   at(0s, join("b"));
   at(1'200ms, fire(1));
+  // Others may come yet that bear witness of it.
+  CHECK(uut.job().revision == 0);
+  CHECK(at(1'300ms, join("c")).ends_with("; tell_charter: a b c"));
+  CHECK(uut.generation() == generation_id{1});
   CHECK(uut.job().revision > 40);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 the newest order counts, whoever comes first",
+                 "[core]") {
+  auto old = job(4);
+  old.excluded = {{"node-z", "", "bob", {}}};
+  auto newest = job(5);
+  newest.settings = {2, 4, 2};
+  newest.is_resized = true;
+  at(0s, told(join("a"), old));
+  at(0s, told(join("b"), old));
+  CHECK(uut.job().revision == 4);
+  // One may lie, and others are not told of it.
+  CHECK(at(0s, told(join("d"), newest)) == "accept_agent d");
+  CHECK(uut.job().revision == 4);
+  at(0s, told(join("e"), newest));
+  CHECK(uut.settings().agent_count_max == 4);
+  CHECK(uut.job().revision == 5);
+  // An older pair that comes later changes nothing.
+  at(0s, told(join("f"), old));
+  CHECK(uut.settings().agent_count_max == 4);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 a host is excluded that two know of, though a "
+                 "third has not heard of it",
+                 "[core]") {
+  auto known = job(5);
+  known.excluded = {{"node-z", "a bad disk", "bob", {}}};
+  at(0s, told(join("b"), job(4)));
+  at(0s, told(join("a"), known));
+  CHECK(uut.excluded_hosts().empty());
+  at(0s, told(join("c"), known));
+  REQUIRE(uut.excluded_hosts().size() == 1);
+  CHECK(uut.excluded_hosts().front().host == "node-z");
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 an order counts as long as no generation has "
+                 "formed",
+                 "[core]") {
+  auto known = job(5);
+  known.settings = {3, 3, 2};
+  known.is_resized = true;
+  at(1'200ms, fire(1));
+  CHECK(at(2s, told(join("a"), known)).starts_with("accept_agent a"));
+  CHECK(at(2s, told(join("b"), known)).starts_with("accept_agent b"));
+  CHECK(uut.settings().agent_count_min == 3);
+  CHECK(uut.current_phase() == phase::gathering);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: N6 what a predecessor has left and an agent that "
+                 "is late know counts",
+                 "[core]") {
+  auto known = job(5);
+  known.settings = {1, 1, 2};
+  known.is_resized = true;
+  at(0s, coordinator_started{.successor = true, .known = known});
+  at(1'200ms, fire(1));
+  CHECK(at(2s, told(join("a"), known)).find("announce_generation 1: a=0+1")
+        != std::string::npos);
+  CHECK(uut.settings().agent_count_max == 1);
+}
+
+TEST_CASE(
+  "rendezvous: N6 a generation that is found with more nodes than were ordered"
+  " ends for the order",
+  "[core]") {
+  auto x = successor{{1, 3, 2}};
+  auto known = x.job(5);
+  known.settings = {1, 2, 2};
+  known.is_resized = true;
+  x.at(0s, x.told(x.back("a", 0, share_state::running, 3), known));
+  x.at(0s, x.told(x.back("b", 1, share_state::running, 3), known));
+  CHECK(x.at(0s, x.told(x.back("c", 2, share_state::running, 3), known))
+        == "accept_agent c; revoke_generation 7: a b c");
+  CHECK(x.uut.settings().agent_count_max == 2);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 an order that was given here counts more than "
+                 "what agents bring later",
+                 "[core]") {
+  at(1'200ms, fire(1));
+  at(2s, join("x"));
+  at(2s, resize_requested{4, 5, "alice"});
+  CHECK(uut.job().revision == 1);
+  auto known = job(5);
+  known.settings = {1, 6, 4};
+  known.is_resized = true;
+  at(3s, told(join("a"), known));
+  CHECK(at(3s, told(join("b"), known)).ends_with("tell_charter: a b x"));
+  CHECK(uut.settings().agent_count_min == 4);
+  CHECK(uut.settings().agent_count_max == 5);
+  CHECK(uut.budget().restart_count_max() == 4);
+  CHECK(uut.job().revision == 6);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: N6 a host that was included here stays so, "
+                 "whatever agents bring later",
+                 "[core]") {
+  auto known = job(5);
+  known.excluded = {{"node-z", "a bad disk", "bob", {}},
+                    {"node-y", "a bad disk", "bob", {}}};
+  at(0s, coordinator_started{.successor = true, .known = known});
+  at(1'200ms, fire(1));
+  at(2s, join("x"));
+  at(2s, inclusion_requested{"node-z", "alice"});
+  at(2s, inclusion_requested{"node-y", "alice"});
+  at(2s, exclusion_requested{"node-y", "alice", "it is bad"});
+  at(3s, told(join("a"), known));
+  REQUIRE(uut.excluded_hosts().size() == 1);
+  CHECK(uut.excluded_hosts().front().host == "node-y");
 }
 
 // -- numbers
