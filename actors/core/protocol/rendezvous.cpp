@@ -523,13 +523,12 @@ void rendezvous::take_over(const charter& known) {
   if (!is_resized_here_ && (known.is_resized || settings_ != own))
     resize_reason_ = {"an earlier coordinator of the job had "
                       + nodes_asked(settings_) + " nodes"};
+  // Agents know this; they are told what is different here.
   if (known.revision < charter_.revision)
-    return; // What agents know by now has changed: they are told.
-  charter_.revision = known.revision;
-  charter_.settings = settings_;
-  charter_.is_resized = !resize_reason_.empty();
-  charter_.restart_count = policy_.restart_count();
-  charter_.excluded = exclusions_.list();
+    return;
+  const auto lease = charter_.lease;
+  charter_ = known;
+  charter_.lease = lease;
 }
 
 void rendezvous::exclude(const std::vector<excluded_host>& hosts) {
