@@ -10,7 +10,7 @@
 
 namespace actorrun {
 
-/// At most so many bytes for tag and length of an entry, for the truncation flags
+/// At most this many bytes for tag and length of an entry, for the truncation flags
 /// and for what a coordinator adds to an agent beside devices and vitals.
 inline constexpr size_t status_overhead = 24;
 
@@ -31,7 +31,7 @@ private:
   size_t part_count_;
 };
 
-/// At most so many departed nodes are listed; the newest ones.
+/// At most this many departed nodes are listed; the newest ones.
 inline constexpr size_t departures_told_max = 8;
 
 /// Of older generations than these, the reasons are `-`.

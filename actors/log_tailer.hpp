@@ -26,13 +26,13 @@
 
 namespace actorrun {
 
-/// At most so many bytes in one turn; then other actors have theirs.
+/// At most this many bytes in one turn; then other actors have theirs.
 inline constexpr size_t tail_slice = 1024 * 1024;
 
 /// Minimum cost of reading a stream, in bytes of a turn.
 inline constexpr size_t tail_visit = 4 * 1024;
 
-/// At most so many files that are neither shown nor rotated are followed, so
+/// At most this many files that are neither shown nor rotated are followed, so
 /// that bytes of them can be discarded when a disk is full. Each costs a
 /// descriptor.
 inline constexpr size_t space_watch_max = 256;

@@ -35,10 +35,10 @@ constexpr auto stacks_limit = std::chrono::milliseconds{3'500};
 /// What comes later than that has hung, and does not count.
 constexpr auto stacks_reserve = std::chrono::milliseconds{500};
 
-/// At most so many such questions at a time.
+/// At most this many such questions at a time.
 constexpr auto stacks_count_max = size_t{8};
 
-/// At most so many questions wait for samples; others get the last ones.
+/// At most this many questions wait for samples; others get the last ones.
 constexpr auto waiting_max = size_t{64};
 
 ports::device_monitor::listener forward_devices(node_agent_actor::pointer to) {
@@ -238,7 +238,9 @@ struct node_agent_state::effect_runner {
 
   void operator()(const finish& x) {
     st.end_wait();
-    st.config_.on_finished(x.how);
+    auto how = x.how;
+    how.last = st.membership_.plan();
+    st.config_.on_finished(std::move(how));
     st.is_over_ = true;
     st.self_->quit();
   }

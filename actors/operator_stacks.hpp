@@ -30,7 +30,7 @@ objection_to_ranks(const google::protobuf::RepeatedField<uint32_t>& ranks,
 
 class operator_stacks {
 public:
-  /// At most so many questions at a time.
+  /// At most this many questions at a time.
   static constexpr size_t question_count_max = 8;
 
   /// Timeout for the agents: less than operators wait for us.

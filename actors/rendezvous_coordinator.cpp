@@ -23,10 +23,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// At most so many operators wait for a round; others get the last answers.
+/// At most this many operators wait for a round; others get the last answers.
 constexpr auto waiting_max = size_t{256};
 
-/// At most so many records are kept back from the status desk.
+/// At most this many records are kept back from the status desk.
 constexpr auto untold_max = size_t{1'024};
 
 /// All generations that are remembered, with their evidence, take less; less than
@@ -36,7 +36,7 @@ constexpr auto explanations_size_max = size_t{512} * 1024;
 /// More than any stop may take.
 constexpr auto stop_limit_max = std::chrono::milliseconds{24h};
 
-/// At most so many bytes about the trouble of a node.
+/// At most this many bytes about the trouble of a node.
 constexpr auto trouble_size_max = size_t{512};
 
 /// An agent can cause lines of log by what it says of itself, and by coming again

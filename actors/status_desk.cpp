@@ -28,7 +28,7 @@ constexpr auto still_age_max = milliseconds{100};
 constexpr auto kept_age_max = std::chrono::seconds{10};
 constexpr size_t kept_max = 4;
 
-/// At most so many wait for the next picture; others get the last one.
+/// At most this many wait for the next picture; others get the last one.
 constexpr size_t waiting_max = 1'024;
 
 /// So many agents' leases are looked up at a time: meanwhile no keep-alive is heard.

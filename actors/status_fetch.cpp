@@ -6,7 +6,7 @@ namespace actorrun {
 
 namespace {
 
-/// At most so many wait for one status; others get none.
+/// At most this many wait for one status; others get none.
 constexpr size_t waiting_max = 1'024;
 
 } // namespace

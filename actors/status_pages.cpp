@@ -20,12 +20,12 @@ namespace {
 using google::protobuf::MessageLite;
 using google::protobuf::io::CodedOutputStream;
 
-/// At most so many bytes say which page this is.
+/// At most this many bytes say which page this is.
 constexpr size_t page_mark_size = 64;
 
 constexpr size_t page_room = v1::message_size_max - page_mark_size;
 
-/// At most so many pids of a node stand together: 20 KiB at most.
+/// At most this many pids of a node stand together: 20 KiB at most.
 constexpr int pids_together_max = 2'048;
 
 /// For each node.

@@ -15,10 +15,10 @@
 
 namespace actorrun {
 
-/// A whole status has at most so many bytes …
+/// A whole status has at most this many bytes …
 inline constexpr size_t status_size_max = 32 << 20;
 
-/// … and at most so many nodes, workers, GPUs and the like: as messages in memory
+/// … and at most this many nodes, workers, GPUs and the like: as messages in memory
 /// they take much more than their bytes.
 inline constexpr size_t status_part_count_max = size_t{1} << 19;
 

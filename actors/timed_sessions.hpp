@@ -14,7 +14,7 @@
 
 namespace actorrun {
 
-/// At most so many processes that are not workers may have timers.
+/// At most this many processes that are not workers may have timers.
 inline constexpr size_t session_member_count_max = 1024;
 
 /// Minimum interval between two searches for ended ones, when there is no room

@@ -17,7 +17,7 @@
 
 namespace actorrun {
 
-/// At most so many bytes in one read: what a FIFO holds.
+/// At most this many bytes in one read: what a FIFO holds.
 inline constexpr size_t timer_slice = 64 * 1024;
 
 /// Minimum interval between two warnings about malformed lines.

@@ -15,10 +15,10 @@ namespace {
 /// Pause for other actors, if the table orders a round right after another.
 constexpr auto settle_pause = wakeup_delay_min;
 
-/// At most so many bytes of a scope in a log line.
+/// At most this many bytes of a scope in a log line.
 constexpr size_t scope_size_max = 200;
 
-/// At most so many reads in one turn.
+/// At most this many reads in one turn.
 constexpr uint32_t timer_reads_max = 16;
 
 std::string in_quotes(const std::string& scope) {

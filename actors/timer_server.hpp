@@ -24,16 +24,16 @@
 
 namespace actorrun {
 
-/// At most so many bytes and notices in one turn; then other actors have theirs.
+/// At most this many bytes and notices in one turn; then other actors have theirs.
 inline constexpr size_t timer_turn = 256 * 1024;
 inline constexpr size_t notice_turn = 512;
 
 /// Before the server reports an overrun, it reads what is in the FIFO. If that
 /// was full, a worker may have had to wait to write; so the server reads again,
-/// at most so often.
+/// at most this many times.
 inline constexpr uint32_t timer_drains_max = 16;
 
-/// At most so many requests of processes that belong to no worker are examined.
+/// At most this many requests of processes that belong to no worker are examined.
 inline constexpr uint32_t timer_unknown_clients_max = 16;
 
 /// Names the timer that `WATCHDOG=1` renews.

@@ -37,7 +37,7 @@ std::string cut(std::string_view text, size_t size_max) {
 /// In bytes: tag and length of a worker's entry, which is short.
 constexpr auto worker_overhead = size_t{2};
 
-/// At most so many bytes by which the lengths around such entries grow, and flags.
+/// At most this many bytes by which the lengths around such entries grow, and flags.
 constexpr auto vitals_overhead = size_t{16};
 
 uint64_t to_ms(std::chrono::milliseconds x) {
@@ -190,6 +190,17 @@ v1::Charter to_wire(const core::charter& x) {
   }
   out.set_lease_ms(static_cast<uint64_t>(x.lease.count()));
   out.set_newest_generation(x.newest.value);
+  for (const auto& from : x.failing) {
+    auto& host = *out.add_failing();
+    host.set_host(cut(from.host, host_size_max));
+    host.set_failure_count(from.failure_count);
+  }
+  for (const auto& from : x.drains) {
+    auto& drain = *out.add_drains();
+    drain.set_agent_id(cut(from.agent.value, agent_id_size_max));
+    drain.set_by(core::one_line(from.by, exclusion_text_size_max));
+    drain.set_time_ms(static_cast<uint64_t>(from.time.count()));
+  }
   return out;
 }
 
@@ -414,6 +425,12 @@ core::job_settings from_wire(const v1::Settings& x) {
           .lease = std::chrono::milliseconds{x.lease_ms()}};
 }
 
+/// No order gives more.
+std::chrono::milliseconds drain_time(uint64_t ms) {
+  return std::chrono::milliseconds{std::min<uint64_t>(
+    ms, std::chrono::milliseconds{core::drain_time_max}.count())};
+}
+
 core::charter from_wire(const v1::Charter& x) {
   auto out = core::charter{};
   out.revision = std::min(x.revision(), revision_max);
@@ -430,6 +447,16 @@ core::charter from_wire(const v1::Charter& x) {
   out.lease = std::chrono::milliseconds{std::min<uint64_t>(
     x.lease_ms(), static_cast<uint64_t>(core::lease_max.count()))};
   out.newest = {x.newest_generation()};
+  for (const auto& from : x.failing())
+    if (out.failing.size() < core::told_hosts_max)
+      out.failing.push_back(
+        {core::one_line(from.host(), host_size_max), from.failure_count()});
+  for (const auto& from : x.drains())
+    if (out.drains.size() < core::told_drains_max)
+      out.drains.push_back(
+        {{core::one_line(from.agent_id(), agent_id_size_max)},
+         core::one_line(from.by(), exclusion_text_size_max),
+         drain_time(from.time_ms())});
   return out;
 }
 
@@ -490,9 +517,7 @@ core::claim from_wire(const v1::Claim& x) {
     out.failure = from_wire(x.failure());
   out.parked = from_wire(x.parked());
   if (x.has_drain_left_ms())
-    out.drain_left = std::chrono::milliseconds{std::min<uint64_t>(
-      x.drain_left_ms(),
-      std::chrono::milliseconds{core::drain_time_max}.count())};
+    out.drain_left = drain_time(x.drain_left_ms());
   return out;
 }
 
@@ -526,10 +551,8 @@ core::safe_point_report from_wire(const v1::SafePointReport& x) {
   const auto state = v1::SafePointState_IsValid(x.state())
                        ? x.state()
                        : v1::SAFE_POINT_REFUSED;
-  const auto left = std::min<uint64_t>(
-    x.left_ms(), std::chrono::milliseconds{core::drain_time_max}.count());
   return {static_cast<core::safe_point_report::kind>(state), x.step(),
-          x.round(), std::chrono::milliseconds{left}};
+          x.round(), drain_time(x.left_ms())};
 }
 
 core::devices_status devices_from_wire(const v1::NodeStatus& x) {

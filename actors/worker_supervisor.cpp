@@ -15,10 +15,10 @@ using namespace core;
 
 namespace {
 
-/// At most so long, a worker's death waits for its last lines to be shown.
+/// A worker's death waits at most this long for its last lines to be shown.
 constexpr auto drain_timeout = std::chrono::milliseconds{100};
 
-/// At most so many bytes of a reason in a log line.
+/// At most this many bytes of a reason in a log line.
 constexpr auto reason_size_max = size_t{512};
 
 bool is_failure(const ports::process_exited& x) {
@@ -35,8 +35,7 @@ worker_exited to_event(const ports::process_exited& x,
           .when = x.when,
           .was_ending = x.was_ending,
           .is_foreign = x.is_foreign,
-          .memory = x.memory,
-          .unseen = x.unseen};
+          .memory = x.memory};
 }
 
 stream_target without_file(const stream_target& x) {
@@ -69,10 +68,10 @@ worker_order to_worker_order(const safe_point_order& x) {
   return tell_go_on{};
 }
 
-/// At most so long, a failure's report waits for what files say of it.
+/// A failure's report waits at most this long for what files say of it.
 constexpr auto examination_timeout = std::chrono::milliseconds{500};
 
-/// At most so long, and one examination longer, the end of a group waits for what
+/// The end of a group waits at most this long, and one examination longer, for what
 /// the error files of stopped workers say, however many they are.
 constexpr auto look_back_max = std::chrono::milliseconds{500};
 

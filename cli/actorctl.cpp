@@ -4,6 +4,7 @@
 #include "cli/report/exit_code.hpp"
 #include "cli/steer_command.hpp"
 #include "cli/top/command.hpp"
+#include "cli/version.hpp"
 #include "runtime/program_end.hpp"
 
 #include <csignal>
@@ -43,7 +44,7 @@ struct dispatcher {
   }
 
   int operator()(const version&) const {
-    std::cout << "actorctl " ACTORRUN_VERSION "\n";
+    print_version("actorctl", ACTORRUN_VERSION);
     return 0;
   }
 };

@@ -1,10 +1,13 @@
 #include "cli/commands.hpp"
 #include "cli/report/exit_code.hpp"
+#include "cli/version.hpp"
 #include "runtime/program_end.hpp"
 
 #include <csignal>
 #include <iostream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 using namespace actorrun;
 using namespace actorrun::cli;
@@ -22,7 +25,7 @@ struct dispatcher {
   }
 
   int operator()(const version&) const {
-    std::cout << "actorrun " ACTORRUN_VERSION "\n";
+    print_version("actorrun", ACTORRUN_VERSION);
     return 0;
   }
 };
@@ -36,9 +39,10 @@ int main(int argc, char** argv) {
   end_without_resources(static_cast<int>(exit_code::machine_refused));
   if (argc == 2 && std::string_view{argv[1]} == agent_word)
     return run_by_order();
-  const auto command = parse_run({argv + 1, argv + argc}, this_process(),
-                                 argc > 0 ? argv[0] : "");
+  const auto words = std::vector<std::string>{argv + 1, argv + argc};
+  const auto command
+    = parse_run(words, this_process(), argc > 0 ? argv[0] : "");
   return command
            ? code_after_output(std::visit(dispatcher{}, *command), "actorrun")
-           : fail(command.error(), "actorrun");
+           : refuse_to_run(command.error(), words);
 }

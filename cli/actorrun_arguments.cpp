@@ -4,6 +4,7 @@
 #include "cli/completion/completion.hpp"
 #include "cli/guide/guide.hpp"
 #include "cli/options/actorrun_options.hpp"
+#include "cli/options/caller_options.hpp"
 #include "cli/options/host_options.hpp"
 #include "cli/options/http_options.hpp"
 #include "cli/options/log_options.hpp"
@@ -197,6 +198,8 @@ result<run_command> put_together(run_program& program,
     return ok.error();
   if (auto ok = settle_program(settings, typed, world, out); !ok)
     return ok.error();
+  if (auto ok = settle_caller(settings, world, out); !ok)
+    return ok.error();
   if (auto ok = settle_virtual_ranks(settings, world, out); !ok)
     return ok.error();
   if (auto ok = settle_logs(settings, typed, out); !ok)
@@ -261,6 +264,8 @@ result<run_command> put_together_hosts(const run_program& program,
     return out.error();
   if (typed.rest.empty())
     return bad_argument(missing_program(settings, typed.options));
+  if (auto ok = settle_caller(settings, world, *out); !ok)
+    return ok.error();
   const auto part = as_on_a_host(*out, settings.devices.slots, world);
   if (!part)
     return part.error();
@@ -291,9 +296,15 @@ result<run_command> parse_run(const std::vector<std::string>& words,
       help{completion_script(*settings.shown.completion, actorrun_guide())}};
   for (const auto& x : typed->options)
     settings.typed.push_back(x.name);
+  const auto facts
+    = settings.ignores_variables ? without_option_variables(world) : world;
   if (names_hosts(settings))
-    return put_together_hosts(line, *typed, world);
-  return put_together(line, *typed, world);
+    return put_together_hosts(line, *typed, facts);
+  return put_together(line, *typed, facts);
+}
+
+std::string report_file_in(const std::vector<std::string>& words) {
+  return value_if_any(*run_program{}.app, words, "--report-file");
 }
 
 } // namespace actorrun::cli

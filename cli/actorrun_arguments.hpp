@@ -37,4 +37,8 @@ result<run_command> parse_run(const std::vector<std::string>& words,
                               const host_facts& world,
                               std::string_view program = "actorrun");
 
+/// The `--report-file` of a command line that was refused; empty: none, as far as it can
+/// be told.
+std::string report_file_in(const std::vector<std::string>& words);
+
 } // namespace actorrun::cli

@@ -1,18 +1,20 @@
 #include "cli/commands.hpp"
 
 #include "actors/core/protocol/node_end.hpp"
-#include "actors/core/shortage.hpp"
 #include "actors/core/text.hpp"
 #include "cli/asked_job.hpp"
 #include "cli/ended_jobs.hpp"
 #include "cli/init_process.hpp"
+#include "cli/options/command_line.hpp"
 #include "cli/options/secret_file.hpp"
 #include "cli/options/service_variables.hpp"
 #include "cli/options/signal_options.hpp"
 #include "cli/program.hpp"
 #include "cli/report/diagnostics.hpp"
+#include "cli/report/ending_view.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/failure_view.hpp"
+#include "cli/report/report_file.hpp"
 #include "cli/report/status_view.hpp"
 #include "cli/signals.hpp"
 #include "cli/slurm_address.hpp"
@@ -20,6 +22,7 @@
 #include "messages/formatted.hpp"
 #include "runtime/host_agents.hpp"
 #include "runtime/launcher.hpp"
+#include "runtime/program_end.hpp"
 #include "runtime/program_support.hpp"
 #include "runtime/status.hpp"
 #include "runtime/system_config.hpp"
@@ -27,12 +30,13 @@
 #include <caf/actor_system.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -94,82 +98,48 @@ int code_after_output(int code, std::string_view program) {
 
 namespace {
 
-/// The job has succeeded, and not here.
-bool has_stood_by(const core::ending& how) {
-  return how.result && how.why && how.why->code == errc::job_over;
-}
+/// What is printed of an end.
+struct ending_print {
+  std::string name;          ///< What the failure report calls the program.
+  bool is_quiet = false;     ///< Another agent says it on the same console.
+  bool prints_report = true; ///< Else the failure is logged only.
+};
 
-} // namespace
-
-int exit_code_of(const core::ending& how) {
-  if (has_stood_by(how))
-    return static_cast<int>(exit_code::stood_by);
-  if (how.why)
-    return static_cast<int>(exit_code_of(how.why->code));
-  if (!how.result && how.signal == 0)
-    return static_cast<int>(exit_code::succeeded);
-  if (!how.result)
-    return exit_code_of_signal(how.signal);
-  switch (how.result->kind) {
-    case core::outcome::verdict::succeeded:
-      return static_cast<int>(exit_code::succeeded);
-    case core::outcome::verdict::stopped:
-      return exit_code_of_signal(how.result->signal);
-    case core::outcome::verdict::unmet:
-      return static_cast<int>(exit_code::rendezvous_failed);
-    case core::outcome::verdict::failed:
-      break;
-  }
-  const auto& first = how.result->first_failure;
-  if (first && first->kind == core::failure_kind::not_started
-      && core::is_shortage(first->code))
-    return static_cast<int>(exit_code::machine_refused);
-  if (!first || !is_permanent(*first))
-    return static_cast<int>(exit_code::workers_failed);
-  return static_cast<int>(first->code == ENOENT || first->code == ENOTDIR
-                            ? exit_code::program_not_found
-                            : exit_code::program_not_executable);
-}
-
-namespace {
-
-/// @param name What the failure report calls the program.
-/// @param is_quiet Another agent reports why the job has failed, on the same
-/// console.
 void report_ending(const core::ending& how, const log& lines,
-                   program_console& console, std::string_view name,
-                   bool is_quiet = false) {
+                   program_console& console, const ending_print& print) {
   if (has_stood_by(how)) {
-    lines.warn(how.why->text);
+    lines.warn(sentence_of(how));
     return;
   }
   if (how.why)
     fail(*how.why, "actorrun", console);
   if (how.why && (!how.result || how.why->code != errc::worker_unkillable))
     return;
-  if (!how.result && how.signal == 0) {
-    lines.info("left the job, as an operator has asked; no worker of this node"
-               " is left");
-  } else if (!how.result) {
-    lines.info(formatted(
-      "left the job on signal {}; no worker of this node is left", how.signal));
-  } else if (how.result->kind == core::outcome::verdict::unmet) {
-    fail({errc::rendezvous_timed_out, "gave up: " + how.result->reason},
-         "actorrun", console);
-  } else if (how.result->kind == core::outcome::verdict::failed && is_quiet) {
-    lines.debug("job failed: " + how.result->reason);
-  } else if (how.result->kind == core::outcome::verdict::failed) {
-    const auto& first = how.result->first_failure;
-    lines.error(formatted("job failed, {}; first failure: {}",
-                          first && is_permanent(*first)
-                            ? "another start cannot help"
-                            : "no restart is left",
-                          how.result->reason));
-    console.say(core::output_stream::err, failure_view(name, how));
-  } else if (how.result->kind == core::outcome::verdict::stopped) {
-    lines.info("job stopped: " + how.result->reason);
-  } else {
-    lines.debug("job succeeded");
+  if (!how.result) {
+    lines.info(sentence_of(how));
+    return;
+  }
+  auto job = how;
+  job.why.reset();
+  switch (how.result->kind) {
+    case core::outcome::verdict::unmet:
+      fail(*trouble_of(job), "actorrun", console);
+      break;
+    case core::outcome::verdict::failed:
+      if (print.is_quiet) {
+        lines.debug(sentence_of(job));
+        break;
+      }
+      lines.error(sentence_of(job));
+      if (print.prints_report)
+        console.say(core::output_stream::err, failure_view(print.name, how));
+      break;
+    case core::outcome::verdict::stopped:
+      lines.info(sentence_of(job));
+      break;
+    case core::outcome::verdict::succeeded:
+      lines.debug(sentence_of(job));
+      break;
   }
 }
 
@@ -188,8 +158,9 @@ void report_bindings(const launcher& node, program_console& console) {
     console.say(core::output_stream::err, formatted("actorrun: {}\n", line));
 }
 
-/// Writes the error file that the program which started us may have asked for.
-void record_ending(const core::ending& how, const log& lines) {
+/// Writes the files that the program which started us may have asked for.
+void record_ending(const core::ending& how, const run_arguments& arguments,
+                   const std::string& log_folder, const log& lines) {
   using namespace std::chrono;
   const auto* path = std::getenv("TORCHELASTIC_ERROR_FILE");
   const auto now
@@ -198,19 +169,72 @@ void record_ending(const core::ending& how, const log& lines) {
                                      own_host_name(), now.count());
   if (!done)
     lines.warn(done.error().text);
+  const auto left = leave_report_file(arguments.report_file, how,
+                                      own_host_name(), log_folder);
+  if (!left)
+    lines.warn(left.error().text);
 }
+
+/// The same where no job has begun.
+int fail_before_start(const failure& why, const std::string& report_file) {
+  const auto code = fail(why, "actorrun");
+  if (const auto left = leave_report_file(
+        report_file, {.result = {}, .why = why}, own_host_name(), "");
+      !left)
+    std::cerr << warn(left.error().text);
+  return code;
+}
+
+/// Takes events for the program that has started us.
+class event_reader {
+public:
+  /// @param descriptor None: it does not want any.
+  explicit event_reader(std::optional<int> descriptor)
+    : to_(descriptor ? open_line_output(*descriptor) : nullptr) {}
+
+  bool is_there() const { return to_ != nullptr; }
+
+  void take(const std::string& lines) const { to_->add(lines); }
+
+  /// The reader may be slow: it has a second.
+  void finish(const log& lines) const {
+    if (!to_)
+      return;
+    constexpr auto limit = std::chrono::seconds{1};
+    const auto is_whole = to_->finish(limit);
+    if (const auto count = to_->dropped_count(); count > 0)
+      lines.warn(
+        formatted("{} events are lost: the reader of --event-log-fd did"
+                  " not keep up",
+                  count));
+    if (!is_whole)
+      lines.warn("the last events are lost: the reader of --event-log-fd does"
+                 " not read");
+  }
+
+private:
+  std::unique_ptr<line_output> to_;
+};
 
 } // namespace
 
 namespace {
 
-/// A function that prints events; empty if they are not shown.
+/// Where events go; empty: nowhere.
 std::function<void(const std::string&)>
 event_printer(const run_arguments& arguments,
-              const std::shared_ptr<program_console>& console) {
-  if (!arguments.logs_events)
+              const std::shared_ptr<program_console>& console,
+              const event_reader& reader) {
+  if (!arguments.logs_events && !reader.is_there())
     return nullptr;
-  return [console](const std::string& line) { console->note(line + "\n"); };
+  return [shows = arguments.logs_events, console,
+          &reader](const std::string& event) {
+    const auto line = event + "\n";
+    if (shows)
+      console->note(line);
+    if (reader.is_there())
+      reader.take(line);
+  };
 }
 
 /// What signals have asked of a node so far.
@@ -231,12 +255,17 @@ void obey(const received_signal& request, const run_arguments& arguments,
     node.notify(signal);
     return;
   }
+  if (request.from == parent && so_far.end_count > 0)
+    return; // It has asked for that, and did not wait for the end.
+  if (request.from == parent)
+    lines.warn("the program that has started this one is gone (--parent-fd):"
+               " stops the workers");
   if (request.from == disconnected)
     lines.warn("the actorrun that has started this agent is gone, or the"
                " connection to it: stops the workers");
   if (node.awaits_console())
     so_far.is_cut = so_far.end_count > 0;
-  else if (request.from != disconnected)
+  else if (request.from != disconnected && request.from != parent)
     lines.info(formatted("{}: {}", core::signal_name(signal),
                          so_far.end_count > 0
                            ? "killing the workers"
@@ -289,20 +318,47 @@ void await_earlier_launch(const job_id& job, const core::agent_order& order,
     lines.info(formatted("the job {} of before has gone: goes on", job.value));
 }
 
+void hide_option_variables() {
+  for (const auto& name : this_process().variables())
+    if (name.starts_with(option_variable_prefix))
+      ::unsetenv(name.c_str());
+}
+
 } // namespace
+
+int refuse_to_run(const failure& why, const std::vector<std::string>& words) {
+  const auto path = report_file_in(words);
+  return fail_before_start(why, prepare_report_file(path) ? path : "");
+}
 
 int run(const run_arguments& arguments, const received_order* by_order) {
   live_below_init();
   say(arguments.warnings, "actorrun");
+  const auto& report_file = arguments.report_file;
+  if (const auto ok = prepare_report_file(report_file); !ok)
+    return fail(ok.error(), "actorrun");
+  if (!report_file.empty())
+    end_without_resources(
+      static_cast<int>(exit_code::machine_refused),
+      [report_file](const std::string& why) {
+        (void)leave_report_file(
+          report_file, {.result = {}, .why = failure{errc::start_failed, why}},
+          own_host_name(), "");
+      });
   const auto service = service_of_process("actorrun");
   auto agent = arguments.agent;
   auto command = worker_command(arguments.program, files_of_this_machine());
   if (!command)
-    return fail(command.error(), "actorrun");
+    return fail_before_start(command.error(), report_file);
   agent.workers.command = std::move(*command);
+  if (arguments.hides_variables)
+    hide_option_variables();
   fill_standard_descriptors();
-  auto inbox = signal_inbox{
-    joined(arguments.signals_to_handle, arguments.signals_to_forward)};
+  const auto events = event_reader{arguments.event_descriptor};
+  auto inbox
+    = signal_inbox{arguments.signals_to_handle, arguments.signals_to_forward};
+  if (arguments.parent_descriptor)
+    inbox.watch_parent(*arguments.parent_descriptor);
   if (by_order != nullptr)
     inbox.listen(by_order->connection, by_order->rest);
   prepare_descriptors(agent.workers.slot_count);
@@ -327,7 +383,7 @@ int run(const run_arguments& arguments, const received_order* by_order) {
     {.lines = lines,
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
      .console = console,
-     .on_event = event_printer(arguments, console),
+     .on_event = event_printer(arguments, console, events),
      .http = arguments.http,
      .service = service,
      .is_new_job = by_order != nullptr && by_order->order.is_new_job,
@@ -336,13 +392,15 @@ int run(const run_arguments& arguments, const received_order* by_order) {
      .preferred_master_port = arguments.preferred_master_port});
   auto asked = requests{};
   const auto end = [&](int code) {
+    events.finish(lines);
     if (!asked.is_cut)
       await_console(*console, inbox, asked.end_count,
                     arguments.signals_to_forward);
     leave(code);
   };
   if (!node) {
-    record_ending({.result = {}, .why = node.error(), .signal = 0}, lines);
+    record_ending({.result = {}, .why = node.error(), .signal = 0}, arguments,
+                  "", lines);
     end(fail(node.error(), "actorrun", *console));
   }
   if (arguments.reports_bindings)
@@ -353,9 +411,11 @@ int run(const run_arguments& arguments, const received_order* by_order) {
     return true;
   });
   const auto how = (*node)->wait();
-  report_ending(how, lines, *console, title_of(arguments.program),
-                by_order != nullptr && by_order->order.is_quiet);
-  record_ending(how, lines);
+  report_ending(how, lines, *console,
+                {.name = arguments.title,
+                 .is_quiet = by_order != nullptr && by_order->order.is_quiet,
+                 .prints_report = arguments.prints_report});
+  record_ending(how, arguments, (*node)->log_folder(), lines);
   report_log_folder(how, **node, lines);
   limit.reset();
   node->reset();
@@ -414,7 +474,7 @@ int host_coordinator(const coordinator_arguments& arguments) {
     end(exit_code_of_signal(signal));
   }
   const auto how = (*node)->wait();
-  report_ending(how, lines, *console, arguments.job.job.value);
+  report_ending(how, lines, *console, {.name = arguments.job.job.value});
   node->reset();
   end(exit_code_of(how));
   return 0;

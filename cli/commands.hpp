@@ -1,10 +1,13 @@
 // Runs the commands of both programs: arguments in, exit code out.
 #pragma once
 
-#include "actors/core/generation.hpp"
 #include "cli/actorctl_arguments.hpp"
 #include "cli/actorrun_arguments.hpp"
 #include "runtime/host_agents.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace actorrun::cli {
 
@@ -12,6 +15,10 @@ namespace actorrun::cli {
 /// @param by_order Another actorrun has started this one; null: a person has.
 int run(const run_arguments& arguments,
         const received_order* by_order = nullptr);
+
+/// Explains why a command line is refused, also in the `--report-file` that it names.
+/// @returns the exit code
+int refuse_to_run(const failure& why, const std::vector<std::string>& words);
 
 /// Starts a job on other hosts and waits for its end.
 int run_on_hosts(const hosts_arguments& arguments);
@@ -39,8 +46,5 @@ int code_after_output(int code, std::string_view program);
 
 /// The same for a job of another host that was looked for.
 int fail_to_find(const failure& why, const job_options& job);
-
-/// The exit code for the end of a job, or of our part in it.
-int exit_code_of(const core::ending& how);
 
 } // namespace actorrun::cli

@@ -15,7 +15,7 @@ namespace actorrun::cli {
 /// So long a job that has ended is listed.
 inline constexpr auto ended_age_max = std::chrono::hours{24};
 
-/// At most so many are listed; the newest ones.
+/// At most this many are listed; the newest ones.
 inline constexpr size_t ended_count_max = 10;
 
 /// Reads journals, the newest first, for at most about a tenth of a second.

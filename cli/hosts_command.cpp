@@ -155,8 +155,10 @@ int run_on_hosts(const hosts_arguments& arguments) {
   fill_standard_descriptors();
   // Agents would take an actorrun that stands still for lost, and end.
   ::signal(SIGTSTP, SIG_IGN);
-  auto inbox = signal_inbox{
-    joined(arguments.signals_to_handle, arguments.signals_to_forward)};
+  auto inbox
+    = signal_inbox{arguments.signals_to_handle, arguments.signals_to_forward};
+  if (arguments.parent_descriptor)
+    inbox.watch_parent(*arguments.parent_descriptor);
   prepare_descriptors(arguments.hosts.size() * descriptors_per_host);
   const auto console = open_program_console();
   const auto lines = open_log(console, "actorrun");
@@ -175,14 +177,20 @@ int run_on_hosts(const hosts_arguments& arguments) {
     leave(code);
   }
   uint32_t end_count = 0;
-  while (const auto signal = inbox.wait()) {
-    const auto ends = !contains(arguments.signals_to_forward, signal);
+  for (auto x = inbox.next(); x.signal != 0; x = inbox.next()) {
+    const auto is_parents = x.from == received_signal::origin::parent;
+    if (is_parents && end_count > 0)
+      continue; // It has asked for that, and did not wait for the end.
+    const auto ends
+      = is_parents || !contains(arguments.signals_to_forward, x.signal);
     end_count += ends ? 1 : 0;
-    const auto name = core::signal_name(signal);
-    lines.info(ends
+    const auto name = core::signal_name(x.signal);
+    lines.info(is_parents ? "the program that has started this one is gone"
+                            " (--parent-fd): ends the agents of all hosts"
+               : ends
                  ? formatted("got {}: ends the agents of all hosts", name)
                  : formatted("passes on {} to the workers of all hosts", name));
-    (*agents)->signal(signal, ends);
+    (*agents)->signal(x.signal, ends);
   }
   const auto how = (*agents)->wait();
   agents->reset();

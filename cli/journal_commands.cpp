@@ -39,7 +39,7 @@ constexpr int unhealthy = 1;
 /// In bytes, of a name that is shown.
 constexpr size_t host_size_max = 255;
 
-/// At most so many coordinators of a job before the last one are told of.
+/// At most this many coordinators of a job before the last one are told of.
 constexpr size_t predecessor_count_max = 100;
 
 /// What a journal argument means; of a file nothing but its path is known.

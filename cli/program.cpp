@@ -35,11 +35,6 @@ void leave(int code) {
   ::_exit(code);
 }
 
-std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 bool contains(const std::vector<int>& signals, int x) {
   return std::find(signals.begin(), signals.end(), x) != signals.end();
 }

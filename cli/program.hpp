@@ -30,8 +30,6 @@ void say(const std::vector<std::string>& warnings, const char* program);
 /// @pre all cleanup is done
 [[noreturn]] void leave(int code);
 
-std::vector<int> joined(std::vector<int> a, const std::vector<int>& b);
-
 bool contains(const std::vector<int>& signals, int x);
 
 /// Waits until the console has taken all lines. Its reader may have stopped reading,

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -18,11 +19,22 @@
 
 namespace actorrun::cli {
 
-signal_inbox::signal_inbox(const std::vector<int>& signals) {
+namespace {
+
+/// Senders that are no processes: a terminal, and the end of our parent.
+constexpr auto by_kernel = int64_t{-1};
+constexpr auto by_parents_end = int64_t{-2};
+
+} // namespace
+
+signal_inbox::signal_inbox(const std::vector<int>& ending,
+                           const std::vector<int>& others)
+  : ending_(ending) {
   auto set = sigset_t{};
   sigemptyset(&set);
-  for (auto signal : signals)
-    sigaddset(&set, signal);
+  for (const auto* signals : {&ending, &others})
+    for (auto signal : *signals)
+      sigaddset(&set, signal);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   signals_ = ::signalfd(-1, &set, SFD_CLOEXEC);
@@ -36,8 +48,9 @@ signal_inbox::signal_inbox(const std::vector<int>& signals) {
 signal_inbox::~signal_inbox() {
   ::close(signals_);
   ::close(wake_up_);
-  if (connection_ >= 0)
-    ::close(connection_);
+  for (const auto fd : {connection_, parent_})
+    if (fd >= 0)
+      ::close(fd);
 }
 
 int signal_inbox::wait(milliseconds timeout) {
@@ -59,8 +72,10 @@ received_signal signal_inbox::next(milliseconds timeout) {
           : std::max(std::chrono::ceil<milliseconds>(due - clock::now()),
                      milliseconds{0});
     // One that is negative is left out.
-    pollfd ready[] = {
-      {signals_, POLLIN, 0}, {wake_up_, POLLIN, 0}, {connection_, POLLIN, 0}};
+    pollfd ready[] = {{signals_, POLLIN, 0},
+                      {wake_up_, POLLIN, 0},
+                      {connection_, POLLIN, 0},
+                      {parent_, POLLRDHUP, 0}};
     const auto count
       = ::poll(ready, std::size(ready), static_cast<int>(left.count()));
     if (count < 0 && errno != EINTR)
@@ -73,15 +88,35 @@ received_signal signal_inbox::next(milliseconds timeout) {
       continue;
     auto info = signalfd_siginfo{};
     if ((ready[0].revents & POLLIN) != 0
-        && ::read(signals_, &info, sizeof info) == sizeof info)
-      return {static_cast<int>(info.ssi_signo)};
+        && ::read(signals_, &info, sizeof info) == sizeof info) {
+      const auto signal = static_cast<int>(info.ssi_signo);
+      if (counts(signal, info.ssi_code == SI_KERNEL ? by_kernel
+                                                    : int64_t{info.ssi_pid}))
+        return {signal};
+      continue;
+    }
     auto ignored = eventfd_t{};
     if ((ready[1].revents & POLLIN) != 0
         && ::eventfd_read(wake_up_, &ignored) == 0)
       return {};
     if (ready[2].revents != 0)
       read_connection();
+    if (ready[3].revents != 0) {
+      ::close(std::exchange(parent_, -1));
+      if (counts(SIGTERM, by_parents_end))
+        return {SIGTERM, received_signal::origin::parent};
+    }
   }
+}
+
+void signal_inbox::watch_parent(int descriptor) {
+  ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  parent_ = descriptor;
+}
+
+bool signal_inbox::counts(int signal, int64_t sender) {
+  return std::find(ending_.begin(), ending_.end(), signal) == ending_.end()
+         || echoes_.counts(signal, sender, clock::now());
 }
 
 void signal_inbox::listen(int connection, std::string rest) {

@@ -1,7 +1,10 @@
 // Receives signals on the main thread.
 #pragma once
 
+#include "cli/signal_echoes.hpp"
+
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,7 @@ struct received_signal {
     ordered,      ///< A notice asks to end by it.
     forwarded,    ///< A notice has it for the workers.
     disconnected, ///< No notice comes any more; it stands for SIGHUP.
+    parent, ///< The program that has started us is gone; it stands for SIGTERM.
   };
   int signal = 0; ///< 0: none.
   origin from = origin::system;
@@ -22,10 +26,14 @@ struct received_signal {
 /// Signals as descriptors. One per program.
 class signal_inbox {
 public:
-  /// Blocks `signals` in this thread and in all threads that it starts later, so
+  /// Blocks these signals in this thread and in all threads that it starts later, so
   /// construct it first. Other signals keep their effect, except SIGPIPE, which is
   /// ignored.
-  explicit signal_inbox(const std::vector<int>& signals);
+  /// @param ending One of these that comes on a second way (`signal_echoes`) is left
+  ///               out.
+  /// @param others Each of these counts.
+  explicit signal_inbox(const std::vector<int>& ending,
+                        const std::vector<int>& others = {});
   ~signal_inbox();
 
   signal_inbox(const signal_inbox&) = delete;
@@ -46,6 +54,10 @@ public:
   /// @param rest What has come from there already.
   void listen(int connection, std::string rest);
 
+  /// Tells once when the other side has closed this pipe or socket, of which nothing is
+  /// read. Processes that are started do not inherit it from now on.
+  void watch_parent(int descriptor);
+
   /// Ends `wait`, this one or the next. Callable from any thread.
   void wake_up();
 
@@ -56,8 +68,13 @@ private:
   void read_connection();
   void hang_up();
 
+  bool counts(int signal, int64_t sender);
+
   int signals_;
   int wake_up_;
+  int parent_ = -1; ///< -1: none, or the other side has closed it.
+  std::vector<int> ending_;
+  signal_echoes echoes_;
   int connection_ = -1; ///< -1: none, or it has ended.
   bool is_cut_off_ = false;
   clock::time_point heard_{}; ///< When something has last come from there.

@@ -19,8 +19,8 @@
 
 namespace actorrun {
 
-/// At most so many bytes have the arguments of one call, or one return value,
-/// as CBOR; and at most so deep they nest.
+/// The arguments of one call, or one return value, have at most this many bytes
+/// as CBOR, and nest at most this deep.
 inline constexpr size_t call_size_max = 64 * 1024 * 1024;
 inline constexpr size_t return_size_max = 64 * 1024 * 1024;
 inline constexpr size_t value_depth_max = 1'000;

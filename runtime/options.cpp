@@ -412,6 +412,8 @@ result<void> validate(const agent_options& options) {
   if (auto ok = check_label("the signals to handle", options.signals_to_handle);
       !ok)
     return ok;
+  if (auto ok = check_label("the name of the program", options.entry_name); !ok)
+    return ok;
   if (auto ok = check_timers(options.timers); !ok)
     return ok;
   if (auto ok = check_devices(options); !ok)

@@ -18,11 +18,11 @@
 
 namespace actorrun {
 
-/// At most so long are timeouts and grace periods.
+/// Timeouts and grace periods are at most this long.
 inline constexpr std::chrono::milliseconds timeout_max
   = std::chrono::hours{7 * 24};
 
-/// At most so many keep-alives may stay unanswered.
+/// At most this many keep-alives may stay unanswered.
 inline constexpr uint32_t keep_alive_attempts_max = 1'000;
 
 /// In bytes. Ids, roles and host names appear in logs and in the environment.
@@ -71,7 +71,7 @@ enum class rendezvous_backend {
   etcd,   ///< At the node that etcd has elected (`etcd`, `etcd-v2`).
 };
 
-/// In bytes: at most so long is the path of a certificate file.
+/// In bytes: the path of a certificate file is at most this long.
 inline constexpr size_t certificate_path_length_max = 4'095;
 
 /// Shortest and longest lease in etcd, which counts in seconds and grants none
@@ -79,7 +79,7 @@ inline constexpr size_t certificate_path_length_max = 4'095;
 inline constexpr std::chrono::milliseconds etcd_lease_min{2'000};
 inline constexpr std::chrono::milliseconds etcd_lease_max{600'000};
 
-/// At most so many members of one etcd cluster are tried.
+/// At most this many members of one etcd cluster are tried.
 inline constexpr size_t etcd_member_count_max = 16;
 
 /// How to reach etcd, whose address is `job_options::rendezvous`. The comments
@@ -200,6 +200,9 @@ struct agent_options {
   /// CUDA_VISIBLE_DEVICES of the workers, as CUDA names devices. Empty: what
   /// they inherit.
   std::vector<std::string> visible_devices{};
+  /// What events call the program; at most `label_length_max` bytes. Empty: the file
+  /// that is executed.
+  std::string entry_name{};
   /// What the workers are bound to from their start.
   core::binding_mode binding = core::binding_mode::none;
 };

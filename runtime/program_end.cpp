@@ -10,6 +10,7 @@
 #include <exception>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include <unistd.h>
 
@@ -17,14 +18,15 @@ namespace actorrun {
 
 namespace {
 
-/// At most so many children are looked at.
+/// At most this many children are looked at.
 constexpr size_t children_max = 4'096;
 
 } // namespace
 
 // A library may have asked, so the exception is that of the standard library.
-void end_without_resources(int code) {
-  detail::exit_for_lack_with(code);
+void end_without_resources(int code,
+                           std::function<void(const std::string&)> last_words) {
+  detail::exit_for_lack_with(code, std::move(last_words));
   static const auto before = std::get_terminate();
   std::set_terminate([] {
     try {

@@ -7,6 +7,7 @@
 #include "actors/ports/console.hpp"
 #include "messages/result.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -61,6 +62,28 @@ public:
 /// Opens the console of this program's standard output and standard error.
 std::shared_ptr<program_console> open_program_console();
 
+/// Lines for a reader of their own, who may be slow or gone: no writer ever waits.
+class line_output {
+public:
+  virtual ~line_output() = default;
+
+  /// @param lines Whole lines. Dropped, all of them, if a mebibyte waits already;
+  ///              they go nowhere if the reader is gone.
+  virtual void add(std::string_view lines) = 0;
+
+  /// How many calls of `add` were dropped.
+  virtual uint64_t dropped_count() const = 0;
+
+  /// Waits for the reader, at most this long.
+  /// @returns whether all that was not dropped is written, or no reader is left
+  virtual bool finish(std::chrono::milliseconds limit) = 0;
+};
+
+/// Takes over a descriptor that is open for writing.
+/// @param fd Closed; its file is held without it, where processes that are started
+///           do not inherit it.
+std::unique_ptr<line_output> open_line_output(int fd);
+
 /// Logs lines on standard error, in colour on a terminal only: `[actorrun
 /// 12:34:56.789 info] coordinator forms generation 2: …`.
 /// @param to Never makes the caller wait; see `program_console::note`.
@@ -69,6 +92,10 @@ std::shared_ptr<program_console> open_program_console();
 ///              unless it is empty.
 log open_log(std::shared_ptr<program_console> to, std::string_view program,
              std::string_view level);
+
+/// Writes a file of this user as a whole or not at all, with mode 0600.
+/// @retval errc::system_failure  it cannot be written; the text says why
+result<void> write_own_file(const std::string& path, std::string_view text);
 
 /// The name of this host, as failures of its workers bear it.
 std::string own_host_name();

@@ -87,9 +87,8 @@ struct worker_failure {
   /// monotonic clock: lets a coordinator order the failures of several hosts
   /// without their wall clocks.
   duration age{0};
-  /// signalled: at most so long before that had it begun to end: its memory had to
-  /// be freed, and its agent may not have run. Its connections may have been closed
-  /// since then.
+  /// signalled: at most this long before that, it had begun to end, and its
+  /// connections may have been closed: its memory had to be freed, on a busy machine.
   duration teardown{0};
   /// It was being stopped, and died of a signal that its agent had not sent.
   bool while_stopped = false;
@@ -137,7 +136,7 @@ std::string overrun_text(const death_details& x);
 ///                 counts.
 std::string one_line(std::string_view text, size_t size_max);
 
-/// At most so many failures are listed after the first of a generation.
+/// At most this many failures are listed after the first of a generation.
 inline constexpr size_t other_failures_max = 16;
 
 /// Failures that are not, or not known to be, the first of their generation; those

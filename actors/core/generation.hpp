@@ -14,7 +14,7 @@
 
 namespace actorrun::core {
 
-/// At most so many slots per agent; more is a typing error, not a machine.
+/// At most this many slots per agent; more is a typing error, not a machine.
 inline constexpr uint32_t slots_per_agent_max = 4096;
 
 /// What an agent brings to the next generation.
@@ -63,7 +63,7 @@ struct placement {
 /// Ranks from the first to the last of each run, in order.
 using rank_runs = std::vector<std::pair<uint32_t, uint32_t>>;
 
-/// At most so many runs are told; later survivors are not named then.
+/// At most this many runs are told; later survivors are not named then.
 inline constexpr size_t rank_runs_max = 1'000;
 
 bool contains(const rank_runs& runs, uint32_t rank);
@@ -155,6 +155,8 @@ struct ending {
   /// killed.
   std::optional<failure> why;
   int signal = 0; ///< The signal that made it leave; 0: none.
+  /// Of the last generation that it took part in; none: of no one.
+  std::optional<generation_plan> last{};
 
   friend bool operator==(const ending&, const ending&) = default;
 };

@@ -87,7 +87,7 @@ struct timeouts {
   friend bool operator==(const timeouts&, const timeouts&) = default;
 };
 
-/// A coordinator reads at most so many keep-alives per second of small jobs, which
+/// A coordinator reads at most this many keep-alives per second of small jobs, which
 /// is about two hundredths of a core, …
 inline constexpr uint32_t small_job_rate = 400;
 /// … and of large ones: a fifth of a core, with all that its system does for them.

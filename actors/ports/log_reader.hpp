@@ -18,7 +18,7 @@ public:
   /// Called on any thread, one at a time per reading; must not block.
   using listener = std::function<void(core::log_chunk)>;
 
-  /// At most so many readings at a time.
+  /// At most this many readings at a time.
   static constexpr size_t reading_count_max = 32;
 
   virtual ~log_reader() = default;

@@ -79,9 +79,6 @@ struct process_exited {
   bool was_ending = false;
   bool is_foreign = false; ///< It died of a signal that this host has not sent.
   uint64_t memory = 0;     ///< The most that it has used, in bytes; 0: unknown.
-  /// Up to so long before `when` it may have ended: until then this process stood
-  /// still, or was too busy to see it.
-  core::duration unseen{0};
 };
 
 using process_event

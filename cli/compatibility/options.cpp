@@ -135,6 +135,16 @@ constexpr ledger_entry options[] = {
   {"--watchdog", added, "for programs that use systemd's `sd_notify`"},
   {"--metrics-port", added, "metrics for Prometheus, `/healthz`, `/readyz`"},
   {"--dashboard-port", added, "a page for browsers that shows the job live"},
+  {"--report-file", added,
+   "how the job has ended as JSON, on every node, for the program that has"
+   " started it"},
+  {"--no-report", added, "that program prints the failures itself"},
+  {"--entry-name", added, "what reports and events call the program"},
+  {"--event-log-fd", added,
+   "events as lines of JSON for another program, in place of handlers in"
+   " Python"},
+  {"--parent-fd", added, "the job ends with the program that has started it"},
+  {"--no-pet", added, "neither reads the variables `PET_…` nor passes them on"},
 };
 
 } // namespace

@@ -8,7 +8,8 @@ using enum verdict;
 
 constexpr ledger_entry read[] = {
   {"PET_*", better,
-   "for every option that has one in torchrun, and for all additional ones;"
+   "for every option that has one in torchrun, and for all additional ones"
+   " but those about one process (`--parent-fd`, …);"
    " used after the command line and before the default. Values of all types"
    " are checked, an error names the variable, and a variable that no option"
    " reads gets a warning"},

@@ -11,7 +11,8 @@ manual_sections manual() {
   out.environment = {
     {"PET_*",
      "options, under the names that stand above; for a flag an integer, where 0"
-     " means off. A variable PET_... that no option reads gets a warning."},
+     " means off. A variable PET_... that no option reads gets a warning."
+     " --no-pet: none of them is read."},
     {"SLURM_STEP_ID", "and its neighbours: a step of Slurm that has started"
                       " it gives nodes, ranks, meeting point, job id and GPUs"
                       " that no option names"},
@@ -51,7 +52,8 @@ manual_sections manual() {
     {"the signals of --signals-to-handle",
      "The workers get the same signal, or the --stop-signal if that is given,"
      " and the node leaves the job with exit code 128+n. A second signal kills"
-     " the workers. On the node that hosts the coordinator, the job ends for"
+     " the workers; the same one from another sender within 0.3 s does not"
+     " count. On the node that hosts the coordinator, the job ends for"
      " all nodes."},
     {"the signals of --signals-to-forward",
      "The workers get them, but not the processes that they have started."},

@@ -1,5 +1,6 @@
 #include "cli/options/actorrun_options.hpp"
 
+#include "cli/options/caller_options.hpp"
 #include "cli/options/host_options.hpp"
 #include "cli/options/http_options.hpp"
 #include "cli/options/log_options.hpp"
@@ -16,7 +17,8 @@ namespace {
 /// torchrun reads no variable for the others.
 bool has_variable(std::string_view name) {
   return name != "--logs-specs" && name != "--use-env"
-         && name != "--metrics-cfg" && name != "--numa-binding";
+         && name != "--metrics-cfg" && name != "--numa-binding"
+         && caller_option_has_variable(name);
 }
 
 } // namespace
@@ -39,6 +41,7 @@ run_program::run_program(const std::function<uint32_t()>& cpu_count)
   add_timer_options(*app, settings);
   auto add_http = option_adder{*app, "Metrics and page"};
   add_http_options(add_http, settings.http);
+  add_caller_options(*app, settings);
   add_torchrun_options(*app, settings);
   name_variables(*app, has_variable);
   auto add_other = option_adder{*app, "Other"};

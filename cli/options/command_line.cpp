@@ -62,6 +62,13 @@ public:
 
   std::deque<draft>& drafts() { return drafts_; }
 
+  std::vector<spelling> spellings() const {
+    auto out = std::vector<spelling>{};
+    for (const auto& x : drafts_)
+      out.push_back(x.how());
+    return out;
+  }
+
   void make_all() const {
     for (auto& x : drafts_)
       make(x);
@@ -158,13 +165,12 @@ public:
 private:
   result<void> take(command_app& app, const std::vector<std::string>& words,
                     rest_rule rule) {
-    auto known = std::vector<spelling>{};
-    for (const auto& x : app.drafts())
-      known.push_back(x.how());
-    auto typed = scan(words, known, rule);
+    auto typed = scan(words, app.spellings(), rule);
     if (!typed)
       return typed.error();
     static_cast<scanned_words&>(out_) = *std::move(typed);
+    ignores_variables_
+      = ignores_variables_ || contains(out_.options, no_variables_option);
     for (const auto* name : {"--help", "--version"})
       asks_ = asks_ || contains(out_.options, name);
     for (auto& x : app.drafts())
@@ -200,9 +206,16 @@ private:
       return put(x, {i->source, i->value});
     // The first variable that is set counts, even if it turns a flag off.
     for (const auto& variable : x.variables())
-      if (const auto value = variable_(variable))
+      if (const auto value = value_of_variable(variable))
         return put(x, {variable, *value});
     return {};
+  }
+
+  std::optional<std::string>
+  value_of_variable(const std::string& variable) const {
+    const auto is_ignored
+      = ignores_variables_ && variable.starts_with(option_variable_prefix);
+    return is_ignored ? std::nullopt : variable_(variable);
   }
 
   // A value is a word of its own, so CLI11 takes it whatever it looks like.
@@ -237,6 +250,7 @@ private:
   const variable_lookup& variable_;
   command_line out_;
   bool asks_ = false;              ///< For help or the version, nothing else.
+  bool ignores_variables_ = false; ///< Those of options.
   std::vector<std::string> words_; ///< For CLI11.
   std::map<std::string, setting> sources_; ///< By the names of options.
 };
@@ -282,7 +296,7 @@ void option_adder::operator()(const char* name, std::string help, bool& target,
 }
 
 std::string variable_of(const std::string& name) {
-  std::string out = "PET_";
+  auto out = std::string{option_variable_prefix};
   for (const auto c : name.substr(2))
     out += c == '-' ? '_' : static_cast<char>(std::toupper(c));
   return out;
@@ -347,6 +361,15 @@ result<command_line> read_words(CLI::App& program,
                                 const std::vector<std::string>& words,
                                 const variable_lookup& variable) {
   return reader{program, variable}.run(words);
+}
+
+std::string value_if_any(CLI::App& program,
+                         const std::vector<std::string>& words,
+                         std::string_view name) {
+  const auto options = scan_what_is_right(words, own(program).spellings());
+  const auto i = std::find_if(options.rbegin(), options.rend(),
+                              [&](const auto& x) { return x.name == name; });
+  return i == options.rend() ? std::string{} : i->value;
 }
 
 } // namespace actorrun::cli

@@ -87,6 +87,11 @@ private:
 /// Gives each option whose name `has_one` accepts its variable.
 void name_variables(CLI::App& program, bool (*has_one)(std::string_view name));
 
+inline constexpr std::string_view option_variable_prefix = "PET_";
+
+/// The flag by which no variable of an option is read.
+inline constexpr auto no_variables_option = "--no-pet";
+
 /// `PET_MAX_RESTARTS` for `--max-restarts`: torchrun's name of the variable.
 std::string variable_of(const std::string& name);
 
@@ -148,5 +153,12 @@ struct command_line : scanned_words {
 result<command_line> read_words(CLI::App& program,
                                 const std::vector<std::string>& words,
                                 const variable_lookup& variable = {});
+
+/// The value of an option in a line that may be refused; empty: it cannot be told. What
+/// is no option, and is not the value of one that is known, ends the search: a script may
+/// have an option of the same name.
+std::string value_if_any(CLI::App& program,
+                         const std::vector<std::string>& words,
+                         std::string_view name);
 
 } // namespace actorrun::cli

@@ -8,16 +8,17 @@
 #include "runtime/program_support.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <random>
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,10 +41,13 @@ uint32_t affinity_count() {
   return static_cast<uint32_t>(std::max(1, CPU_COUNT_S(size, set.get())));
 }
 
-/// In the form of a UUID, as torchrun makes them.
+/// In the form of a UUID, as torchrun makes them. `std::random_device` would ask the
+/// processor first what it can do, which a virtual machine answers late.
 std::string make_random_id() {
-  auto device = std::random_device{};
-  const auto a = device(), b = device(), c = device(), d = device();
+  auto drawn = std::array<uint32_t, 4>{};
+  while (::getrandom(drawn.data(), sizeof drawn, 0) != ssize_t{sizeof drawn}) {
+  }
+  const auto [a, b, c, d] = drawn;
   char out[37];
   std::snprintf(out, sizeof(out), "%08x-%04x-%04x-%04x-%04x%08x", a, b >> 16,
                 b & 0xFFFF, c >> 16, c & 0xFFFF, d);
@@ -92,6 +96,18 @@ result<std::string> read_text(const std::string& path, size_t size_max) {
   return out;
 }
 
+descriptor_facts examine_descriptor(int fd) {
+  const auto flags = ::fcntl(fd, F_GETFL);
+  struct stat facts {};
+  if (flags < 0 || ::fstat(fd, &facts) != 0)
+    return {};
+  const auto access = flags & O_ACCMODE;
+  return {.is_open = true,
+          .is_pipe = S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode),
+          .is_readable = access != O_WRONLY,
+          .is_writable = access != O_RDONLY};
+}
+
 bool may_write_in_folder(const std::string& path) {
   for (auto at = path; !at.empty(); at.resize(at.rfind('/'))) {
     if (::faccessat(AT_FDCWD, at.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
@@ -118,7 +134,8 @@ host_facts this_process() {
     [] { return read_secret_if_any(own_secret_path(variable_of_process)); },
     read_text,
     own_host_name,
-    may_write_in_folder};
+    may_write_in_folder,
+    examine_descriptor};
 }
 
 result<std::string> secret_of(const std::string& path,

@@ -14,6 +14,15 @@
 
 namespace actorrun::cli {
 
+/// What is known of a descriptor that this process has inherited.
+struct descriptor_facts {
+  bool is_open = false;
+  bool is_pipe
+    = false; ///< Or a socket: it tells when the other side has closed it.
+  bool is_readable = false;
+  bool is_writable = false;
+};
+
 struct host_facts {
   /// The value of an environment variable; nothing if it is not set.
   std::function<std::optional<std::string>(const std::string& name)> variable;
@@ -35,7 +44,7 @@ struct host_facts {
   std::function<std::vector<std::string>()> variables = {};
   /// The secret in `own_secret_path`, empty if there is no such file.
   std::function<result<std::string>()> own_secret = {};
-  /// The content of a file of at most so many bytes.
+  /// The content of a file of at most `size_max` bytes.
   std::function<result<std::string>(const std::string& path, size_t size_max)>
     file = {};
   /// The name of this host.
@@ -43,6 +52,8 @@ struct host_facts {
   /// Whether this process may write in the folder at a path, or make it.
   std::function<bool(const std::string& path)> may_write_in
     = [](const std::string&) { return true; };
+  std::function<descriptor_facts(int)> descriptor
+    = [](int) { return descriptor_facts{}; };
 };
 
 /// The facts of this process and its host.

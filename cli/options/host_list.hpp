@@ -11,7 +11,7 @@
 
 namespace actorrun::cli {
 
-/// One actorrun connects to at most so many hosts, with a process each.
+/// One actorrun connects to at most this many hosts, with a process each.
 inline constexpr size_t host_count_max = 1'024;
 
 /// In bytes.

@@ -95,7 +95,7 @@ constexpr std::string_view consumed[]
   = {"--hosts",         "--hostfile",  "--rsh",         "--export",
      "--nnodes",        "--rdzv-id",   "--secret-file", "--rdzv-conf",
      "--rdzv-endpoint", "--node-rank", "--standalone",  "--local-addr",
-     "--master-addr"};
+     "--master-addr",   "--parent-fd"};
 
 /// What agents would take for their own.
 constexpr std::string_view launcher_variables[]

@@ -66,6 +66,8 @@ struct hosts_arguments {
   std::vector<int> signals_to_handle;
   std::vector<int> signals_to_forward;
   std::chrono::milliseconds grace{};
+  /// A pipe or a socket whose end stops the job; none: not given.
+  std::optional<int> parent_descriptor;
   std::vector<std::string> warnings; ///< One line each, for a person.
 };
 

@@ -44,6 +44,13 @@ struct run_arguments {
   bool logs_events = false;
   /// Print what the workers are bound to.
   bool reports_bindings = false;
+  std::string title;            ///< What reports call the program.
+  std::string report_file;      ///< Path; empty: none is wanted.
+  bool prints_report = true;    ///< The failure report, on standard error.
+  bool hides_variables = false; ///< Workers get none of options.
+  std::optional<int> event_descriptor; ///< Takes events; none: not wanted.
+  /// A pipe or a socket whose end stops the job; none: not given.
+  std::optional<int> parent_descriptor;
 };
 
 } // namespace actorrun::cli

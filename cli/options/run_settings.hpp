@@ -81,6 +81,12 @@ struct run_settings {
   bool stops_children = true; ///< It reaches what workers have started, too.
   std::optional<int> notice_signal;                       ///< 0: none.
   std::optional<std::chrono::milliseconds> notice_before; ///< The time limit.
+  std::string report_file; ///< Path; empty: not given.
+  bool prints_no_report = false;
+  std::string entry_name;               ///< Empty: not given.
+  std::optional<int> event_descriptor;  ///< ≥ 3.
+  std::optional<int> parent_descriptor; ///< ≥ 3.
+  bool ignores_variables = false;       ///< Those of options.
   bool no_timer = false;
   std::chrono::milliseconds watchdog{0}; ///< 0: not given.
 };

@@ -106,6 +106,19 @@ public:
     return std::move(out_);
   }
 
+  std::vector<given_option> run_past_mistakes() {
+    while (next_ < words_.size()) {
+      const auto& word = words_[next_++];
+      if (!is_option(word) || word == "--")
+        break;
+      if (word[1] == '-')
+        (void)read_long(word);
+      else
+        (void)read_short(word);
+    }
+    return std::move(out_.options);
+  }
+
 private:
   void take_all() {
     out_.rest.insert(out_.rest.end(),
@@ -222,6 +235,12 @@ private:
 result<scanned_words> scan(const std::vector<std::string>& words,
                            const std::vector<spelling>& known, rest_rule rule) {
   return scanner{words, known}.run(rule);
+}
+
+std::vector<given_option>
+scan_what_is_right(const std::vector<std::string>& words,
+                   const std::vector<spelling>& known) {
+  return scanner{words, known}.run_past_mistakes();
 }
 
 } // namespace actorrun::cli

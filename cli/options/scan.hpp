@@ -54,4 +54,10 @@ struct scanned_words {
 result<scanned_words> scan(const std::vector<std::string>& words,
                            const std::vector<spelling>& known, rest_rule rule);
 
+/// The options in front of the first word that is none, of a line that `scan` may refuse:
+/// what is wrong is left out.
+std::vector<given_option>
+scan_what_is_right(const std::vector<std::string>& words,
+                   const std::vector<spelling>& known);
+
 } // namespace actorrun::cli

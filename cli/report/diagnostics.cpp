@@ -16,7 +16,7 @@ struct remedy {
 remedy remedy_of_meeting(errc code);
 remedy remedy_of_workers(errc code);
 
-remedy remedy_of(errc code) {
+remedy general_remedy(errc code) {
   switch (code) {
     case errc::none:
       return {"nothing failed", "an error was reported without a code",
@@ -204,16 +204,24 @@ std::string one_line(std::string_view text) {
 
 } // namespace
 
+std::string sentence_of(const failure& problem) {
+  return problem.text.empty() ? general_remedy(problem.code).what
+                              : one_line(problem.text);
+}
+
+std::string remedy_of(const failure& problem) {
+  return general_remedy(problem.code).action;
+}
+
 std::string explain(const failure& problem, std::string_view program) {
-  auto x = remedy_of(problem.code);
+  auto x = general_remedy(problem.code);
   // An operator starts no node, and asks for a job that may be over.
   if (program == "actorctl"
       && (problem.code == errc::connection_refused
           || problem.code == errc::coordinator_gone))
     x.action = "if the job has ended: actorctl why, on the host of its"
                " coordinator";
-  auto out = formatted("{}: error: {}\n", program,
-                       problem.text.empty() ? x.what : one_line(problem.text));
+  auto out = formatted("{}: error: {}\n", program, sentence_of(problem));
   if (*x.why)
     out += formatted("  why: {}\n", x.why);
   if (*x.action)

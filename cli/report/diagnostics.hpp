@@ -15,6 +15,12 @@ namespace actorrun::cli {
 std::string explain(const failure& problem,
                     std::string_view program = "actorrun");
 
+/// The sentence that `explain` begins with, in one line: what happened.
+std::string sentence_of(const failure& problem);
+
+/// What to try; may be empty.
+std::string remedy_of(const failure& problem);
+
 /// One line with a line end: `actorrun: warning: …`.
 std::string warn(std::string_view text, std::string_view program = "actorrun");
 

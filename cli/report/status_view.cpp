@@ -21,7 +21,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// At most so many generations are shown, the newest.
+/// At most this many generations are shown, the newest.
 constexpr int generations_shown_max = 8;
 
 std::string span_of(uint64_t ms) {

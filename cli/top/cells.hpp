@@ -46,7 +46,7 @@ std::string fitted(std::string_view text, size_t width, bool is_right = false);
 /// The same for a line. The last style goes on to the end.
 line fitted(line x, size_t width);
 
-/// The beginning of a text, in at most so many columns; whole characters.
+/// The beginning of a text, in at most `width` columns; whole characters.
 std::string_view beginning_of(std::string_view text, size_t width);
 
 /// A line in as many lines as its last text needs, which begins in the same column

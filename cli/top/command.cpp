@@ -4,7 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/status_view.hpp"
-#include "cli/top/errands.hpp"
+#include "cli/top/background_requests.hpp"
 #include "cli/top/feed.hpp"
 #include "cli/top/terminal.hpp"
 #include "messages/formatted.hpp"
@@ -47,7 +47,7 @@ constexpr auto paint_interval = milliseconds{50};
 /// Between two looks for jobs that have begun on this host.
 constexpr auto jobs_interval = milliseconds{2'000};
 
-/// At most so many jobs of this host are watched.
+/// At most this many jobs of this host are watched.
 constexpr size_t feed_count_max = 16;
 
 /// Timeout for the status of one job with --once.
@@ -137,7 +137,7 @@ public:
   session(const top_arguments& arguments, terminal& on, signals& from)
     : arguments_(arguments), terminal_(on), signals_(from),
       model_(name_of(arguments), bound_actions(), clock::now()),
-      errands_(arguments, inbox_) {}
+      requests_(arguments, inbox_) {}
 
   /// @returns the signal that ended it; 0: the operator did
   int run() {
@@ -278,9 +278,9 @@ private:
 
   void obey(const quit&) { is_done_ = true; }
 
-  void obey(const steer_job& x) { errands_.run(x); }
-  void obey(const open_text& x) { errands_.run(x); }
-  void obey(const close_text&) { errands_.close_text(); }
+  void obey(const steer_job& x) { requests_.run(x); }
+  void obey(const open_text& x) { requests_.run(x); }
+  void obey(const close_text&) { requests_.close_text(); }
 
   std::vector<watched_job>::iterator find_feed(const std::string& job) {
     return std::ranges::find(feeds_, job, &watched_job::job);
@@ -291,7 +291,7 @@ private:
   signals& signals_;
   model model_;
   inbox inbox_;
-  errands errands_;
+  background_requests requests_;
   std::vector<watched_job> feeds_; ///< In the order in which they were found.
   screen picture_;
   core::time_point looked_{};

@@ -11,7 +11,7 @@
 
 namespace actorrun::cli::top {
 
-/// At most so many lines of a text that grows are kept: the last ones.
+/// At most this many lines of a text that grows are kept: the last ones.
 inline constexpr size_t page_lines_max = 1'000;
 
 class text_page {

@@ -82,6 +82,7 @@ install(
   COMPONENT worker
   FILES_MATCHING
   PATTERN *.py
+  PATTERN py.typed
   PATTERN __pycache__ EXCLUDE)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/actorrun)

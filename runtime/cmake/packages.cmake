@@ -1,7 +1,8 @@
-# Makes packages for Debian with `cpack`, and an archive of the sources.
+# Makes packages for Debian with `cpack`, an archive of the sources, and a wheel.
 #
 #     cmake --build build/release && cpack --config build/release/CPackConfig.cmake
 #     cmake --build build/release --target source_archive
+#     cmake --build build/release --target wheel
 #
 # actorrun has the programs, actorrun-worker the library for worker programs,
 # libactorrun-dev the libraries for host programs, and actorrun-dbgsym the debug
@@ -130,6 +131,20 @@ set(CPACK_DEBIAN_DEBUG_DESCRIPTION
     "The debug symbols of actorrun, actorctl and libactorrun_worker.so.")
 
 include(CPack)
+
+# The wheel has the programs of this folder, with their libraries in its lib/: they
+# have to run wherever it is installed.
+set(ACTORRUN_WHEEL_PROGRAMS ${PROJECT_BINARY_DIR} CACHE PATH
+    "The folder with bin/actorrun and bin/actorctl that go into the wheel")
+find_program(PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(PYTHON)
+  add_custom_target(
+    wheel
+    COMMAND ${PYTHON} -B ${PROJECT_SOURCE_DIR}/runtime/worker/python/make_wheel.py
+            ${ACTORRUN_WHEEL_PROGRAMS} ${PROJECT_BINARY_DIR}/packages
+            ${PROJECT_VERSION}
+    VERBATIM)
+endif()
 
 find_program(GIT git)
 find_program(GZIP gzip)

@@ -20,13 +20,13 @@ struct control_limits {
   /// A connection is admitted, and has said hello, within so long of its beginning,
   /// or is closed.
   std::chrono::milliseconds hello{10'000};
-  /// At most so many connections wait for that; a further one takes the place of
+  /// At most this many connections wait for that; a further one takes the place of
   /// the one that has waited longest.
   size_t waiting_count = 256;
-  /// At most so many packets wait for a worker that does not read, behind those
+  /// At most this many packets wait for a worker that does not read, behind those
   /// that the system keeps. With one more its connection is closed.
   size_t outgoing_count = 16;
-  /// At most so many packets of one worker are read per `reading_interval`; the
+  /// At most this many packets of one worker are read per `reading_interval`; the
   /// rest waits in the system, which keeps a bounded number.
   size_t reading_count = 256;
   std::chrono::milliseconds reading_interval{100};

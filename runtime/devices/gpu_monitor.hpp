@@ -13,7 +13,7 @@ namespace actorrun::detail {
 /// runs once it is gone.
 class gpu_monitor final : public ports::device_monitor {
 public:
-  /// At most so many samples wait for an answer of a hanging driver.
+  /// At most this many samples wait for an answer of a hanging driver.
   static constexpr size_t samples_max = 64;
 
   gpu_monitor();

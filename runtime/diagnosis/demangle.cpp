@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto prefix = std::string_view{"_Z"};
 constexpr auto name_max = size_t{512};
-/// In bytes: at most so long become all names of a text together.
+/// In bytes: all names of a text together become at most this long.
 constexpr auto expansion_max = size_t{256} * 1'024;
 
 // Each reference to an earlier part may double what the name stands for, each

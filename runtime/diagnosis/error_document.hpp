@@ -18,7 +18,7 @@ using error_document = nlohmann::ordered_json;
 /// In bytes. A larger file is not read at all.
 inline constexpr size_t error_file_size_max = size_t{1'024} * 1'024;
 
-/// At most so deep, and at most so many values (members, elements).
+/// At most this deep, and at most this many values (members, elements).
 inline constexpr int error_document_depth_max = 32;
 inline constexpr size_t error_document_values_max = 1'000;
 

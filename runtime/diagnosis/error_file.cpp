@@ -7,7 +7,6 @@
 #include "runtime/diagnosis/error_document.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/os/resource_limits.hpp"
-#include "runtime/os/unique_fd.hpp"
 #include "runtime/program_support.hpp"
 
 #include <cerrno>
@@ -109,26 +108,15 @@ failure not_written(const std::string& path, const std::string& why) {
           formatted("the error file {} cannot be written: {}", path, why)};
 }
 
-// A reader must never see a part of the file; and a device like /dev/null must
-// not be replaced by a file.
-result<void> replace_file(const std::string& path, std::string_view text) {
+// A device like /dev/null must not be replaced by a file.
+result<void> leave_file(const std::string& path, std::string_view text) {
   constexpr auto mode = 0666;
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
     return not_written(path, "it is not a regular file");
-  const auto draft = path + "." + std::to_string(::getpid()) + ".tmp";
-  ::unlink(draft.c_str());
-  const auto fd = unique_fd{
-    ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
-  if (!fd)
-    return not_written(path, system_error_text(errno));
-  auto error = write_all(fd.get(), text);
-  if (error == 0 && ::rename(draft.c_str(), path.c_str()) != 0)
-    error = errno;
-  if (error == 0)
-    return {};
-  ::unlink(draft.c_str());
-  return not_written(path, system_error_text(error));
+  if (const auto error = replace_file(path, text, mode); error != 0)
+    return not_written(path, system_error_text(error));
+  return {};
 }
 
 error_document document_of(std::string_view message, std::string_view stack,
@@ -183,12 +171,12 @@ result<void> write_error_file(const std::string& path,
   const auto code = core::reported_exit_code(first);
   if (auto& content = x["message"]; content.is_object() && code != 0)
     content["errorCode"] = code;
-  return replace_file(path, to_text(x));
+  return leave_file(path, to_text(x));
 }
 
 result<void> write_error_file(const std::string& path, std::string_view message,
                               int64_t wall_ms) {
-  return replace_file(path, to_text(document_of(message, message, wall_ms)));
+  return leave_file(path, to_text(document_of(message, message, wall_ms)));
 }
 
 } // namespace actorrun

@@ -12,7 +12,7 @@
 
 namespace actorrun::detail {
 
-/// At most so many threads of one process are inspected.
+/// At most this many threads of one process are inspected.
 inline constexpr size_t snapshot_threads_max = 64;
 
 /// A snapshot of a thread; empty if it has ended.

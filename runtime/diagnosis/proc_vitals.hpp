@@ -17,7 +17,7 @@ namespace actorrun::detail {
 /// the memory of one thread. No listener is called once this object is gone.
 class proc_vitals final : public ports::node_vitals {
 public:
-  /// At most so many questions wait for a sample; others get the last one.
+  /// At most this many questions wait for a sample; others get the last one.
   static constexpr size_t waiting_max = 64;
 
   /// A sample is so long new enough for further questions.

@@ -11,7 +11,7 @@
 
 namespace actorrun::detail {
 
-/// At most so many processes are inspected at a time, the first ones.
+/// At most this many processes are inspected at a time, the first ones.
 inline constexpr size_t python_stacks_max = 16;
 
 /// In bytes, of each process; the rest is dropped.

@@ -15,7 +15,7 @@
 
 namespace actorrun::detail {
 
-/// At most so many processes count for a worker, so many levels deep.
+/// At most this many processes count for a worker, at most this many levels deep.
 inline constexpr size_t worker_processes_max = 64;
 inline constexpr size_t worker_levels_max = 8;
 

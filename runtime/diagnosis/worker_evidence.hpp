@@ -12,7 +12,7 @@
 
 namespace actorrun::detail {
 
-/// At most so much of standard error is read and shown.
+/// At most this much of standard error is read and shown.
 inline constexpr size_t last_words_size_max = size_t{8} * 1'024;
 inline constexpr size_t last_words_lines_max = 40;
 

@@ -79,7 +79,7 @@ etcd_host::locator_for(const agent_id& agent) {
                                       .agent = agent.value,
                                       .announced = config_.announced,
                                       .limit = config_.job.timeouts.connect,
-                                      .dead = config_.dead,
+                                      .keeper = config_.keeper,
                                       .launch = config_.launch},
              config_.lines),
            home_);
@@ -131,7 +131,7 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
     config_.on_closed(x);
   };
   auto hosted = std::make_unique<hosted_coordinator>(
-    system_, home_, std::move(settings), config_.dead);
+    system_, home_, std::move(settings), config_.keeper);
   const auto listening
     = hosted->listen(config_.job, place->where, config_.mine, order.successor);
   if (!listening)

@@ -24,7 +24,7 @@ struct etcd_host_config {
   /// There is no agent: always campaigns, and accepts operators while it leads.
   bool is_alone = false;
   /// Says when this process has ended.
-  std::shared_ptr<undertaker> dead;
+  std::shared_ptr<socket_keeper> keeper;
   /// The coordinator's configuration except etcd's part of it.
   std::function<rendezvous_coordinator_config()> configure;
   /// The job is over and all agents know. Called on any thread, as the next

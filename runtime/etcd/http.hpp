@@ -12,7 +12,7 @@
 
 namespace actorrun::detail {
 
-/// At most so many bytes of the head and of the body of an answer are read;
+/// At most this many bytes of the head and of the body of an answer are read;
 /// etcd's have a few hundred.
 inline constexpr size_t http_answer_size_max = 64 * 1024;
 

@@ -18,7 +18,7 @@
 
 namespace actorrun::detail {
 
-/// At most so long a launcher that ends takes to report that to etcd.
+/// A launcher that ends takes at most this long to report that to etcd.
 inline constexpr auto resign_limit = std::chrono::seconds{1};
 
 struct etcd_leadership_config {

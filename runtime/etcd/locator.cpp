@@ -55,7 +55,7 @@ void etcd_locator::seek(bool was_member, listener on_result) {
 
 namespace {
 
-/// At most so many bytes of a foreign entry are shown.
+/// At most this many bytes of a foreign entry are shown.
 constexpr size_t excerpt_size_max = 80;
 
 bool is_local_number(const std::string& host) {

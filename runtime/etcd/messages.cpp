@@ -18,8 +18,11 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-/// At most so many bytes of an answer are shown.
+/// At most this many bytes of an answer are shown.
 constexpr size_t excerpt_size_max = 120;
+
+/// Of a text in a document of ours: an agent's id is the longest.
+constexpr size_t text_size_max = 320;
 
 // What the job's key held before it was a document: that it has begun, or …
 constexpr auto old_over_mark = "over";
@@ -138,7 +141,7 @@ T member(const json& x, const char* name) {
 
 std::string text(const json& x, const char* name) {
   const auto& y = at(x, name);
-  return y.is_string() ? core::one_line(y.get<std::string>(), excerpt_size_max)
+  return y.is_string() ? core::one_line(y.get<std::string>(), text_size_max)
                        : std::string{};
 }
 
@@ -173,6 +176,18 @@ core::job_mark mark_of(int64_t revision, const std::string& value) {
       if (job.excluded.size() < core::excluded_hosts_max)
         job.excluded.push_back(
           {text(x, "host"), text(x, "reason"), text(x, "by"), {}});
+  if (const auto& hosts = at(from, "failing"); hosts.is_array())
+    for (const auto& x : hosts)
+      if (job.failing.size() < core::told_hosts_max)
+        job.failing.push_back(
+          {text(x, "host"), member<uint32_t>(x, "failures")});
+  if (const auto& drains = at(from, "drains"); drains.is_array())
+    for (const auto& x : drains)
+      if (job.drains.size() < core::told_drains_max)
+        job.drains.push_back(
+          {{text(x, "agent")},
+           text(x, "by"),
+           std::chrono::milliseconds{member<uint32_t>(x, "time_ms")}});
   return out;
 }
 
@@ -191,6 +206,14 @@ std::string text_of(const core::charter& job, bool is_over) {
     for (const auto& x : job.excluded)
       out["excluded"].push_back(
         {{"host", x.host}, {"reason", x.reason}, {"by", x.by}});
+    out["failing"] = json::array();
+    for (const auto& x : job.failing)
+      out["failing"].push_back(
+        {{"host", x.host}, {"failures", x.failure_count}});
+    out["drains"] = json::array();
+    for (const auto& x : job.drains)
+      out["drains"].push_back(
+        {{"agent", x.agent.value}, {"by", x.by}, {"time_ms", x.time.count()}});
   }
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -19,7 +19,7 @@
 namespace actorrun::detail {
 
 struct http_limits {
-  /// At most so many clients are served; some more are told to come back, but for
+  /// At most this many clients are served; some more are told to come back, but for
   /// those that ask for the health.
   size_t client_count = 128;
   size_t refused_count = 32;

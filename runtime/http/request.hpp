@@ -11,7 +11,7 @@ namespace actorrun::detail {
 /// In bytes. Browsers send less than a tenth.
 inline constexpr size_t http_head_size_max = 8 * 1024;
 
-/// At most so many lines has a head.
+/// A head has at most this many lines.
 inline constexpr size_t http_line_count_max = 64;
 
 struct http_request {

@@ -24,7 +24,7 @@ struct worker_view_limits {
   /// Without an answer for so long, there is none. Longer than actors wait for each
   /// other.
   core::duration answer = std::chrono::seconds{5};
-  size_t question_count = 8; ///< At most so many wait for their answers.
+  size_t question_count = 8; ///< At most this many wait for their answers.
   /// Of these a worker's newest are shown, …
   uint32_t line_count = 200;
   /// … in so many bytes.

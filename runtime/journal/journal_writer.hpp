@@ -26,7 +26,7 @@ struct journal_limits {
   bool after_launch = false;
 };
 
-/// At most so many records of a launch are held back.
+/// At most this many records of a launch are held back.
 inline constexpr size_t launch_records_max = 64;
 
 /// Appends lines to a file, which it makes with its first record, with mode 0600.

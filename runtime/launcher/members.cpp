@@ -260,7 +260,7 @@ result<void> launcher::members::open_etcd(const std::string& announced,
      .announced = announced,
      .launch = hooks.launch,
      .is_alone = alone,
-     .dead = guardian,
+     .keeper = guardian,
      .configure = [this] { return coordinator_config(); },
      .on_closed
      = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); },
@@ -393,12 +393,15 @@ void launcher::members::open_events(const agent_options& options) {
   if (!hooks.on_event)
     return;
   const auto& program = options.workers.command.front();
+  auto name = options.entry_name.empty()
+                ? program.substr(program.rfind('/') + 1)
+                : options.entry_name;
   events = std::make_shared<event_feed>(
     core::event_subject{.job = job.job,
                         .role = options.workers.role,
                         .host = host,
                         .backend = name_of(job.backend),
-                        .entry_point = program.substr(program.rfind('/') + 1)},
+                        .entry_point = std::move(name)},
     hooks.on_event);
 }
 
@@ -434,7 +437,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
       = open_presence(mine.fingerprint, offering.agent, hooks.launch);
     if (!shown)
       return shown.error();
-    guardian->bury(grave::presence, shown->get());
+    guardian->keep(kept_socket::presence, shown->get());
   } else if (coordinator && !hooks.launch.empty()) {
     // No other node asks, but the next launch on this host does.
     auto shown

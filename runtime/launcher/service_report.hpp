@@ -27,7 +27,7 @@ class service_link;
 class service_report {
 public:
   /// @param home       Lives longer.
-  /// @param stop_limit At most so long the node takes to stop. The manager is
+  /// @param stop_limit How long the node takes to stop, at most. The manager is
   ///                   asked to wait for that if its own time is shorter.
   /// @retval errc::bad_argument   the manager's socket has no usable address
   /// @retval errc::cannot_listen  the system has no socket left

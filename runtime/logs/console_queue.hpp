@@ -54,7 +54,7 @@ public:
   console_queue& operator=(const console_queue&) = delete;
 
   /// @param lines Whole lines; any size.
-  /// @param limit In bytes. At most so large may the backlog be.
+  /// @param limit The largest size of the backlog, in bytes.
   /// @returns whether all was taken; else nothing was. A closed stream takes
   ///          everything.
   bool offer(std::string_view lines, size_t limit);

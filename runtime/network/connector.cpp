@@ -17,8 +17,9 @@
 
 namespace actorrun::detail {
 
-reactor_handle connect(reactor& home, const endpoint& where, const visitor& who,
-                       core::duration deadline, connect_callback on_done) {
+reactor_handle connect(reactor& home, const endpoint& where,
+                       const client_identity& who, core::duration deadline,
+                       connect_callback on_done) {
   assert(where.port != 0);
   return {home, std::make_shared<connect_attempt>(
                   home, target{where.host, where.port}, who, deadline,
@@ -26,7 +27,7 @@ reactor_handle connect(reactor& home, const endpoint& where, const visitor& who,
 }
 
 reactor_handle connect_unix(reactor& home, const std::string& path,
-                            const visitor& who, core::duration deadline,
+                            const client_identity& who, core::duration deadline,
                             connect_callback on_done) {
   return {home, std::make_shared<connect_attempt>(
                   home, target{path, 0}, who, deadline, std::move(on_done))};
@@ -57,7 +58,8 @@ std::string target::text() const {
 }
 
 connect_attempt::connect_attempt(reactor& home, target where,
-                                 const visitor& who, core::duration deadline,
+                                 const client_identity& who,
+                                 core::duration deadline,
                                  connect_callback on_done)
   : home_(home), where_(std::move(where)), who_(who), deadline_(deadline),
     on_done_(std::move(on_done)) {

@@ -32,12 +32,12 @@ struct connected {
   std::string server_host;       ///< As it was asked for, or the socket's path.
   nonce_bytes incarnation{};     ///< Of the coordinator; zero on a Unix socket.
   std::optional<link_key> key{}; ///< None on a Unix socket.
-  /// What tombstones of the job are written with: the visitor's, or munge's.
+  /// What tombstones of the job are written with: the client's, or munge's.
   job_key key_of_job{};
 };
 
-/// The process that connects.
-struct visitor {
+/// How the process that connects identifies itself.
+struct client_identity {
   credentials mine; ///< May be empty on a Unix socket: any job.
   purpose intent = purpose::join;
   std::string id; ///< See `is_peer_id`.
@@ -62,13 +62,13 @@ using connect_callback = std::function<void(result<connected>)>;
 ///          called
 /// @pre `is_peer_id(who.id)`; `home` outlives the attempt
 [[nodiscard]] reactor_handle connect(reactor& home, const endpoint& where,
-                                     const visitor& who,
+                                     const client_identity& who,
                                      core::duration deadline,
                                      connect_callback on_done);
 
 /// The same for a Unix socket, where the private folder replaces the secret.
 [[nodiscard]] reactor_handle
-connect_unix(reactor& home, const std::string& path, const visitor& who,
+connect_unix(reactor& home, const std::string& path, const client_identity& who,
              core::duration deadline, connect_callback on_done);
 
 /// Where an attempt goes.
@@ -87,7 +87,7 @@ struct target {
 class connect_attempt : public reactor_part,
                         public std::enable_shared_from_this<connect_attempt> {
 public:
-  connect_attempt(reactor& home, target where, const visitor& who,
+  connect_attempt(reactor& home, target where, const client_identity& who,
                   core::duration deadline, connect_callback on_done);
 
   void start() override;
@@ -114,7 +114,7 @@ private:
 
   reactor& home_;
   target where_;
-  visitor who_;
+  client_identity who_;
   core::duration deadline_;
   core::time_point due_{};
   connect_callback on_done_; // Empty once the attempt is over.

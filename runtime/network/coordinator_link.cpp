@@ -17,7 +17,7 @@ namespace {
 /// A packet that is lost while connecting is repeated after a second; so another attempt
 /// begins beside the last after this time, then twice this, …
 constexpr auto second_way_pause = std::chrono::milliseconds{100};
-/// … and at most so many are made at a time; the oldest goes.
+/// … and at most this many are made at a time; the oldest goes.
 constexpr size_t second_way_count_max = 4;
 
 /// Who waits longer for a first answer wants to know what for.
@@ -74,7 +74,7 @@ void coordinator_link::seek_at(const endpoint& where, listener on_result) {
   });
 }
 
-visitor coordinator_link::self() const {
+client_identity coordinator_link::self() const {
   return {to_.mine, purpose::join, to_.agent, served_by_, last_key_};
 }
 
@@ -217,13 +217,13 @@ coordinator_link::check_certificate(const std::string& seen_at) const {
 
 // From now on a coordinator may order workers started here.
 result<void> coordinator_link::show_presence() {
-  if (!to_.dead || is_present_)
+  if (!to_.keeper || is_present_)
     return {};
   const auto presence
     = open_presence(to_.mine.fingerprint, {to_.agent}, to_.launch);
   if (!presence)
     return presence.error();
-  to_.dead->bury(grave::presence, presence->get());
+  to_.keeper->keep(kept_socket::presence, presence->get());
   is_present_ = true;
   return {};
 }
@@ -231,18 +231,18 @@ result<void> coordinator_link::show_presence() {
 // The coordinator asks this host whether our process has ended. It knows only
 // the address that we connect from. The old port stays until there is a new one.
 void coordinator_link::show_liveness(const std::string& address) {
-  if (!to_.dead)
+  if (!to_.keeper)
     return;
   auto statement = agent_tombstone(to_.mine.key, to_.agent);
   const auto is_new = statement != statement_;
   statement_ = std::move(statement);
   if (liveness_ && host_of(liveness_->address()) == address) {
     if (is_new)
-      to_.dead->reword(grave::agent, statement_);
+      to_.keeper->reword(kept_socket::agent, statement_);
     return;
   }
   auto liveness = liveness_listener::listen(home_, address, [&](int socket) {
-    to_.dead->bury(grave::agent, socket, statement_);
+    to_.keeper->keep(kept_socket::agent, socket, statement_);
   });
   if (liveness)
     liveness_.emplace(std::move(*liveness));

@@ -8,7 +8,7 @@
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/os/undertaker.hpp"
+#include "runtime/os/socket_keeper.hpp"
 
 #include <caf/fwd.hpp>
 
@@ -34,7 +34,7 @@ public:
     /// is not a coordinator, the address is in use.
     bool occupied = false;
     /// Says when the agent has ended; null: nothing does.
-    std::shared_ptr<undertaker> dead{};
+    std::shared_ptr<socket_keeper> keeper{};
     /// For so long the agent looks for its coordinator. Says so when the first one
     /// has not answered soon; 0: says nothing.
     core::duration seek_limit{};
@@ -67,7 +67,7 @@ private:
     std::optional<connected> found{};
   };
 
-  visitor self() const;
+  client_identity self() const;
   void try_second_way();
   void end_second_way();
   void on_connected(result<connected> x, const listener& on_result);

@@ -43,8 +43,8 @@ generation_id before_term_of_now() {
 hosted_coordinator::hosted_coordinator(caf::actor_system& system,
                                        std::shared_ptr<reactor> home,
                                        rendezvous_coordinator_config config,
-                                       std::shared_ptr<undertaker> dead)
-  : system_(system), lines_(config.lines), dead_(std::move(dead)),
+                                       std::shared_ptr<socket_keeper> keeper)
+  : system_(system), lines_(config.lines), keeper_(std::move(keeper)),
     config_(std::move(config)) {
   config_.leases = std::make_shared<shared_lease_desk>(config_.may_decide,
                                                        config_.limits.lease());
@@ -88,8 +88,8 @@ void hosted_coordinator::end() {
   kill();
   links_->close();
   links_.reset();
-  if (dead_)
-    dead_->unbury(grave::coordinator);
+  if (keeper_)
+    keeper_->close(kept_socket::coordinator);
 }
 
 result<std::string>
@@ -151,7 +151,7 @@ result<std::string> hosted_coordinator::listen_once(const socket_address& where,
     where, mine, [&](int socket, const nonce_bytes& incarnation) {
       if (may_be_first && is_no_agent_present(mine.fingerprint))
         config_.beginning.successor = false;
-      bury(socket, mine, incarnation);
+      keep_port(socket, mine, incarnation);
       spawn();
       return actor_;
     });
@@ -172,16 +172,17 @@ void hosted_coordinator::know(core::charter left) {
 }
 
 // A statement is in force before anything follows from what it says.
-void hosted_coordinator::bury(int socket, const credentials& mine,
-                              const nonce_bytes& incarnation) {
-  if (!dead_)
+void hosted_coordinator::keep_port(int socket, const credentials& mine,
+                                   const nonce_bytes& incarnation) {
+  if (!keeper_)
     return;
-  dead_->bury(grave::coordinator, socket,
-              coordinator_answer(mine.key, incarnation, first_statement()),
-              release_request(mine.key, incarnation));
-  config_.on_job = [dead = dead_, key = mine.key, incarnation,
+  keeper_->keep(kept_socket::coordinator, socket,
+                coordinator_answer(mine.key, incarnation, first_statement()),
+                release_request(mine.key, incarnation));
+  config_.on_job = [keeper = keeper_, key = mine.key, incarnation,
                     next = config_.on_job](const core::charter& job) {
-    dead->reword(grave::coordinator, coordinator_answer(key, incarnation, job));
+    keeper->reword(kept_socket::coordinator,
+                   coordinator_answer(key, incarnation, job));
     if (next)
       next(job);
   };

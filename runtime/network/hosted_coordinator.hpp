@@ -4,7 +4,7 @@
 #include "actors/rendezvous_coordinator.hpp"
 #include "runtime/network/actor_watch.hpp"
 #include "runtime/network/remote_agent_links.hpp"
-#include "runtime/os/undertaker.hpp"
+#include "runtime/os/socket_keeper.hpp"
 
 #include <functional>
 #include <memory>
@@ -16,11 +16,11 @@ namespace actorrun::detail {
 class hosted_coordinator {
 public:
   /// @param config Its `links` and `leases` are set here.
-  /// @param dead   Says when this process has ended; null: nothing does.
+  /// @param keeper Says when this process has ended; null: nothing does.
   /// @pre `system` outlives it
   hosted_coordinator(caf::actor_system& system, std::shared_ptr<reactor> home,
                      rendezvous_coordinator_config config,
-                     std::shared_ptr<undertaker> dead = nullptr);
+                     std::shared_ptr<socket_keeper> keeper = nullptr);
 
   ~hosted_coordinator() { end(); }
 
@@ -70,12 +70,12 @@ private:
                                   const credentials& mine, bool may_be_first);
   void know(core::charter left);
   core::charter first_statement() const;
-  void bury(int socket, const credentials& mine,
-            const nonce_bytes& incarnation);
+  void keep_port(int socket, const credentials& mine,
+                 const nonce_bytes& incarnation);
 
   caf::actor_system& system_;
   log lines_;
-  std::shared_ptr<undertaker> dead_;
+  std::shared_ptr<socket_keeper> keeper_;
   rendezvous_coordinator_config config_;
   std::shared_ptr<remote_agent_links> links_; ///< Null: it has ended.
   rendezvous_coordinator_actor actor_;

@@ -31,7 +31,7 @@ struct peer {
 
 /// Limits what unauthenticated peers can cost.
 struct listener_limits {
-  /// At most so many pending peers, ≥ 1. Beyond that, the oldest that has sent
+  /// At most this many pending peers, ≥ 1. Beyond that, the oldest that has sent
   /// nothing is closed, so silent connections do not keep an agent out.
   size_t half_open_max = 64;
   /// Timeout of the whole handshake, > 0.

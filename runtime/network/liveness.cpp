@@ -115,7 +115,7 @@ private:
 
 result<liveness_listener>
 liveness_listener::listen(reactor& home, const std::string& host,
-                          const std::function<void(int socket)>& bury) {
+                          const std::function<void(int socket)>& keep) {
   const auto where = numeric_address(host, 0);
   if (!where)
     return failure{errc::cannot_listen,
@@ -126,7 +126,7 @@ liveness_listener::listen(reactor& home, const std::string& host,
   if (!fd)
     return fd.error();
   const auto bound = local_address_of(fd->get()).value_or(*where);
-  bury(fd->get());
+  keep(fd->get());
   auto sign = std::make_shared<sign_of_life>(home, std::move(*fd));
   return liveness_listener{reactor_handle{home, std::move(sign)}, bound};
 }

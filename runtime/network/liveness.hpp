@@ -19,11 +19,11 @@ class liveness_listener {
 public:
   /// Listens on `host`, on a port that the system chooses.
   /// @param host A numeric address of this machine.
-  /// @param bury Takes the socket, before anyone can learn its port.
+  /// @param keep Takes the socket, before anyone can learn its port.
   /// @retval errc::cannot_listen  it is no such address, or the system refuses
   static result<liveness_listener>
   listen(reactor& home, const std::string& host,
-         const std::function<void(int socket)>& bury);
+         const std::function<void(int socket)>& keep);
 
   /// The address to probe.
   const socket_address& address() const { return address_; }

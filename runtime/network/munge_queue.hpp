@@ -18,7 +18,7 @@
 
 namespace actorrun::detail {
 
-/// At most so many calls wait; a daemon that hangs blocks each for ten seconds.
+/// At most this many calls wait; a daemon that hangs blocks each for ten seconds.
 inline constexpr size_t munge_queue_max = 256;
 
 /// The daemon has not answered in time.

@@ -17,13 +17,13 @@ std::string operator_name() {
   return "actorctl-" + std::to_string(::getpid());
 }
 
-visitor operator_of(const credentials& mine) {
+client_identity operator_of(const credentials& mine) {
   return {mine, purpose::operate, operator_name()};
 }
 
-result<visitor> operator_of(const job_options& job) {
+result<client_identity> operator_of(const job_options& job) {
   const auto mine = load_credentials(job);
-  return mine ? operator_of(*mine) : result<visitor>{mine.error()};
+  return mine ? operator_of(*mine) : result<client_identity>{mine.error()};
 }
 
 result<reached> reach(const operator_client::dialler& dial,

@@ -36,7 +36,7 @@ question_sink questions_to(const Actor& whom) {
   return [whom](operator_question x) { tell_anonymously(whom, std::move(x)); };
 }
 
-/// At most so many sessions of one owner. Beyond that, the one that has nothing to
+/// At most this many sessions of one owner. Beyond that, the one that has nothing to
 /// do and has asked for nothing for the longest time goes.
 inline constexpr size_t operator_count_max = 64;
 
@@ -53,11 +53,11 @@ struct operator_limits {
   core::duration pages = std::chrono::seconds{10};
 };
 
-/// At most so many requests of one session wait for their answers; the next ones
+/// At most this many requests of one session wait for their answers; the next ones
 /// are not read.
 inline constexpr size_t open_question_count_max = 8;
 
-/// At most so many readings of logs of one session.
+/// At most this many readings of logs of one session.
 inline constexpr size_t open_stream_count_max = 4;
 
 /// While a session has some, requests are read although so many bytes of replies

@@ -19,10 +19,10 @@ namespace actorrun::detail {
 
 namespace {
 
-// At most so many bytes of a refused peer are read before it is closed.
+// At most this many bytes of a refused peer are read before it is closed.
 constexpr size_t ignored_size_max = 4096; // bytes
 
-// At most so many hosts of the store's clients are remembered.
+// At most this many hosts of the store's clients are remembered.
 constexpr size_t store_hosts_max = 4096;
 
 // What a peer has sent is looked at anew when so many bytes are there.

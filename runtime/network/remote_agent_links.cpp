@@ -29,7 +29,7 @@ constexpr auto report_interval = std::chrono::seconds{10};
 // So many links, or more if they are all in use or of members, are remembered.
 constexpr auto line_count_max = size_t{4'096};
 
-// At most so many probes at a time; other agents have to wait for their lease.
+// At most this many probes at a time; other agents have to wait for their lease.
 constexpr auto probe_count_max = size_t{1'024};
 
 core::time_point now() {
@@ -67,7 +67,7 @@ remote_agent_links::remote_agent_links(
 void remote_agent_links::close() {
   listener_.reset();
   run_and_wait(home_, [this] {
-    visits_.clear();
+    new_links_.clear();
     for (auto& [agent, x] : links_) {
       x.next.reset();
       cut(x);
@@ -83,7 +83,7 @@ remote_agent_links::~remote_agent_links() {
     home_.cancel(applicant_timer_);
     cut_links_.stop();
     probes_.clear();
-    visits_.clear();
+    new_links_.clear();
     links_.clear();
     operators_.clear();
   });
@@ -190,8 +190,8 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
                  "and each takes a descriptor of this process",
                  link_count_)});
   const auto number = ++last_link_;
-  if (visits_.size() >= pending_max_)
-    visits_.erase(visits_.begin());
+  if (new_links_.size() >= pending_max_)
+    new_links_.erase(new_links_.begin());
   auto link = carry(
     home_, std::move(connection),
     {.ends = {link_side::server, who.id, own_node_,
@@ -207,7 +207,7 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
      .answer_pause = answer_pause_,
      .on_encrypted =
        [this, number](const resumption_key& key) {
-         if (auto x = visits_.extract(number)) {
+         if (auto x = new_links_.extract(number)) {
            x.mapped().key = key;
            admit(std::move(x.mapped()));
          }
@@ -220,7 +220,7 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
          on_closed(id, number);
        }});
   const auto shown = last_key_of(who.id);
-  visits_[number] = {std::move(who), std::move(link), number, shown};
+  new_links_[number] = {std::move(who), std::move(link), number, shown};
 }
 
 frame_filter::lease_check
@@ -255,14 +255,14 @@ void remote_agent_links::call_when_handled(std::function<void()> fn) const {
 }
 
 // The id may have got an owner since the handshake.
-void remote_agent_links::admit(visit x) {
+void remote_agent_links::admit(new_link x) {
   const auto agent = x.who.id;
   if (const auto last = last_key_of(agent); last && last != x.shown) {
     report_cut(agent, x.who.address,
                {errc::connection_failed,
                 "claims the id of an agent that was there before"});
     // Its link has called us.
-    return home_.post([gone = std::make_shared<visit>(std::move(x))] {});
+    return home_.post([gone = std::make_shared<new_link>(std::move(x))] {});
   }
   forget_old_lines();
   auto& known = links_[agent];
@@ -271,7 +271,7 @@ void remote_agent_links::admit(visit x) {
     return open(std::move(x));
   // The agent gave up its last link before we noticed. CAF would take the new
   // one for a second connection to the same node and close it.
-  known.next = std::make_unique<visit>(std::move(x));
+  known.next = std::make_unique<new_link>(std::move(x));
   cut(known);
   if (known.release_timer == 0)
     known.release_timer
@@ -284,7 +284,7 @@ void remote_agent_links::admit(visit x) {
         });
 }
 
-void remote_agent_links::open(visit x) {
+void remote_agent_links::open(new_link x) {
   auto& known = links_[x.who.id];
   known.host = x.who.host;
   known.address = x.who.address;
@@ -347,7 +347,7 @@ void remote_agent_links::hand_to_caf(pipe_end for_caf) {
 
 void remote_agent_links::on_closed(const shared_text& agent,
                                    link_number number) {
-  visits_.erase(number);
+  new_links_.erase(number);
   const auto i = links_.find(agent);
   if (i == links_.end())
     return;

@@ -88,7 +88,7 @@ private:
   using link_number = uint64_t; ///< Never used again.
 
   /// An agent past its handshake, which CAF does not know yet.
-  struct visit {
+  struct new_link {
     peer who;
     open_link link;
     link_number number = 0;
@@ -110,7 +110,7 @@ private:
     link_number number = 0;
     /// Of the newest link that was encrypted, also if it has ended.
     std::optional<resumption_key> last_key;
-    std::unique_ptr<visit>
+    std::unique_ptr<new_link>
       next; ///< Waits until CAF has closed the one before …
     reactor::timer release_timer = 0; ///< … or until this expires.
     /// Until then the release of the link before may still come.
@@ -139,8 +139,8 @@ private:
   void settle_applicants();
   void cut_applicant(const applicant& x);
   bool is_applicant(const applicant& x) const;
-  void admit(visit x);
-  void open(visit x);
+  void admit(new_link x);
+  void open(new_link x);
   void on_closed(const shared_text& agent, link_number number);
   void report_cut(const shared_text& id, const std::string& address,
                   const failure& why);
@@ -164,7 +164,7 @@ private:
   log lines_;
   std::shared_ptr<shared_lease_desk> leases_;
   core::duration answer_pause_;
-  /// At most so many peers are in each stage on their way: in the handshake, in the
+  /// At most this many peers are in each stage on their way: in the handshake, in the
   /// agreement on the encryption, and until they are accepted.
   size_t pending_max_;
   core::duration pending_time_max_; ///< For each of the first two, …
@@ -175,7 +175,7 @@ private:
   std::optional<listener> listener_;
   // The rest belongs to the reactor's thread.
   rendezvous_coordinator_actor coordinator_;
-  std::map<link_number, visit> visits_;
+  std::map<link_number, new_link> new_links_;
   std::map<shared_text, line> links_;
   size_t link_count_ = 0; ///< Of these, those with a link.
   std::deque<applicant>

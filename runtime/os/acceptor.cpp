@@ -16,7 +16,7 @@ namespace actorrun::detail {
 
 namespace {
 
-// At most so many in a row; then other handlers of the reactor run.
+// At most this many in a row; then other handlers of the reactor run.
 constexpr int accepts_per_round = 64;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds{100};
 

@@ -10,7 +10,7 @@ namespace actorrun::detail {
 /// A binding in the form that the kernel takes, made before its process starts.
 class cpu_binding {
 public:
-  /// At most so many CPUs and NUMA nodes; Linux supports no more.
+  /// At most this many CPUs and NUMA nodes; Linux supports no more.
   static constexpr uint32_t cpus_max = 1 << 16;
   static constexpr uint32_t nodes_max = 1 << 10;
 

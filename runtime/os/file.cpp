@@ -1,6 +1,7 @@
 #include "runtime/os/file.hpp"
 
 #include "runtime/os/folder.hpp"
+#include "runtime/os/private_name.hpp"
 #include "runtime/os/resource_limits.hpp"
 
 #include <algorithm>
@@ -121,6 +122,20 @@ int write_all_at(int fd, std::string_view bytes, off_t offset) {
       return n;
     },
     bytes);
+}
+
+int replace_file(const std::string& path, std::string_view bytes, mode_t mode) {
+  const auto draft = path + "." + private_name(".tmp");
+  const auto fd = unique_fd{
+    ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
+  if (!fd)
+    return errno;
+  auto error = write_all(fd.get(), bytes);
+  if (error == 0 && ::rename(draft.c_str(), path.c_str()) != 0)
+    error = errno;
+  if (error != 0)
+    ::unlink(draft.c_str());
+  return error;
 }
 
 } // namespace actorrun::detail

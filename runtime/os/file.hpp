@@ -50,4 +50,10 @@ int write_all(int fd, std::string_view bytes);
 /// The same from an offset of a file on.
 int write_all_at(int fd, std::string_view bytes, off_t offset);
 
+/// Writes a file as a whole or not at all: it is made beside its place and renamed, so
+/// no reader sees a part of it.
+/// @param mode Of the file, but for what the umask takes away.
+/// @returns 0 or an errno
+int replace_file(const std::string& path, std::string_view bytes, mode_t mode);
+
 } // namespace actorrun::detail

@@ -18,7 +18,7 @@ namespace actorrun::detail {
 
 namespace {
 
-// At most so many entries of a folder are read.
+// At most this many entries of a folder are read.
 constexpr size_t names_max = 65'536;
 
 uint32_t random_token() {

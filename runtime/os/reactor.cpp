@@ -31,11 +31,6 @@ constexpr uint64_t wake_up_token = 0;
 /// After an event that could not have come later, others are likely.
 constexpr auto busy_time = std::chrono::milliseconds{100};
 
-/// Beyond it the thread has not run, or has had other things to do.
-constexpr auto lateness_max = std::chrono::milliseconds{50};
-/// What it has not seen until then may still come so long after.
-constexpr auto absence_echo = std::chrono::milliseconds{100};
-
 thread_local const reactor* current = nullptr;
 
 [[noreturn]] void die(const char* what) {
@@ -204,50 +199,22 @@ void reactor::run() {
   }
 }
 
-// What interrupts a wait is a stop of the process, which is over then: this thread
-// takes no signals. A stop that found it elsewhere shows by the time that it took to
-// come back to its wait, or by which it has overslept.
-void reactor::note_absence(core::time_point began, int sleep,
-                           bool is_interrupted) {
-  const auto now = std::chrono::steady_clock::now();
-  const auto due = began + std::chrono::milliseconds{std::max(sleep, 0)};
-  const auto has_overslept = sleep >= 0 && now - due >= lateness_max;
-  if (is_interrupted || began - looked_ >= lateness_max) {
-    away_from_ = looked_;
-    away_until_ = now;
-  } else if (has_overslept) {
-    away_from_ = due;
-    away_until_ = now;
-  }
-  looked_ = now;
-}
-
-core::duration reactor::unseen(core::time_point when) const {
-  const auto is_near = when >= away_from_ && when < away_until_ + absence_echo;
-  return is_near ? when - away_from_ : core::duration{0};
-}
-
 void reactor::pause() {
   const auto longest = std::exchange(pause_ms_, 0);
   if (longest == 0 || !hurried_)
     return;
   const auto due = sleep_ms();
   auto ignored = epoll_event{}; // It comes again in the round.
-  const auto time = due < 0 ? longest : std::min(due, longest);
-  const auto began = std::chrono::steady_clock::now();
-  if (::epoll_wait(hurried_.get(), &ignored, 1, time) < 0)
-    note_absence(began, time, true);
+  ::epoll_wait(hurried_.get(), &ignored, 1,
+               due < 0 ? longest : std::min(due, longest));
 }
 
 void reactor::wait_and_dispatch() {
   std::array<epoll_event, events_per_round_max> ready;
-  const auto sleep = sleep_ms();
-  const auto began = std::chrono::steady_clock::now();
   const auto count = ::epoll_wait(epoll_.get(), ready.data(),
-                                  static_cast<int>(ready.size()), sleep);
+                                  static_cast<int>(ready.size()), sleep_ms());
   if (count < 0 && errno != EINTR)
     die("actorrun: reactor: epoll_wait");
-  note_absence(began, sleep, count < 0);
   unhurried_count_ = 0;
   for (auto i = 0; i < count; ++i)
     dispatch(ready[i].data.u64, ready[i].events);

@@ -89,11 +89,6 @@ public:
   /// Calls that such a call adds run in the same round.
   void at_end_of_round(task fn);
 
-  /// How long before `when`, at which something was noticed, it may have happened:
-  /// the thread did not run until shortly before, as where the process or the
-  /// machine stood still, or was too busy. 0: it ran.
-  core::duration unseen(core::time_point when) const;
-
 private:
   struct watched {
     handler call;
@@ -113,7 +108,6 @@ private:
   void run_timers();
   void run_end_of_round();
   int sleep_ms() const;
-  void note_absence(core::time_point began, int sleep, bool is_interrupted);
 
   unique_fd epoll_;
   unique_fd wake_up_;
@@ -138,9 +132,6 @@ private:
     = 0;             ///< Events of this round that could have come later, …
   int pause_ms_ = 0; ///< … so much.
   core::time_point calm_from_{}; ///< Until then no pause is made.
-  core::time_point looked_ = std::chrono::steady_clock::now(); ///< Last.
-  core::time_point away_from_{}; ///< The last time that it did not run.
-  core::time_point away_until_{};
 
   std::thread thread_;
 };

@@ -14,11 +14,11 @@
 
 namespace actorrun::detail {
 
-/// At most so many threads of this process resolve at one time; a dead name
+/// At most this many threads of this process resolve at one time; a dead name
 /// server blocks each for many seconds. Further names wait in a queue.
 inline constexpr size_t resolver_threads_max = 4;
 
-/// At most so many names wait for a thread.
+/// At most this many names wait for a thread.
 inline constexpr size_t resolver_queue_max = 256;
 
 /// One request to the resolver. On the reactor's thread only. Its destructor

@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,6 +21,11 @@ namespace actorrun::detail {
 namespace {
 
 std::atomic<int> exit_code{-1};
+
+std::function<void(const std::string&)>& words_at_exit() {
+  static auto out = std::function<void(const std::string&)>{};
+  return out;
+}
 
 std::optional<rlim_t> limit_of(__rlimit_resource which) {
   auto limit = rlimit{};
@@ -91,16 +98,23 @@ std::string start_error_text(int error) {
                        : formatted("{} ({})", core::error_text(error), limit);
 }
 
-void exit_for_lack_with(int code) {
+void exit_for_lack_with(int code,
+                        std::function<void(const std::string&)> last_words) {
+  words_at_exit() = std::move(last_words);
   exit_code = code;
 }
 
 void end_for_lack_of(const char* what, int error) {
-  const auto text = formatted("actorrun: error: the system gives no {}: {}\n",
-                              what, start_error_text(error));
-  std::fputs(text.c_str(), stderr);
-  if (const auto code = exit_code.load(); code >= 0)
+  const auto sentence
+    = formatted("the system gives no {}: {}", what, start_error_text(error));
+  std::fputs(formatted("actorrun: error: {}\n", sentence).c_str(), stderr);
+  if (const auto code = exit_code.load(); code >= 0) {
+    // Saying it may lack something, too.
+    static auto has_said = std::atomic_flag{};
+    if (const auto& say = words_at_exit(); say && !has_said.test_and_set())
+      say(sentence);
     ::_exit(code);
+  }
   std::abort();
 }
 

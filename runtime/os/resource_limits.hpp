@@ -2,6 +2,7 @@
 // it cannot do without.
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace actorrun::detail {
@@ -24,6 +25,8 @@ std::string start_error_text(int error);
 [[noreturn]] void end_for_lack_of(const char* what, int error);
 
 /// For programs of our own; a host program sees an abort.
-void exit_for_lack_with(int code);
+/// @param last_words Gets the sentence, if it is set; it may lack anything.
+void exit_for_lack_with(int code,
+                        std::function<void(const std::string&)> last_words);
 
 } // namespace actorrun::detail

@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t label_text_max = 31; // characters
 constexpr size_t label_digits = 8;
-// At most so many sockets of a folder are read; no host has more jobs.
+// At most this many sockets of a folder are read; no host has more jobs.
 constexpr size_t sockets_max = 65'536;
 // So short that names of sockets fit behind it.
 constexpr size_t random_size = 6; // characters, of mkdtemp(3)

@@ -16,7 +16,7 @@ namespace actorrun::detail {
 
 namespace {
 
-// At most so many connections wait to be accepted, and no more than the system's
+// At most this many connections wait to be accepted, and no more than the system's
 // somaxconn: when a coordinator is started again, all agents come at the same moment,
 // and one that finds no place asks again after a second, when its fence has fallen.
 constexpr int backlog = 4'096;

@@ -21,7 +21,7 @@ namespace actorrun::detail {
 
 namespace {
 
-// At most so many addresses of a name are tried.
+// At most this many addresses of a name are tried.
 constexpr size_t addresses_max = 16;
 
 socket_address copy_of(const sockaddr* address, socklen_t size) {

@@ -29,7 +29,7 @@ constexpr size_t random_size = 8; // characters
 constexpr std::string_view random_characters
   = "abcdefghijklmnopqrstuvwxyz0123456789_";
 
-/// At most so many random names are tried.
+/// At most this many random names are tried.
 constexpr int attempts_max = 100;
 
 std::string random_text() {

@@ -10,7 +10,7 @@
 
 namespace actorrun::detail {
 
-/// At most so many descriptors of a process besides its standard streams. They
+/// At most this many descriptors of a process besides its standard streams. They
 /// fit into one message to a fork server; the system allows 253.
 inline constexpr size_t descriptor_count_max = 128;
 

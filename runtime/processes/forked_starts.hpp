@@ -19,7 +19,7 @@
 
 namespace actorrun::detail {
 
-/// At most so many starts at a time; others wait and hold no descriptors.
+/// At most this many starts at a time; others wait and hold no descriptors.
 inline constexpr size_t forks_under_way_max = 16;
 
 /// Timeout for a worker to be ready. A fork server may have to load a large

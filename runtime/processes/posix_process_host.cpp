@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// At most so many facts are in one call of the listener while a batch starts,
+/// At most this many facts are in one call of the listener while a batch starts,
 /// so that the first are known long before the last of 4,096 runs.
 constexpr size_t facts_per_call_max = 64;
 
@@ -367,22 +367,20 @@ void posix_process_host::on_ready(generation_id generation, size_t index) {
     note(formatted("another part of this program has reaped worker process {}; "
                    "its exit code is lost",
                    worker.pid));
-  const auto when = worker.is_ordered
-                      ? round_time()
-                      : worker.found_ending.value_or(round_time());
-  report_end(generation, ports::process_exited{
-                           .generation = generation,
-                           .local_rank = worker.local_rank,
-                           .pid = worker.pid,
-                           .exit_code = status->exit_code,
-                           .signal = status->signal,
-                           .dumped = status->dumped,
-                           .when = when,
-                           .was_ending = !worker.is_ordered,
-                           .is_foreign = status->signal != 0
-                                         && !worker.has_sent(status->signal),
-                           .memory = status->memory,
-                           .unseen = loop_.unseen(when)});
+  report_end(
+    generation,
+    ports::process_exited{
+      .generation = generation,
+      .local_rank = worker.local_rank,
+      .pid = worker.pid,
+      .exit_code = status->exit_code,
+      .signal = status->signal,
+      .dumped = status->dumped,
+      .when = worker.is_ordered ? round_time()
+                                : worker.found_ending.value_or(round_time()),
+      .was_ending = !worker.is_ordered,
+      .is_foreign = status->signal != 0 && !worker.has_sent(status->signal),
+      .memory = status->memory});
 }
 
 // Who hears that the last worker has ended says that the generation has: so what

@@ -66,11 +66,11 @@ program_finder::find(const std::string& name,
 
 namespace {
 
-/// The kernel reads at most so much of a script's first line.
+/// The kernel reads at most this much of a script's first line.
 /// @see linux/binfmts.h, BINPRM_BUF_SIZE
 constexpr size_t first_line_max = 256;
 
-/// At most so many interpreters may be scripts themselves.
+/// At most this many interpreters may be scripts themselves.
 /// @see fs/exec.c, exec_binprm
 constexpr int interpreter_depth_max = 5;
 

@@ -211,8 +211,8 @@ int warden::start(warden_role role) {
   // Each knows the other.
   const auto& other = processes_[1 - size_t(role)];
   if (other.process) {
-    send(own, grave_order::companion, other.process.get());
-    send(other, grave_order::companion, pidfd);
+    send(own, socket_order::companion, other.process.get());
+    send(other, socket_order::companion, pidfd);
   }
   return 0;
 }
@@ -233,10 +233,10 @@ void warden::on_end(warden_role role) {
   own.pid = 0;
   {
     // What the last one held, the next one must be handed again.
-    const auto lock = std::lock_guard{graves_mutex_};
-    for (size_t i = 0; i < grave_count; ++i)
-      if (graves_[i])
-        send(own, uint32_t(i), graves_[i].get());
+    const auto lock = std::lock_guard{kept_mutex_};
+    for (size_t i = 0; i < kept_socket_count; ++i)
+      if (kept_[i])
+        send(own, uint32_t(i), kept_[i].get());
   }
   if (on_lost_)
     on_lost_();
@@ -245,7 +245,7 @@ void warden::on_end(warden_role role) {
 
 // With a delay, because the cause may end the next one, too.
 void warden::restart(warden_role role) {
-  if (free_slots_.size() == table_->groups.size() && !has_graves())
+  if (free_slots_.size() == table_->groups.size() && !keeps_any())
     return; // There is nothing to guard.
   start_soon(role, restart_delay);
 }
@@ -311,32 +311,32 @@ void warden::set_linger(core::duration after, core::duration most) {
   table_->linger_max = most.count();
 }
 
-void warden::bury(grave which, int socket, std::string_view statement,
+void warden::keep(kept_socket which, int socket, std::string_view statement,
                   std::string_view release) {
   assert(release.size() <= release_size_max);
-  const auto guard = std::lock_guard{graves_mutex_};
-  graves_[size_t(which)].reset(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
-  auto& words = table_->epitaphs[size_t(which)];
+  const auto guard = std::lock_guard{kept_mutex_};
+  kept_[size_t(which)].reset(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  auto& words = table_->answers[size_t(which)];
   std::copy(release.begin(), release.end(), words.release.begin());
   words.release_size = release.size();
   write(which, statement);
   send_order(which);
 }
 
-void warden::reword(grave which, std::string_view statement) {
-  const auto guard = std::lock_guard{graves_mutex_};
+void warden::reword(kept_socket which, std::string_view statement) {
+  const auto guard = std::lock_guard{kept_mutex_};
   write(which, statement);
 }
 
-bool warden::has_graves() {
-  const auto guard = std::lock_guard{graves_mutex_};
-  return std::any_of(graves_.begin(), graves_.end(),
+bool warden::keeps_any() {
+  const auto guard = std::lock_guard{kept_mutex_};
+  return std::any_of(kept_.begin(), kept_.end(),
                      [](const auto& x) { return static_cast<bool>(x); });
 }
 
-void warden::unbury(grave which) {
-  const auto guard = std::lock_guard{graves_mutex_};
-  auto& socket = graves_[size_t(which)];
+void warden::close(kept_socket which) {
+  const auto guard = std::lock_guard{kept_mutex_};
+  auto& socket = kept_[size_t(which)];
   // Frees the port now, although the warden closes its copy a moment later.
   if (socket)
     ::shutdown(socket.get(), SHUT_RDWR);
@@ -344,9 +344,9 @@ void warden::unbury(grave which) {
   send_order(which);
 }
 
-void warden::write(grave which, std::string_view statement) {
+void warden::write(kept_socket which, std::string_view statement) {
   assert(statement.size() <= statement_size_max);
-  auto& words = table_->epitaphs[size_t(which)];
+  auto& words = table_->answers[size_t(which)];
   const auto next = words.current.load() + 1;
   auto& text = words.statements[next % 2];
   std::copy(statement.begin(), statement.end(), text.bytes.begin());
@@ -354,14 +354,14 @@ void warden::write(grave which, std::string_view statement) {
   words.current = next;
 }
 
-void warden::send_order(grave which) {
+void warden::send_order(kept_socket which) {
   for (const auto& x : processes_)
-    send(x, static_cast<uint32_t>(which), graves_[size_t(which)].get());
+    send(x, static_cast<uint32_t>(which), kept_[size_t(which)].get());
 }
 
 // If this fails, for lack of memory, nothing is said later, and leases decide.
 void warden::send(const peer& to, uint32_t which, int fd) {
-  auto order = grave_order{which, fd >= 0};
+  auto order = socket_order{which, fd >= 0};
   auto content = iovec{.iov_base = &order, .iov_len = sizeof order};
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
   auto message = msghdr{};

@@ -5,7 +5,7 @@
 
 #include "actors/core/time.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/os/undertaker.hpp"
+#include "runtime/os/socket_keeper.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/processes/spawn.hpp"
 #include "runtime/processes/warden_process.hpp"
@@ -48,7 +48,7 @@ inline constexpr auto warden_lost = "warden has died; another one is started";
 ///      death signal is set and before its exec. One that is made by a fork is
 ///      put there while it waits for permission to run. So every process that
 ///      can run foreign code is in the table.
-class warden final : public undertaker {
+class warden final : public socket_keeper {
 public:
   /// The slot of one process group in the table, from before its process exists
   /// until it goes. At most `core::slots_per_agent_max` of them.
@@ -157,14 +157,14 @@ public:
   /// How often the fence has fired.
   uint64_t fire_count() const { return table_->fire_count.load(); }
 
-  /// How long a statement is offered: so long after the end or the last visit,
+  /// How long a statement is offered: so long after the end or the last request,
   /// and at most. Before this call: not at all.
   void set_linger(core::duration after, core::duration most);
 
-  void bury(grave which, int socket, std::string_view statement = {},
+  void keep(kept_socket which, int socket, std::string_view statement = {},
             std::string_view release = {}) override;
-  void reword(grave which, std::string_view statement) override;
-  void unbury(grave which) override;
+  void reword(kept_socket which, std::string_view statement) override;
+  void close(kept_socket which) override;
 
 private:
   /// One of the two processes, and our ends of what it reads.
@@ -182,10 +182,10 @@ private:
   int start(warden_role role);
   void start_soon(warden_role role, core::duration delay);
   peer& at(warden_role role) { return processes_[size_t(role)]; }
-  void write(grave which, std::string_view statement);
-  void send_order(grave which);
+  void write(kept_socket which, std::string_view statement);
+  void send_order(kept_socket which);
   static void send(const peer& to, uint32_t which, int fd);
-  bool has_graves();
+  bool keeps_any();
   void make_home();
   void on_end(warden_role role);
   void restart(warden_role role);
@@ -198,8 +198,8 @@ private:
   std::array<peer, 2> processes_; ///< By `warden_role`.
   std::vector<uint32_t> free_slots_;
 
-  std::mutex graves_mutex_; // Guards the rest, and the table's epitaphs.
-  std::array<unique_fd, grave_count> graves_;
+  std::mutex kept_mutex_; // Guards the rest, and the table's answers.
+  std::array<unique_fd, kept_socket_count> kept_;
 };
 
 /// A warden that several owners share, who may release it on any thread. It is

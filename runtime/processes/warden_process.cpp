@@ -1,6 +1,6 @@
 #include "runtime/processes/warden_process.hpp"
 
-#include "runtime/processes/mourning.hpp"
+#include "runtime/processes/agent_death.hpp"
 #include "runtime/processes/resident_pages.hpp"
 
 #include <algorithm>
@@ -185,9 +185,9 @@ void wait(const warden_table& table, int64_t limit, bool may_get_orders,
 /// Takes over the descriptors that were handed to us.
 /// @returns whether more may come. An agent that ends has none from its first steps
 ///          on, and needs CPU time for the others.
-bool take_orders(std::array<int, grave_count>& sockets, int& other) {
+bool take_orders(std::array<int, kept_socket_count>& sockets, int& other) {
   for (;;) {
-    auto order = grave_order{};
+    auto order = socket_order{};
     auto content = iovec{.iov_base = &order, .iov_len = sizeof order};
     alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
     auto message = msghdr{};
@@ -198,10 +198,10 @@ bool take_orders(std::array<int, grave_count>& sockets, int& other) {
     const auto size
       = ::recvmsg(orders_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (size != static_cast<ssize_t>(sizeof order)
-        || order.which > grave_order::companion)
+        || order.which > socket_order::companion)
       return size != 0;
     auto& place
-      = order.which == grave_order::companion ? other : sockets[order.which];
+      = order.which == socket_order::companion ? other : sockets[order.which];
     if (place >= 0)
       ::close(place);
     place = -1;
@@ -233,7 +233,7 @@ void run_warden(warden_table& table, warden_role role, int agent_pidfd,
   if (::chdir("/") != 0) {
     // Then it only keeps a file system busy.
   }
-  auto sockets = std::array<int, grave_count>{-1, -1, -1};
+  auto sockets = std::array<int, kept_socket_count>{-1, -1, -1};
   auto other = -1;
   auto settles_at = now_of_fence() + settle_delay;
   auto may_get_orders = true;
@@ -245,7 +245,7 @@ void run_warden(warden_table& table, warden_role role, int agent_pidfd,
     if (fds[0].revents != 0) {
       // A worker that is about to enter its group comes too late.
       table.fire_count.fetch_add(1);
-      mourn(table, sockets, {role, other});
+      handle_agent_death(table, sockets, {role, other});
       end_cgroup(table);
       ::_exit(0);
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "actors/core/generation.hpp"
-#include "runtime/os/undertaker.hpp"
+#include "runtime/os/socket_keeper.hpp"
 #include "runtime/processes/worker_cgroup.hpp"
 
 #include <array>
@@ -14,27 +14,27 @@
 
 namespace actorrun::detail {
 
-/// What is said at one grave. There are two copies of the statement, so that one
-/// is whole whenever the agent ends.
-struct epitaph {
+/// What is said at one kept socket. There are two copies of the statement, so that
+/// one is whole whenever the agent ends.
+struct kept_answer {
   struct text {
-    std::array<char, undertaker::statement_size_max> bytes{};
+    std::array<char, socket_keeper::statement_size_max> bytes{};
     size_t size = 0;
   };
   std::array<text, 2> statements{};
   std::atomic<uint32_t> current{0};
-  std::array<char, undertaker::release_size_max> release{};
+  std::array<char, socket_keeper::release_size_max> release{};
   size_t release_size = 0;
 };
 
 /// Hands a descriptor to the warden, as the control message of a packet, or has it
 /// close one.
-struct grave_order {
-  /// A `grave`, or `companion`: the pidfd of the other warden.
+struct socket_order {
+  /// A `kept_socket`, or `companion`: the pidfd of the other warden.
   uint32_t which = 0;
   bool has_socket = false;
 
-  static constexpr uint32_t companion = grave_count;
+  static constexpr uint32_t companion = kept_socket_count;
 };
 
 /// Of two wardens with one table. Both kill; the first speaks for the dead, and the
@@ -70,9 +70,9 @@ struct warden_table {
   /// is none. Written before the warden starts.
   std::array<char, cgroup_home::path_size_max> cgroup{};
 
-  std::array<epitaph, grave_count> epitaphs{};
+  std::array<kept_answer, kept_socket_count> answers{};
   /// In nanoseconds: how long a statement is offered after the agent's end or
-  /// the last visit to the coordinator's grave, and at most.
+  /// the last request at the coordinator's socket, and at most.
   std::atomic<int64_t> linger{0};
   std::atomic<int64_t> linger_max{0};
 
@@ -92,7 +92,7 @@ int64_t now_of_fence() noexcept;
 /// that blocks every signal: no handler of the agent can run in it.
 /// @param agent_pidfd Becomes readable when the agent has ended.
 /// @param wake_up An eventfd: look at `table` again.
-/// @param orders  A socket: `grave_order`s come here.
+/// @param orders  A socket: `socket_order`s come here.
 [[noreturn]] void run_warden(warden_table& table, warden_role role,
                              int agent_pidfd, int wake_up, int orders);
 

@@ -31,7 +31,7 @@ constexpr auto name_prefix = std::string_view{"actorrun-"};
 /// Deeper groups are left: a worker that nests so many does not mean to end.
 constexpr auto depth_max = 8;
 
-/// At most so long, a start waits for the end of what an earlier agent has left.
+/// A start waits at most this long for the end of what an earlier agent has left.
 constexpr auto stale_end_max = std::chrono::milliseconds{500};
 constexpr auto stale_interval = std::chrono::milliseconds{1};
 

@@ -19,10 +19,10 @@
 
 namespace actorrun::detail {
 
-/// At most so long, a client waits until a generation's store is served here.
+/// A client waits at most this long until a generation's store is served here.
 inline constexpr auto entrance_wait_max = std::chrono::seconds{10};
 
-/// At most so many wait; beyond that, the one that has waited longest is cut off.
+/// At most this many wait; beyond that, the one that has waited longest is cut off.
 inline constexpr size_t entrance_waiting_max = 256;
 
 /// Scripts that were written for torchrun may know the store by the address of the

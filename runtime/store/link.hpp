@@ -19,7 +19,7 @@ namespace actorrun::detail {
 /// A client with so many bytes of output is not read until it has fetched them.
 inline constexpr size_t store_output_max = size_t{64} * 1024;
 
-/// At most so many bytes are sent to one client in a turn; then others have
+/// At most this many bytes are sent to one client in a turn; then others have
 /// their turn.
 inline constexpr size_t store_turn_max = size_t{64} * 1024;
 

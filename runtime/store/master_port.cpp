@@ -29,7 +29,7 @@ namespace {
 /// Linux's default, if the system's range cannot be read.
 constexpr auto ephemeral_default = port_range{32768, 60999};
 
-/// At most so many ports are tried; few are in use on most machines.
+/// At most this many ports are tried; few are in use on most machines.
 constexpr uint32_t attempt_max = 1024;
 
 constexpr uint16_t unprivileged_min = 1024;

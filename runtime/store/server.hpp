@@ -31,13 +31,13 @@
 
 namespace actorrun::detail {
 
-/// At most so many connections. Torch 2.0 and before open two per worker.
+/// At most this many connections. Torch 2.0 and before open two per worker.
 inline constexpr size_t store_clients_max = 65'536;
 
 /// Room for so many costs next to nothing; workers may open more than they must.
 inline constexpr size_t store_clients_expected = 512;
 
-/// At most so many adopted clients wait for the thread; more are cut off.
+/// At most this many adopted clients wait for the thread; more are cut off.
 inline constexpr size_t store_adopted_max = 4'096;
 
 /// Torch 2.1 sends the second half of an APPEND at once; a client that has not

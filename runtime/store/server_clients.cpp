@@ -22,7 +22,7 @@ constexpr size_t accepts_per_round_max = 256;
 /// When no descriptor is left for another connection.
 constexpr auto accept_pause = std::chrono::milliseconds{100};
 
-/// At most so many cut connections are logged, so that a flood of them does not
+/// At most this many cut connections are logged, so that a flood of them does not
 /// flood the log.
 constexpr size_t told_max = 16;
 

@@ -102,7 +102,7 @@ public:
   /// Whether the generation has ended early. Cheap: reads an atomic variable.
   bool is_over() const;
 
-  /// Waits until it is over, at most so long. Returns also when the program leaves
+  /// Waits until it is over, for at most `time`. Returns also when the program leaves
   /// the generation, with `++` or at the end of the loop. @returns whether it is
   /// over
   bool wait_over(std::chrono::nanoseconds time) const;

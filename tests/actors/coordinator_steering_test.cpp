@@ -72,7 +72,8 @@ TEST_CASE_METHOD(steering_fixture,
   CHECK(stays.reason().empty());
   CHECK_FALSE(stays.has_drain_asked_age_ms());
   CHECK(ask(cancel).has_refusal());
-  CHECK(b.told() == "charter 2"); // Of the new numbers.
+  // Of the new numbers, of the drain, and that there is none.
+  CHECK(b.told() == "charter 2; charter 3; charter 4");
 }
 
 TEST_CASE_METHOD(steering_fixture,

@@ -186,7 +186,12 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(coordinator.told() == "stopped 1, port 29501; left a");
   end(coordinator.handle);
   REQUIRE(endings->size() == 1);
-  CHECK(endings->front() == core::ending{{}, {}, SIGINT});
+  const auto& how = endings->front();
+  CHECK_FALSE(how.result);
+  CHECK_FALSE(how.why);
+  CHECK(how.signal == SIGINT);
+  REQUIRE(how.last); // For who reports the end.
+  CHECK(number_of(how.last->generation) == 1);
 }
 
 TEST_CASE_METHOD(node_agent_fixture,

@@ -1,8 +1,9 @@
 // Measures the launcher next to its peers and limits: `actorrun_bench [--quick]
-// [--soak=SECONDS] [PART…]`. Numbers behind the part `hollow` say how many agents, and
-// `--restart` that their coordinator is killed and started again; numbers behind
-// `torchrun` say how many workers. Exit code 1 if a measurement failed; a goal that is
-// missed is a figure, not an error.
+// [--soak=SECONDS] [--rows=FILE] [PART…]`. Numbers behind the part `hollow` say how
+// many agents, and `--restart` that their coordinator is killed and started again;
+// numbers behind `torchrun` say how many workers; `--rows` writes all rows to a file,
+// as JSON. Exit code 1 if a measurement failed; a goal that is missed is a figure, not
+// an error.
 
 #include "tests/bench/parts/parts.hpp"
 
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +53,7 @@ constexpr long hollow_count_max = 100'000;
 constexpr long torchrun_count_max = 1'000;
 
 constexpr std::string_view soak_option = "--soak=";
+constexpr std::string_view rows_option = "--rows=";
 
 /// The parsed command line.
 struct request {
@@ -60,6 +63,7 @@ struct request {
   std::vector<uint32_t> hollow_counts;   ///< Empty means the default.
   std::vector<uint32_t> torchrun_counts; ///< Likewise.
   bool restarts_hollow = false;
+  std::string rows_file; ///< Empty: none.
 };
 
 int run(const request& x) {
@@ -79,19 +83,25 @@ int run(const request& x) {
   print_heading();
   if (!s->hydra())
     print_note("no Hydra", "mpiexec.hydra is not there; install mpich");
-  auto code = EXIT_SUCCESS;
+  auto failures = std::vector<std::string>{};
   for (const auto& part : parts) {
     if (!x.chosen.empty()
         && std::find(x.chosen.begin(), x.chosen.end(), part.name)
              == x.chosen.end())
       continue;
     if (const auto done = part.measure(*s); !done) {
-      print_note(std::string{part.name} + " could not be measured",
-                 done.error().text);
-      code = EXIT_FAILURE;
+      const auto what = std::string{part.name} + " could not be measured";
+      print_note(what, done.error().text);
+      failures.push_back(what + ": " + done.error().text);
     }
   }
-  return code;
+  if (!x.rows_file.empty()
+      && !(std::ofstream{x.rows_file} << printed_rows() << '\n').flush())
+    failures.push_back("cannot write " + x.rows_file);
+  // Once more at the end, where a log that was cut still shows it.
+  for (const auto& why : failures)
+    std::fprintf(stderr, "actorrun_bench: %s\n", why.c_str());
+  return failures.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /// Adds the number of a part's command line, from `min` to `max`.
@@ -115,6 +125,10 @@ bool take(const std::string& word, request& to) {
   }
   if (word == "--restart") {
     to.restarts_hollow = true;
+    return true;
+  }
+  if (word.starts_with(rows_option)) {
+    to.rows_file = word.substr(rows_option.size());
     return true;
   }
   if (is_part(word)) {

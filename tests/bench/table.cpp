@@ -1,5 +1,7 @@
 #include "tests/bench/table.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -42,6 +44,15 @@ void print_line(const cells& texts) {
     line += ' ' + padded(texts[i], widths[i]) + " |";
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);
+}
+
+std::vector<row>& rows() {
+  static auto all = std::vector<row>{};
+  return all;
+}
+
+nlohmann::json to_json(const figures& x) {
+  return {{"median", x.median()}, {"min", x.min()}, {"max", x.max()}};
 }
 
 std::string ratio_text(const figures& a, const figures& b) {
@@ -102,12 +113,29 @@ void print_heading() {
 }
 
 void print(const row& x) {
+  rows().push_back(x);
   print_line({x.what, x.ours.text(x.unit), x.peer.text(x.unit),
               x.limit.text(x.unit), ratio_text(x.ours, x.peer),
               ratio_text(x.ours, x.limit), x.goal.empty() ? none : x.goal,
               !x.met   ? none
               : *x.met ? "yes"
                        : "NO"});
+}
+
+std::string printed_rows() {
+  auto out = nlohmann::json::array();
+  for (const auto& x : rows()) {
+    auto& to
+      = out.emplace_back(nlohmann::json{{"what", x.what}, {"unit", x.unit}});
+    const auto add = [&](const char* side, const figures& from) {
+      if (!from.empty())
+        to[side] = to_json(from);
+    };
+    add("ours", x.ours);
+    add("peer", x.peer);
+    add("limit", x.limit);
+  }
+  return out.dump(1);
 }
 
 void print_note(const std::string& what, const std::string& why) {

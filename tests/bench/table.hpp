@@ -46,6 +46,10 @@ void print_heading();
 /// Prints a line at once, so that progress is visible.
 void print(const row& x);
 
+/// All rows that were printed, as an array of JSON objects with what each is, its
+/// unit, and median, least and greatest of each side that was measured.
+std::string printed_rows();
+
 /// Prints why a line is missing, or a remark on others, in its place.
 void print_note(const std::string& what, const std::string& why);
 

@@ -49,8 +49,10 @@ set(expected
     ${LIBDIR}/cmake/actorrun/actorrunWorkerTargets.cmake
     lib/systemd/system/actorrun@.service
     share/actorrun/python/pyproject.toml)
-foreach(name __init__ _control _generations _wire torch)
-  list(APPEND expected share/actorrun/python/actorrun/${name}.py)
+list_files(${CMAKE_CURRENT_LIST_DIR}/../../runtime/worker/python/actorrun modules)
+list(FILTER modules EXCLUDE REGEX __pycache__)
+foreach(name ${modules})
+  list(APPEND expected share/actorrun/python/actorrun/${name})
 endforeach()
 # Named after the build type.
 file(STRINGS ${BUILD}/CMakeCache.txt build_type REGEX "^CMAKE_BUILD_TYPE:")

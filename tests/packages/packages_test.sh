@@ -64,6 +64,8 @@ has actorrun-worker usr/lib/libactorrun_worker.so.0 usr/lib/libactorrun_worker.a
   usr/include/actorrun/runtime/worker/record.hpp \
   usr/include/actorrun/runtime/worker/live.h \
   usr/lib/python3/dist-packages/actorrun/__init__.py \
+  usr/lib/python3/dist-packages/actorrun/py.typed \
+  "usr/lib/python3/dist-packages/actorrun-$version.dist-info/METADATA" \
   usr/lib/cmake/actorrun/actorrunConfig.cmake
 has libactorrun-dev usr/lib/libactorrun_runtime.a \
   usr/include/actorrun/runtime/launcher.hpp \
@@ -95,7 +97,7 @@ if command -v gdb >/dev/null; then
     | grep -q "actorrun.cpp" || wrong "gdb finds no debug info"
 fi
 
-"$work/actorrun/usr/bin/actorrun" --version | grep -qx "actorrun $version" \
+"$work/actorrun/usr/bin/actorrun" --version | grep -q "^actorrun $version" \
   || wrong "the program does not run"
 "$work/actorrun/usr/lib/actorrun/bin/torchrun" --standalone --no-python true \
   || wrong "the link torchrun does not run"
@@ -103,6 +105,11 @@ if command -v python3 >/dev/null; then
   PYTHONPATH=$work/actorrun-worker/usr/lib/python3/dist-packages python3 -B -c \
     'import actorrun; assert [x.world_size for x in actorrun.generations()] == [1]' \
     || wrong "the Python package does not run"
+  PYTHONPATH=$work/actorrun-worker/usr/lib/python3/dist-packages python3 -B -c \
+    'from importlib.metadata import distribution
+[entry] = distribution("actorrun").entry_points
+assert entry.group == "torch.backends"
+entry.load()()' || wrong "torch does not find the entry point"
 fi
 gzip -dc "$work/actorrun/usr/share/doc/actorrun/changelog.Debian.gz" \
   | grep -qx " -- .*  Thu, 01 Jan 2026 00:00:00 +0000" \

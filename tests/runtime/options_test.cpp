@@ -312,6 +312,16 @@ TEST_CASE("options: the signals to handle are a label", "[runtime]") {
   CHECK(has(with("SIGTERM\n"), "signals to handle"));
 }
 
+TEST_CASE("options: the name of the program is a label", "[runtime]") {
+  const auto with = [](const std::string& text) {
+    return verdict_on_agent([&](auto& x) { x.entry_name = text; });
+  };
+  CHECK(with("").empty());
+  CHECK(with(std::string(label_length_max, 'x')).empty());
+  CHECK(has(with(std::string(label_length_max + 1, 'x')),
+            "the name of the program"));
+}
+
 TEST_CASE("options: with virtual ranks there is a device for each worker",
           "[runtime]") {
   const auto with = [](bool is_virtual, size_t device_count) {

@@ -49,7 +49,7 @@ public:
   int served_by() const { return served_by_; }
 
   /// Whether its machine says that it has ended, when it has: its warden lives.
-  bool is_buried() const { return !warden_dies_; }
+  bool has_tombstone() const { return !warden_dies_; }
   void lose_warden() { warden_dies_ = true; }
 
   bool leased() const { return brain_.offering().leased; }

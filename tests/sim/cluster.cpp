@@ -214,7 +214,7 @@ core::coordinator_started cluster::beginning() {
   const auto count = coordinators_.size();
   const auto* last = count < 2 ? nullptr : coordinators_[count - 2].get();
   auto out = core::coordinator_started{.successor = last != nullptr};
-  if (last != nullptr && (last->is_buried() || plan_.has_journal))
+  if (last != nullptr && (last->has_tombstone() || plan_.has_journal))
     out.known = last->brain().job();
   else
     out.unseen = before_term_of_now();
@@ -243,7 +243,7 @@ void cluster::restart_coordinator(bool misled) {
   if (plan_.elected || closed_ || serving())
     return;
   // The dead one's machine keeps the port until its workers have ended.
-  if (current()->is_buried())
+  if (current()->has_tombstone())
     for (const auto& x : agents_)
       if (&x->process() == &current()->process()
           && x->workers().is_any_alive()) {

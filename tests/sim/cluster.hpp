@@ -37,8 +37,8 @@ public:
   void seek(agent& who, bool was_member);
 
   /// It tries that coordinator.
-  /// @param is_judged Its candidate wants to know what becomes of it.
-  void connect(agent& who, int number, bool is_judged);
+  /// @param is_for_candidate Its candidate wants to know what becomes of it.
+  void connect(agent& who, int number, bool is_for_candidate);
   void to_coordinator(const std::shared_ptr<link>& over, const agent_id& from,
                       core::rendezvous_event event);
   void keep_alive(const std::shared_ptr<link>& over, const agent_id& from,

@@ -25,7 +25,7 @@ constexpr auto late_proof_max = core::duration{2s};
 struct cluster::attempt {
   agent* who;
   coordinator* target;
-  bool is_judged;
+  bool is_for_candidate;
   core::time_point tried;
   std::shared_ptr<link> opened;
   bool done = false;
@@ -66,9 +66,9 @@ void cluster::seek(agent& who, bool was_member) {
     connect(who, current()->number(), false);
 }
 
-void cluster::connect(agent& who, int number, bool is_judged) {
-  auto x = std::make_shared<attempt>(
-    attempt{&who, find_coordinator(number), is_judged, now(), {}, false});
+void cluster::connect(agent& who, int number, bool is_for_candidate) {
+  auto x = std::make_shared<attempt>(attempt{
+    &who, find_coordinator(number), is_for_candidate, now(), {}, false});
   const auto between = route_between(who, *x->target);
   const auto is_local = &who.process() == &x->target->process();
   if (between.works())
@@ -91,7 +91,7 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   }
   if (!target.up()) {
     const auto is_proved
-      = target.is_buried() && x->who->served_by() == target.number();
+      = target.has_tombstone() && x->who->served_by() == target.number();
     queue_.after(way(), [this, x, is_proved] {
       miss(x, is_proved ? errc::coordinator_gone : errc::connection_refused);
     });
@@ -115,7 +115,7 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   x->opened->send(side::coordinator, [this, x, local] {
     if (std::exchange(x->done, true))
       return;
-    if (x->is_judged)
+    if (x->is_for_candidate)
       candidates_.at(&x->who->process())->on_reached();
     x->who->on_found(x->opened, x->target->number(), !local);
   });
@@ -128,7 +128,7 @@ void cluster::miss(const std::shared_ptr<attempt>& x, errc code) {
     if (x->opened)
       x->opened->close(side::agent);
     const auto why = failure{code, "no coordinator there"};
-    if (x->is_judged)
+    if (x->is_for_candidate)
       candidates_.at(&x->who->process())->on_missed(why);
     else
       x->who->on_not_found(why, x->tried);
@@ -180,7 +180,7 @@ void cluster::to_agent(const std::shared_ptr<link>& over, const agent_id& to,
 // The agent's machine answers when the agent and its workers have ended.
 void cluster::probe(coordinator& who, const agent_id& whom) {
   auto* target = find(whom);
-  if (!target->process().alive() && !target->is_buried())
+  if (!target->process().alive() && !target->has_tombstone())
     return;
   await_end(who, *target, now() + probe_limit);
 }

@@ -64,7 +64,7 @@ public:
   const std::optional<uint32_t>& host() const { return host_; }
 
   /// Whether its machine says that it has ended: its warden lives.
-  bool is_buried() const { return !process_->alive() && !warden_dies_; }
+  bool has_tombstone() const { return !process_->alive() && !warden_dies_; }
   void lose_warden() { warden_dies_ = true; }
 
   /// Whether it listens; a sleeping process does not.

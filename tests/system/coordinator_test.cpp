@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 namespace actorrun::test {
@@ -25,8 +26,8 @@ struct hosted_scene : scene {
   /// Ends the coordinator by `number`, starts another and checks that agents
   /// and workers are not affected.
   void replace_coordinator(int number, const worker_records& before) {
-    const auto known = await_status([](const json& x) {
-      return x["phase"] == "running" && x["world_size"] == 4;
+    const auto known = await_status([&](const json& x) {
+      return x["phase"] == "running" && x["world_size"] == before.size();
     });
     first->signal(number);
     REQUIRE(first->wait() == (number == SIGKILL ? -SIGKILL : 128 + number));
@@ -37,7 +38,8 @@ struct hosted_scene : scene {
     });
     CHECK(now["generation"] == known["generation"]);
     CHECK(now["restarts"] == known["restarts"]);
-    CHECK(now["world_size"] == 4);
+    CHECK(now["nodes_max"] == known["nodes_max"]);
+    CHECK(now["world_size"] == before.size());
     CHECK(by_agent(now) == by_agent(known));
     CHECK(pids_of(workers_of(before[0].generation)) == pids_of(before));
     for (const auto& x : before)
@@ -55,6 +57,16 @@ struct hosted_scene : scene {
       out[x["agent"].get<std::string>()] = x;
     }
     return out;
+  }
+
+  /// With its wardens, as far as anyone can see in one instant.
+  static void kill_without_proof(program& x) {
+    x.signal(SIGSTOP); // It would start another one.
+    for (const auto pid : descendants(x.pid()))
+      if (is_warden(pid))
+        ::kill(pid, SIGKILL);
+    x.signal(SIGKILL);
+    x.wait();
   }
 
   program* first = nullptr;
@@ -178,12 +190,134 @@ TEST_CASE_METHOD(hosted_scene, "coordinator away: status reports it",
     CHECK(node["workers"].size() == 2);
 }
 
+TEST_CASE_METHOD(
+  hosted_scene,
+  "coordinator killed: W8 without proof of its end the workers are killed, and "
+  "no status shows them as if they ran",
+  "[coordinator]") {
+  const auto before = start_job();
+  kill_without_proof(*first);
+  REQUIRE(all_dead(before));
+  await_status([](const json& x) {
+    return x["coordinator"]["pid"] == 0 && x["agents"].size() == 2
+           && std::ranges::all_of(x["agents"], [](const json& node) {
+                return node["workers"].empty();
+              });
+  });
+  first = &coordinator(options());
+  const auto after = await_world(4, before[0].generation);
+  CHECK(after[0].restart_count == 0);
+  order_end();
+  for (auto* x : agents)
+    CHECK(x->wait() == 0);
+}
+
+// The numbers of nodes are the job's, and no command line's.
+TEST_CASE_METHOD(
+  hosted_scene,
+  "coordinator killed: W3 after a resize the next one turns no member away, "
+  "whichever numbers it was started with, and their workers live on",
+  "[coordinator]") {
+  start_job();
+  auto code = -1;
+  read({ACTORCTL_PROGRAM, "resize", "2:3"}, &code);
+  REQUIRE(code == 0);
+  auto resized = options();
+  resized.nodes = "2:3";
+  agents.push_back(&agent(resized));
+  const auto before = await_world(6);
+  SECTION("which its machine knows") {
+    replace_coordinator(SIGKILL, before);
+  }
+  SECTION("also of one that has ended in order") {
+    replace_coordinator(SIGTERM, before);
+  }
+  // Nor is who comes later.
+  auto& fourth = agent(resized);
+  auto& fifth = agent(options());
+  await_status([](const json& x) { return x["agents"].size() == 5; });
+  CHECK(records().size() == before.size() + 4); // Those before the third came.
+  order_end();
+  for (auto* x : agents)
+    CHECK(x->wait() == 0);
+  CHECK(fourth.wait() == 8);
+  CHECK(fifth.wait() == 8);
+}
+
+namespace {
+
+/// A job that has succeeded, of whose end one agent has not heard.
+struct ended_scene : hosted_scene {
+  agent_options options() {
+    auto x = hosted_scene::options();
+    x.conf += ",keep_alive_max_attempt=8,close_timeout=1";
+    return x;
+  }
+
+  /// The coordinator has decided, told the other agent, and was killed.
+  void end_job() {
+    first = &coordinator(options());
+    REQUIRE(first->says("listens on"));
+    deaf = &agent(options());
+    auto& other = agent(options());
+    const auto workers = await_world(4);
+    const auto below = descendants(deaf->pid());
+    const auto is_of_deaf = [&](const worker_record& x) {
+      return std::ranges::find(below, x.pid) != below.end();
+    };
+    REQUIRE(std::ranges::count_if(workers, is_of_deaf) == 2);
+    for (const auto& x : workers)
+      if (is_of_deaf(x))
+        order_exit(x.pid, 0);
+    await_status([](const json& x) {
+      return std::ranges::count_if(
+               x["agents"],
+               [](const json& node) { return node["state"] == "succeeded"; })
+             == 1;
+    });
+    deaf->signal(SIGSTOP);
+    order_end();
+    REQUIRE(other.wait() == 0);
+    REQUIRE(first->running());
+    first->signal(SIGKILL);
+    REQUIRE(first->wait() == -SIGKILL);
+  }
+
+  program* deaf = nullptr;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(
+  ended_scene,
+  "coordinator killed: W4 at the end of a job, and started again, it ends",
+  "[coordinator]") {
+  end_job();
+  const auto count = records().size();
+  first = &coordinator(options());
+  SECTION("and tells an agent that did not know") {
+    deaf->signal(SIGCONT);
+    CHECK(deaf->wait() == 0);
+  }
+  SECTION("also if no agent comes back") {
+    deaf->signal(SIGKILL);
+  }
+  CHECK(first->wait() == 0);
+  CHECK(records().size() == count);
+}
+
 // As in a fresh container: nothing on this machine knows of the coordinator
 // before, and an agent of it is in no state to tell.
 namespace {
 
 /// Coordinators whose hosts disagree about the date, and of which nothing is left.
 struct clock_scene : hosted_scene {
+  agent_options options() {
+    auto x = hosted_scene::options();
+    x.conf += more_conf;
+    return x;
+  }
+
   program& with_clock(const std::string& seconds) {
     auto x = options();
     x.more = {"--journal=none"};
@@ -197,13 +331,7 @@ struct clock_scene : hosted_scene {
     return await_world(4);
   }
 
-  void kill_first() {
-    for (const auto pid : descendants(first->pid()))
-      if (is_warden(pid))
-        ::kill(pid, SIGKILL);
-    first->signal(SIGKILL);
-    first->wait();
-  }
+  std::string more_conf;
 };
 
 } // namespace
@@ -213,8 +341,9 @@ TEST_CASE_METHOD(
   "coordinator and warden killed: V5 P8 where the first one's clock was three "
   "days ahead, workers go on, and the next number is one more",
   "[coordinator]") {
+  more_conf = ",keep_alive_max_attempt=20"; // A busy machine starts it late.
   const auto before = start_job_at("259200");
-  kill_first();
+  kill_without_proof(*first);
   auto& next = with_clock("0");
   const auto pid = next.pid();
   await_status([&](const json& x) {
@@ -239,7 +368,7 @@ TEST_CASE_METHOD(
   "[coordinator]") {
   const auto before = start_job_at("0");
   agents[1]->signal(SIGSTOP);
-  kill_first();
+  kill_without_proof(*first);
   agents[0]->signal(SIGKILL);
   agents[0]->wait();
   const auto killed = now_ns();
@@ -292,6 +421,47 @@ TEST_CASE_METHOD(
   order_end();
   for (auto* x : {&next, &third, &peer})
     CHECK(x->wait() == 0);
+}
+
+TEST_CASE_METHOD(
+  hosted_scene,
+  "coordinator and warden killed: W3 after a resize that only the members know "
+  "of, the next one turns none away, and their workers live on",
+  "[coordinator]") {
+  const auto asking = [this](const char* nodes) {
+    auto x = options();
+    x.nodes = nodes;
+    x.conf += ",keep_alive_max_attempt=20"; // A busy machine starts it late.
+    return x;
+  };
+  first = &coordinator(asking("2"));
+  agents = {&agent(asking("2")), &agent(asking("2"))};
+  const auto small = await_world(4);
+  auto code = -1;
+  read({ACTORCTL_PROGRAM, "resize", "2:3"}, &code);
+  REQUIRE(code == 0);
+  agents.push_back(&agent(asking("2:3")));
+  const auto before = await_world(6, small[0].generation);
+  await_status([](const json& x) { return x["phase"] == "running"; });
+  const auto count = records().size();
+  kill_without_proof(*first);
+  auto of_next = asking("2");
+  of_next.more = {"--journal=none"};
+  first = &coordinator(of_next);
+  const auto now = await_status([this](const json& x) {
+    return x["phase"] == "running" && x["coordinator"]["pid"] == first->pid();
+  });
+  CHECK(now["generation"] == before[0].number);
+  CHECK(now["nodes_max"] == 3);
+  CHECK(now["world_size"] == 6);
+  // Nor is one turned away later.
+  CHECK_FALSE(eventually([&] { return records().size() != count; }, 1'500ms));
+  for (const auto& x : before)
+    CHECK(alive(x.pid));
+  order_end();
+  for (auto* x : agents)
+    CHECK(x->wait() == 0);
+  CHECK(first->wait() == 0);
 }
 
 } // namespace actorrun::test

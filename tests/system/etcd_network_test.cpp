@@ -137,4 +137,29 @@ TEST_CASE_METHOD(
   check_return(after);
 }
 
+// Without etcd it would look for a coordinator for 60 s, and know no more then.
+TEST_CASE_METHOD(
+  two_sites,
+  "network: W6 through etcd a node that was cut off while the job succeeded "
+  "learns that it is over, and does not run it again",
+  "[netns]") {
+  if (!ready())
+    return;
+  // No stall of a busy machine is a cut.
+  x->conf = ",lease_ttl=5,heartbeat_timeout=2,keep_alive_max_attempt=6";
+  b = &agent(net->here());
+  REQUIRE(b->says("etcd elects"));
+  a = &agent(net->there());
+  const auto before = x->await_world(4);
+  net->cut();
+  x->order_end();
+  CHECK(b->wait() == 0);
+  CHECK(all_dead(before));
+  const auto count = x->records().size();
+  net->heal();
+  CHECK(a->wait() == 5);
+  CHECK(a->says("the job has ended while this node was away"));
+  CHECK(x->records().size() == count);
+}
+
 } // namespace actorrun::test

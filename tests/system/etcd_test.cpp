@@ -51,6 +51,37 @@ TEST_CASE("etcd: two jobs with two ids meet in one etcd", "[etcd]") {
     CHECK(p->wait() == 0);
 }
 
+TEST_CASE("etcd: W3 after a resize the next coordinator turns no member away, "
+          "and no worker notices",
+          "[etcd]") {
+  if (!etcd_server::is_here())
+    return;
+  etcd_scene x;
+  auto& c = x.etcd_coordinator("2:4");
+  auto& a = x.agent(x.options("2:4"));
+  auto& b = x.agent(x.options("2:4"));
+  x.await_world(4);
+  auto code = -1;
+  x.read({ACTORCTL_PROGRAM, "resize", "2:3"}, &code);
+  REQUIRE(code == 0);
+  auto& d = x.agent(x.options("2:3"));
+  const auto before = x.await_world(6);
+  const auto count = x.records().size();
+  x.await_status([](const json& y) { return y["phase"] == "running"; });
+  c.signal(SIGKILL);
+  REQUIRE(c.wait() == -SIGKILL);
+  x.await_status([&](const json& y) {
+    return y["phase"] == "running" && y["coordinator"]["pid"] != 0
+           && y["coordinator"]["pid"] != c.pid() && y["nodes_max"] == 3;
+  });
+  CHECK(x.took_over(a) + x.took_over(b) + x.took_over(d) == 1);
+  CHECK(pids_of(x.workers_of(before[0].generation)) == pids_of(before));
+  for (const auto& w : before)
+    CHECK(alive(w.pid));
+  CHECK(x.records().size() == count);
+  x.check_end(a, b, d);
+}
+
 TEST_CASE("etcd: the coordinator is killed, an agent takes over, and no worker "
           "notices",
           "[etcd]") {

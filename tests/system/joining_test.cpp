@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 namespace actorrun::test {
@@ -106,6 +107,90 @@ TEST_CASE_METHOD(scene, "joiner: those that stay keep their node rank",
   REQUIRE(after.size() == 2);
   CHECK(after[0] == before[0]);
   CHECK(after[1] == before[2]);
+}
+
+namespace {
+
+/// A node whose agent crashes and is started again, as by its scheduler.
+struct sick_node_scene : scene {
+  agent_options options(const char* nodes) const {
+    // No stall of a busy machine is taken for a crash. What a node has cost is
+    // forgotten soon.
+    return {.nodes = nodes,
+            .conf = ",keep_alive_max_attempt=12,rejoin_backoff=7s"};
+  }
+
+  void crash_and_start(const agent_options& x) {
+    sick->signal(SIGKILL);
+    sick->wait();
+    started = now_ns();
+    sick = &agent(x);
+  }
+
+  program* sick = nullptr;
+  int64_t started = 0; ///< When it was started last.
+};
+
+} // namespace
+
+TEST_CASE_METHOD(
+  sick_node_scene,
+  "joiner: W9 a node that has crashed too often stands by, and comes back by "
+  "itself when it has been well for 5 s",
+  "[joining]") {
+  const auto x = options("1:2");
+  auto& healthy = agent(x);
+  sick = &agent(x);
+  await_world(4);
+  const auto stands_by = [](const json& node) {
+    return node["reason"].get<std::string>().starts_with(
+      "stands by, because it has cost 3 generations");
+  };
+  // Three costs within the time in which they count: a busy machine may need more
+  // than a loss, a return and another loss.
+  auto is_out = false;
+  for (auto crashes = 0; !is_out && crashes < 8; ++crashes) {
+    const auto before = records().back().number;
+    crash_and_start(x);
+    await_status([&](const json& job) {
+      is_out = std::ranges::any_of(job["agents"], stands_by);
+      return is_out
+             || (job["phase"] == "running" && job["world_size"] == 4
+                 && job["generation"] > before);
+    });
+  }
+  REQUIRE(is_out);
+  const auto alone = await_world(2);
+  const auto back = await_world(4, alone[0].generation);
+  CHECK(back[0].restart_count == 0);
+  CHECK(first_of(back) - started > 5'000'000'000);
+  CHECK(last_of(records_of(alone)) < first_of(back));
+  order_end();
+  CHECK(healthy.wait() == 0);
+  CHECK(sick->wait() == 0);
+}
+
+TEST_CASE_METHOD(
+  sick_node_scene,
+  "joiner: W9 a node that the job needs is let in, however often "
+  "it has crashed",
+  "[joining]") {
+  const auto x = options("2");
+  auto& healthy = agent(x);
+  sick = &agent(x);
+  auto both = await_world(4);
+  const auto first = both[0].number;
+  for (auto i = 0; i < 5; ++i) {
+    crash_and_start(x);
+    both = await_world(4, both[0].generation);
+  }
+  CHECK(both[0].number == first + 5);
+  CHECK(both[0].restart_count == 0);
+  for (auto& node : programs())
+    CHECK(count_of(node.output(), "stands by") == 0);
+  order_end();
+  CHECK(healthy.wait() == 0);
+  CHECK(sick->wait() == 0);
 }
 
 } // namespace actorrun::test

@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 namespace actorrun::test {
@@ -53,6 +54,65 @@ TEST_CASE_METHOD(scene,
   CHECK(a.wait() == 3);
   CHECK(count_of(a.output(), "1 of 2 nodes") >= 1);
   CHECK(workers_of(before[0].generation + 1).empty());
+}
+
+// Others keep their work, whatever starts it again and again.
+TEST_CASE_METHOD(
+  scene,
+  "agent killed: W9 a node that crashes again and again stands by after the "
+  "third time, and costs the others no more",
+  "[leaving]") {
+  const auto options = agent_options{.nodes = "1:2"};
+  auto& a = agent(options);
+  const auto stands_by = [](const json& status) {
+    return std::ranges::any_of(status["agents"], [](const json& node) {
+      return node["state"] == "standby"
+             && node["reason"].get<std::string>().starts_with(
+               "stands by, because it has cost 3 generations");
+    });
+  };
+  auto* b = &agent(options);
+  auto newest = await_world(4);
+  auto crash_count = 0;
+  // It is started again when the others know that it is gone.
+  const auto crash = [&] {
+    b->signal(SIGKILL);
+    b->wait();
+    await_status([](const json& x) { return x["agents"].size() == 1; });
+  };
+  const auto runs_or_stands_by = [&] {
+    return await_status([&](const json& x) {
+      return stands_by(x) || (x["phase"] == "running" && x["world_size"] == 4);
+    });
+  };
+  while (!stands_by(runs_or_stands_by()) && crash_count < 4) {
+    crash();
+    ++crash_count;
+    newest = await_world(2, newest[0].generation);
+    b = &agent(options);
+  }
+  CHECK(crash_count <= 3);
+  newest = await_world(2, newest[0].generation - 1);
+  for (auto i = 0; i < 5; ++i) {
+    b->signal(SIGKILL);
+    b->wait();
+    b = &agent(options);
+    await_status(
+      [&](const json& x) { return x["agents"].size() == 2 && stands_by(x); });
+  }
+  for (const auto& x : newest)
+    CHECK(alive(x.pid));
+  const auto now = status();
+  CHECK(now["generation"] == newest[0].number);
+  CHECK(now["restarts"] == 0);
+  // An operator who has repaired it does not wait.
+  auto code = -1;
+  read({ACTORCTL_PROGRAM, "include", now["agents"][0]["host"]}, &code);
+  CHECK(code == 0);
+  await_world(4, newest[0].generation);
+  order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b->wait() == 0);
 }
 
 TEST_CASE_METHOD(scene, "agent killed: the node that replaces it is accepted",

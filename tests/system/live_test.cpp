@@ -99,7 +99,7 @@ TEST_CASE_METHOD(scene, "live: a joiner comes to workers that go on",
   CHECK(b.wait() == 0);
 }
 
-TEST_CASE_METHOD(scene, "live: others of the node are restarted as ever",
+TEST_CASE_METHOD(scene, "live: others of the node are restarted as usual",
                  "[live]") {
   // Rank 1 does not know how to live through a change.
   auto& x = agent({.nodes = "1",

@@ -20,7 +20,7 @@ using detail::unique_fd;
 /// direction.
 constexpr uint32_t greeting_size = 600;
 
-/// At most so many bytes in a row are repeated or change their places.
+/// At most this many bytes in a row are repeated or change their places.
 constexpr uint32_t piece_size_max = 64;
 
 sockaddr_in on_loopback(uint16_t port) {
@@ -45,7 +45,7 @@ bool send_all(int to, std::string_view bytes) {
   return true;
 }
 
-void cut(const unique_fd& x) {
+void end(const unique_fd& x) {
   if (x)
     ::shutdown(x.get(), SHUT_RDWR);
 }
@@ -66,11 +66,11 @@ meddler::meddler(uint16_t target, uint32_t seed)
 }
 
 meddler::~meddler() {
-  cut(listening_);
+  end(listening_);
   accepting_.join();
   for (auto& x : connections_) {
-    cut(x.from_agent);
-    cut(x.to_target);
+    end(x.from_agent);
+    end(x.to_target);
     x.thread.join();
   }
 }
@@ -86,6 +86,14 @@ void meddler::meddle_now(deed what) {
   const auto offset = any(16);
   const auto lock = std::lock_guard{mutex_};
   next_.push_back({what, to_target, offset, true});
+}
+
+void meddler::cut() {
+  const auto lock = std::lock_guard{mutex_};
+  for (auto& x : connections_) {
+    end(x.from_agent);
+    end(x.to_target);
+  }
 }
 
 uint32_t meddler::any(uint32_t below) {
@@ -135,8 +143,8 @@ void meddler::pass_on_all(connection& x) {
     if (goes_on && both[1].revents != 0)
       goes_on = pass_on(b, a, false, plans);
   }
-  cut(x.from_agent);
-  cut(x.to_target);
+  end(x.from_agent);
+  end(x.to_target);
   const auto lock = std::lock_guard{mutex_};
   std::copy_if(plans.begin(), plans.end(), std::back_inserter(next_),
                [](const plan& y) { return y.is_for_any; });

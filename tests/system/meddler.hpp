@@ -39,6 +39,9 @@ public:
   /// Does this once to the bytes that come next, in either direction.
   void meddle_now(deed what);
 
+  /// Cuts the connections that there are; the next ones are made as before.
+  void cut();
+
   /// So often it has been done, on all connections together.
   uint32_t done_count() const { return done_count_; }
 

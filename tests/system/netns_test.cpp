@@ -282,6 +282,63 @@ TEST_CASE_METHOD(two_hosts, "network: below the minimum both sides stop (V3)",
   check_end();
 }
 
+// Who knows the outcome has ended by then (docs/resilience.md).
+TEST_CASE_METHOD(two_hosts,
+                 "network: W6 a node that is cut off while the job succeeds "
+                 "does not run again, gives up in time, and says what it knows",
+                 "[netns]") {
+  if (!ready())
+    return;
+  const auto before
+    = start_job("2:2", ",keep_alive_max_attempt=5,read_timeout=3");
+  for (const auto& x : there(before))
+    order_exit(x.pid, 0);
+  await_status([](const json& x) {
+    return std::ranges::any_of(x["agents"], [](const json& node) {
+      return node["node_rank"] == 1 && node["state"] == "succeeded";
+    });
+  });
+  net->cut();
+  order_end();
+  CHECK(a->wait() == 0);
+  REQUIRE(b->running());
+  net->heal();
+  const auto healed = clock::now();
+  CHECK(b->wait() == 5);
+  CHECK(clock::now() - healed < 6s);
+  CHECK(count_of(b->output(), "the workers of this node have succeeded, and no "
+                              "node is left who knows whether the job has")
+        == 1);
+  CHECK(records().size() == before.size());
+}
+
+TEST_CASE_METHOD(
+  two_hosts,
+  "network: W6 a node that was cut off before it could say that "
+  "its workers have succeeded says so at its end, and the others "
+  "do its work",
+  "[netns]") {
+  if (!ready())
+    return;
+  // No stall of a busy machine is a cut.
+  const auto before
+    = start_job("1:2", ",keep_alive_max_attempt=6,read_timeout=2s");
+  const auto others = there(before);
+  net->cut();
+  for (const auto& x : others)
+    order_exit(x.pid, 0);
+  REQUIRE(all_dead(others));
+  const auto after = await_world(2, before[0].generation);
+  CHECK(after[0].restart_count == 0);
+  CHECK(last_of(records_of(before)) < first_of(after));
+  order_end();
+  CHECK(a->wait() == 0);
+  net->heal();
+  CHECK(b->wait() == 5);
+  CHECK(b->says("the workers of this node have succeeded"));
+  CHECK(records().size() == before.size() + after.size());
+}
+
 TEST_CASE_METHOD(two_hosts, "network: a lost node that ignores the stop signal",
                  "[netns]") {
   if (!ready())

@@ -76,10 +76,10 @@ TEST_CASE_METHOD(steering_scene,
   CHECK(gone.wait() == 0);
   CHECK(count_of(gone.output(), "its workers get SIGUSR2") == 1);
   CHECK(count_of(gone.output(), "left the job, as an operator has asked") == 1);
-  CHECK(!content_of(folder() + "/up-"
-                    + std::to_string(after["generation"].get<uint64_t>())
-                    + "-0")
-           .empty());
+  // The status may know of a worker that has not written yet.
+  const auto up = folder() + "/up-"
+                  + std::to_string(after["generation"].get<uint64_t>()) + "-0";
+  CHECK(eventually([&] { return !content_of(up).empty(); }));
   const auto journal = control({"journal"});
   CHECK(count_of(journal, "asks: drain 1 in 30.0 s; done") == 1);
   // The last one is the coordinator's.

@@ -41,14 +41,14 @@ void append(const std::string& path, const std::string& line) {
 
 /// What the workers of one generation share: zeroes at first, so all numbers are
 /// one larger than what they stand for.
-class board {
+class shared_steps {
 public:
   using slot = std::atomic<uint64_t>;
 
-  board(const std::string& folder,
-        const actorrun::worker::generation& generation)
+  shared_steps(const std::string& folder,
+               const actorrun::worker::generation& generation)
     : size_((generation.world_size() + 2) * sizeof(slot)) {
-    const auto path = folder + "/board." + std::to_string(generation.number());
+    const auto path = folder + "/steps." + std::to_string(generation.number());
     const auto fd = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
     if (::ftruncate(fd, off_t(size_)) != 0)
       std::abort();
@@ -60,10 +60,10 @@ public:
     slots_ = static_cast<slot*>(at);
   }
 
-  ~board() { ::munmap(slots_, size_); }
+  ~shared_steps() { ::munmap(slots_, size_); }
 
-  board(const board&) = delete;
-  board& operator=(const board&) = delete;
+  shared_steps(const shared_steps&) = delete;
+  shared_steps& operator=(const shared_steps&) = delete;
 
   slot& first_step() { return slots_[0]; }
   slot& last_step() { return slots_[1]; }
@@ -90,7 +90,7 @@ public:
 private:
   // Who has the state tells the others how far it is.
   void train(const actorrun::worker::generation& generation) {
-    auto shared = board{folder_, generation};
+    auto shared = shared_steps{folder_, generation};
     const auto& survivors = generation.survivors();
     const auto source = survivors.empty() ? 0 : survivors[0];
     if (generation.rank() == source)
@@ -113,7 +113,7 @@ private:
   }
 
   void take_step(const actorrun::worker::generation& generation,
-                 board& shared) {
+                 shared_steps& shared) {
     sleep_us(step_us_);
     try {
       if (generation.rank() == 0 && shared.last_step() == 0

@@ -49,6 +49,12 @@ replaced_words() {
     CMakeLists.txt actors messages runtime cli tests examples docs --exclude-dir=tidy \
     | grep -viE 'standing still|SSL_[a-zA-Z_]*ticket|user nobody|skip\("nobody"|not "somebody"' \
     | grep -v '^tests/mutation/.*nobody' # a kind of result there
+  # Decision records, which are history, may quote these.
+  words='graves?|undertakers?|mourn(s|ed|er|ers|ing)?|(un)?bur(y|ies|ied|ying)|epitaphs?'
+  words+='|visitors?|errands?|as ever|at most so|who is late is killed'
+  grep -rnIiE "(^|[^a-z])($words)([^a-z]|$)" README.md install-dependencies.sh \
+    CMakeLists.txt actors messages runtime cli tests examples docs \
+    --exclude-dir=tidy --exclude-dir=decisions | grep -v 'invoke_result_visitor'
   # These have a meaning of their own in tests and pages.
   grep -niE '(^|[^a-z])(judg(e|es|ed)|blam(e|es|ed))([^a-z]|$)' $code
 }

@@ -73,7 +73,7 @@ TEST_CASE("live orders: what is written the agent reads", "[worker]") {
   CHECK(said("") == "");
   CHECK(said("\xff") == "?");
   CHECK(said(std::string(10'000, '"')) == std::string(256, '"'));
-  // At most so many bytes, up to the end of a character.
+  // At most this many bytes, up to the end of a character.
   auto umlauts = std::string{"x"};
   while (umlauts.size() < 300)
     umlauts += "\u00e4";

@@ -9,7 +9,7 @@
 
 namespace actorrun::core {
 
-/// At most so many GPUs of a node are watched; no machine has as many.
+/// At most this many GPUs of a node are watched; no machine has as many.
 inline constexpr size_t gpus_per_node_max = 64;
 
 /// One GPU, as its driver shows it.

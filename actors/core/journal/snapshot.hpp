@@ -13,7 +13,7 @@
 
 namespace actorrun::core::journal {
 
-/// At most so many of each are remembered; the oldest go first.
+/// At most this many of each are remembered; the oldest go first.
 inline constexpr size_t generations_remembered_max = 64;
 /// Of older generations than these, the failures are cut to what is told in one
 /// line.

@@ -25,7 +25,7 @@ inline constexpr size_t read_size = 192 * 1024;
 /// the stream grows; a longer one only when its end has been seen.
 inline constexpr size_t reread_max = 64 * 1024;
 
-/// A progress bar is shown at most so often.
+/// A progress bar is shown at most once in this time.
 inline constexpr auto progress_interval = std::chrono::milliseconds{250};
 
 /// Finds the lines of one stream, each once and in order.

@@ -23,7 +23,7 @@ inline constexpr auto fold_timeout = std::chrono::milliseconds{100};
 /// … and how long if a request waits for the line.
 inline constexpr auto fold_timeout_at_end = std::chrono::milliseconds{10};
 
-/// At most so many lines and bytes wait; then the oldest are shown.
+/// At most this many lines and bytes wait; then the oldest are shown.
 inline constexpr size_t fold_lines_max = 4'096;
 inline constexpr size_t fold_bytes_max = 1024 * 1024;
 

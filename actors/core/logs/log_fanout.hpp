@@ -27,10 +27,10 @@ struct credit_grant {
 /// which they have come, so its credit belongs to those who sent first.
 class log_fanout {
 public:
-  /// At most so many readings of one job.
+  /// At most this many readings of one job.
   static constexpr size_t reading_count_max = 16;
 
-  /// At most so many agents read for one operator.
+  /// At most this many agents read for one operator.
   static constexpr size_t agent_count_max = 256;
 
   /// In bytes, of one agent. The least is such that an agent that is owed less

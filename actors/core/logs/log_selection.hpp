@@ -31,7 +31,7 @@ constexpr size_t log_line_cost(size_t text_size) {
   return text_size + log_line_overhead;
 }
 
-/// At most so many ranks are named.
+/// At most this many ranks are named.
 inline constexpr size_t selected_ranks_max = 4096;
 
 /// Of an expression, in bytes.

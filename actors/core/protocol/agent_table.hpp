@@ -98,7 +98,7 @@ public:
   /// @param settings `agent_count_max` and `ranked` count.
   explicit agent_table(const job_settings& settings) : settings_(settings) {}
 
-  /// From now on a generation has at most so many agents.
+  /// From now on a generation has at most `agent_count_max` agents.
   void resize(uint32_t agent_count_max) {
     settings_.agent_count_max = agent_count_max;
   }

@@ -26,6 +26,28 @@ inline constexpr auto lease_max
 inline constexpr auto claimed_generation_end
   = generation_id{(uint64_t{1} << 63U) - (uint64_t{1} << 50U)};
 
+/// A host whose own failures have cost restarts.
+struct failing_host {
+  std::string host;
+  uint32_t failure_count = 0;
+
+  friend bool operator==(const failing_host&, const failing_host&) = default;
+};
+
+/// A node that is to leave once another one can take its place.
+struct pending_drain {
+  agent_id agent;
+  std::string by;
+  std::chrono::milliseconds time{}; ///< That its workers get then.
+
+  friend bool operator==(const pending_drain&, const pending_drain&) = default;
+};
+
+/// So many of each are told, which fit into a message beside the rest: the hosts
+/// with the most failures, the first drains.
+inline constexpr size_t told_hosts_max = 16;
+inline constexpr size_t told_drains_max = 8;
+
 /// Settings and orders that count whatever a later coordinator's command line says,
 /// and what its predecessors have granted and spent.
 struct charter {
@@ -36,6 +58,9 @@ struct charter {
   bool is_resized = false;
   uint32_t restart_count = 0;            ///< Spent.
   std::vector<excluded_host> excluded{}; ///< Their time means nothing.
+  std::vector<failing_host> failing{};   ///< The worst first; `told_hosts_max`.
+  /// In the order of the requests; `told_drains_max`.
+  std::vector<pending_drain> drains{};
   /// No agent can have a longer lease, guard included, whose workers may live.
   std::chrono::milliseconds lease{};
   /// No generation has a higher term, or a higher number in this one.
@@ -43,6 +68,9 @@ struct charter {
 
   friend bool operator==(const charter&, const charter&) = default;
 };
+
+/// Whether both know of the same orders of operators.
+bool are_orders_equal(const charter& x, const charter& y);
 
 /// Whether nothing has changed that gets a new revision.
 bool is_same_job(const charter& x, const charter& y);
@@ -61,7 +89,8 @@ class charter_witnesses {
 public:
   /// @param who The agent; empty: an earlier coordinator.
   /// @returns what is known by now of the job, if it is newer than what was, or as
-  ///          new by a newer witness: of excluded hosts those that both name
+  ///          new by a newer witness: of excluded hosts and of drains those that
+  ///          both name, of failures what both have counted
   std::optional<charter> hear(const agent_id& who, const charter& told);
 
   /// Nothing more has to be found out.

@@ -21,7 +21,7 @@ struct excluded_host {
 /// `host n2 is excluded by alice: bad disk`
 std::string to_string(const excluded_host& x);
 
-/// At most so many hosts are listed; no more can be excluded.
+/// At most this many hosts are listed; no more can be excluded.
 inline constexpr size_t excluded_hosts_max = 64;
 
 /// At most one entry per host.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
 #include <utility>
 
 namespace actorrun::core {
@@ -202,6 +203,25 @@ void generation_costs::forgive(const std::string& host) {
 uint32_t generation_costs::failure_count(const std::string& host) const {
   const auto i = failures_.find(host);
   return i == failures_.end() ? 0 : i->second;
+}
+
+std::vector<failing_host> generation_costs::failing_hosts() const {
+  auto out = std::vector<failing_host>{};
+  for (const auto& [host, count] : failures_)
+    out.push_back({host, count});
+  std::ranges::stable_sort(out, std::ranges::greater{},
+                           &failing_host::failure_count);
+  if (out.size() > told_hosts_max)
+    out.resize(told_hosts_max);
+  return out;
+}
+
+void generation_costs::know_failures(const std::vector<failing_host>& hosts) {
+  if (failure_count_max_ == 0)
+    return;
+  for (const auto& x : hosts)
+    if (failures_.contains(x.host) || failures_.size() < failing_hosts_max)
+      failures_[x.host] = std::max(failures_[x.host], x.failure_count);
 }
 
 } // namespace actorrun::core

@@ -1,6 +1,7 @@
 // Records which nodes have cost the job generations, and when.
 #pragma once
 
+#include "actors/core/protocol/charter.hpp"
 #include "actors/core/time.hpp"
 #include "messages/ids.hpp"
 
@@ -105,6 +106,12 @@ public:
   /// Of the host, since it was last forgiven.
   uint32_t failure_count(const std::string& host) const;
 
+  /// The hosts with the most failures, the worst first, `told_hosts_max` at most.
+  std::vector<failing_host> failing_hosts() const;
+
+  /// What an earlier coordinator has counted, if failures count at all.
+  void know_failures(const std::vector<failing_host>& hosts);
+
 private:
   /// So many generations within the window.
   static constexpr size_t loss_count_max = 3;
@@ -140,10 +147,10 @@ private:
   bool is_counted_ = true; ///< No generation, or its end has been counted.
 };
 
-/// At most so many nodes are recorded; those whose last cost is oldest go first.
+/// At most this many nodes are recorded; those whose last cost is oldest go first.
 inline constexpr size_t costly_nodes_max = 1'024;
 
-/// At most so many hosts' failures are counted; those of others are not.
+/// At most this many hosts' failures are counted; those of others are not.
 inline constexpr size_t failing_hosts_max = 1'024;
 
 } // namespace actorrun::core

@@ -20,7 +20,7 @@ struct quarantined_node {
     = default;
 };
 
-/// At most so many nodes are listed; the oldest go first.
+/// At most this many nodes are listed; the oldest go first.
 inline constexpr size_t quarantined_nodes_max = 16;
 
 /// At most one entry per agent.

@@ -10,7 +10,7 @@
 
 namespace actorrun::core {
 
-/// At most so many agents in one generation.
+/// At most this many agents in one generation.
 inline constexpr uint32_t agents_per_generation_max = 100'000;
 
 /// Compares host names in natural order: digits by their value, so that `node2`

@@ -72,6 +72,12 @@ std::string asked_to_leave_by(const agent_record* x) {
   return x != nullptr && x->is_draining() ? x->drain->by : std::string{};
 }
 
+/// At most `count` of them.
+std::vector<pending_drain> first(const std::vector<pending_drain>& of,
+                                 size_t count) {
+  return {of.begin(), of.begin() + std::ptrdiff_t(std::min(count, of.size()))};
+}
+
 /// An exempt failure does not end a job: names an unkillable worker, if there
 /// is one, as the first failure instead.
 void attribute_unkillable(outcome& how) {
@@ -164,6 +170,7 @@ void rendezvous::on(const agent_joined& event, time_point now, effects& out) {
     quarantine_.clear(event.offering.host);
     last_arrival_ = now;
     record = &agents_.add(event.offering);
+    remember_drain(*record, now);
   } else {
     agents_.change(*record, [&](auto& x) {
       x.offering = event.offering;
@@ -492,16 +499,11 @@ void rendezvous::hear(const agent_id& agent, const charter& told,
   know_lease(told.lease, now, out);
   revision_seen_ = std::max(revision_seen_, told.revision);
   if (const auto known = witnesses_.hear(agent, told))
-    take_over(*known);
-}
-
-// Until the first generation of its own, and for as long as it holds back.
-bool rendezvous::is_learning(time_point now) const {
-  return recovery_.is_open() || now < hold_back_end_;
+    take_over(*known, now);
 }
 
 // An order of this coordinator's own operators is newer.
-void rendezvous::take_over(const charter& known) {
+void rendezvous::take_over(const charter& known, time_point now) {
   const auto& x = known.settings;
   if (x.agent_count_min < 1 || x.agent_count_min > x.agent_count_max
       || x.agent_count_max > agents_per_generation_max
@@ -517,9 +519,15 @@ void rendezvous::take_over(const charter& known) {
   policy_.set_maximum(settings_.restart_count_max);
   policy_.restore(known.restart_count);
   exclude(known.excluded);
-  for (const auto& [id, record] : agents_.records())
+  costs_.know_failures(known.failing);
+  if (!settings_.ranked)
+    waiting_drains_ = known.drains;
+  for (const auto& [id, record] : agents_.records()) {
+    auto& known_agent = *agents_.find(id);
     if (exclusions_.find(record.offering.host) != nullptr)
-      agents_.set_excluded(*agents_.find(id), true);
+      agents_.set_excluded(known_agent, true);
+    remember_drain(known_agent, now);
+  }
   if (!is_resized_here_ && (known.is_resized || settings_ != own))
     resize_reason_ = {"an earlier coordinator of the job had "
                       + nodes_asked(settings_) + " nodes"};
@@ -553,10 +561,11 @@ void rendezvous::note_charter(effects& out) {
                      .is_resized = !resize_reason_.empty(),
                      .restart_count = policy_.restart_count(),
                      .excluded = exclusions_.list(),
+                     .failing = costs_.failing_hosts(),
+                     .drains = first(waiting_drains_, told_drains_max),
                      .lease = std::max(charter_.lease, limits_.lease()),
                      .newest = charter_.newest};
-  const auto is_order
-    = now.settings != charter_.settings || now.excluded != charter_.excluded;
+  const auto is_order = !are_orders_equal(now, charter_);
   const auto is_outdated = revision_seen_ > now.revision;
   const auto is_new
     = is_learning(now_)
@@ -1047,7 +1056,9 @@ result<std::string> rendezvous::drain(const drain_requested& event,
                                          " --wait-for-replacement"));
   record.drain = drain_order{.by = event.by, .time = event.time, .asked = now};
   if (!can_go) {
-    waiting_drains_.push_back(record.offering.agent);
+    waiting_drains_.push_back(
+      {record.offering.agent, event.by,
+       std::chrono::ceil<std::chrono::milliseconds>(event.time)});
     return node
            + " leaves when another node can take its place; to let it stay:"
              " actorctl drain --cancel "
@@ -1092,13 +1103,24 @@ void rendezvous::notify(const agent_record& record, time_point now,
                  "asked for by " + drain.by, drain.at_safe_point});
 }
 
+// An earlier coordinator has promised it.
+void rendezvous::remember_drain(agent_record& record, time_point now) const {
+  const auto x = std::ranges::find(waiting_drains_, record.offering.agent,
+                                   &pending_drain::agent);
+  if (x != waiting_drains_.end() && !record.drain)
+    record.drain = drain_order{.by = x->by, .time = x->time, .asked = now};
+}
+
 // One after the other: the first may take the place that the second waits for.
 void rendezvous::begin_waiting_drains(time_point now, effects& out) {
   if (waiting_drains_.empty() || phase_ == phase::ended)
     return;
-  std::erase_if(waiting_drains_, [&](const agent_id& agent) {
-    auto* record = agents_.find(agent);
-    if (record == nullptr || record->leaving || !record->drain)
+  std::erase_if(waiting_drains_, [&](const pending_drain& x) {
+    auto* record = agents_.find(x.agent);
+    if (record == nullptr)
+      return !is_learning(
+        now); // It may be of those that have yet to come back.
+    if (record->leaving || !record->drain)
       return true;
     if (!record->connected || !is_replaced(*record))
       return false;

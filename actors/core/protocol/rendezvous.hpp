@@ -198,8 +198,11 @@ private:
   void on_held_back(time_point now, effects& out);
   void hear(const agent_id& agent, const charter& told, time_point now,
             effects& out);
-  bool is_learning(time_point now) const;
-  void take_over(const charter& known);
+  void take_over(const charter& known, time_point now);
+  /// Until then agents are heard that may know more of the job.
+  bool is_learning(time_point now) const {
+    return recovery_.is_open() || now < hold_back_end_;
+  }
   void exclude(const std::vector<excluded_host>& hosts);
   void know_lease(duration lease, time_point now, effects& out);
   void hold_back_until(time_point end, time_point now, effects& out);
@@ -270,6 +273,7 @@ private:
   bool are_enough(uint32_t rest, bool is_missed) const;
   void begin_drain(agent_record& record, time_point now, effects& out);
   static void notify(const agent_record& record, time_point now, effects& out);
+  void remember_drain(agent_record& record, time_point now) const;
   void begin_waiting_drains(time_point now, effects& out);
   void add_exclusion(excluded_host x);
   void count_failure(const worker_failure& x, time_point now, effects& out);
@@ -344,7 +348,7 @@ private:
   generation_failures failures_; ///< Of the current generation.
   quarantine quarantine_;
   exclusions exclusions_;
-  std::vector<agent_id> waiting_drains_; ///< In the order of the requests.
+  std::vector<pending_drain> waiting_drains_; ///< In the order of the requests.
   /// An agent that is gone, for operators who still name it.
   struct gone_agent {
     agent_id agent;

@@ -30,7 +30,7 @@ public:
   static constexpr auto fresh_per_worker = std::chrono::milliseconds{10};
   static constexpr auto fresh_max = std::chrono::milliseconds{5'000};
 
-  /// At most so many agents are asked in one round: those whose turn is the longest
+  /// At most this many agents are asked in one round: those whose turn is the longest
   /// ago. More at a time would hold up what the coordinator has to say to them.
   static constexpr size_t asked_max = 256;
 

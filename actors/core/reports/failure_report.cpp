@@ -44,25 +44,6 @@ bool has_signal(const worker_failure& x) {
          || x.kind == failure_kind::unkillable;
 }
 
-std::string cause_of(const worker_failure& x) {
-  if (x.kind == failure_kind::timer_expired)
-    return "its timer expired: " + overrun_text(x.details);
-  if (x.kind == failure_kind::unkillable)
-    return "it outlived SIGKILL and hangs in the kernel; its node is out of "
-           "the job"
-           + (x.details.scope.empty()
-                ? ""
-                : "; its timer had expired: " + overrun_text(x.details));
-  if (x.details.out_of_memory)
-    return "killed by the kernel: out of memory";
-  if (x.kind == failure_kind::not_started)
-    return "could not be started: " + error_text(x.code)
-           + (x.details.subject.empty() ? "" : ": " + x.details.subject);
-  if (const auto why = why_not_begun(x); !why.empty())
-    return "it probably ended before its program began: " + why;
-  return x.kind == failure_kind::signalled && x.dumped ? "core dumped" : "";
-}
-
 /// @param is_advised Whether the report has said how to keep standard error; it
 ///                   says so once.
 std::string output_of(const worker_failure& x, bool& is_advised) {
@@ -134,7 +115,7 @@ std::string block_of(size_t index, const worker_failure& x,
     if (!value.empty())
       out += line(label, indented(value));
   };
-  add("cause", cause_of(x));
+  add("cause", reported_cause(x));
   add("stuck", details.where);
   add("message", with_short_lines(message_of(x)));
   add("output", output_of(x, is_advised));
@@ -170,6 +151,25 @@ size_t longest_line(std::string_view text) {
 }
 
 } // namespace
+
+std::string reported_cause(const worker_failure& x) {
+  if (x.kind == failure_kind::timer_expired)
+    return "its timer expired: " + overrun_text(x.details);
+  if (x.kind == failure_kind::unkillable)
+    return "it outlived SIGKILL and hangs in the kernel; its node is out of "
+           "the job"
+           + (x.details.scope.empty()
+                ? ""
+                : "; its timer had expired: " + overrun_text(x.details));
+  if (x.details.out_of_memory)
+    return "killed by the kernel: out of memory";
+  if (x.kind == failure_kind::not_started)
+    return "could not be started: " + error_text(x.code)
+           + (x.details.subject.empty() ? "" : ": " + x.details.subject);
+  if (const auto why = why_not_begun(x); !why.empty())
+    return "it probably ended before its program began: " + why;
+  return x.kind == failure_kind::signalled && x.dumped ? "core dumped" : "";
+}
 
 int reported_exit_code(const worker_failure& x) {
   constexpr auto not_found = 127;

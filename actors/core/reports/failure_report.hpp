@@ -28,6 +28,9 @@ using local_time_text = std::function<std::string(int64_t wall_ms)>;
 std::string failure_report(std::string_view name, const outcome& how,
                            const local_time_text& local_time);
 
+/// What the system adds to the status of its death; empty: nothing.
+std::string reported_cause(const worker_failure& x);
+
 /// As torchrun counts: the negative number of a signal; for a worker that was
 /// not started what a shell says, 127 if there is no such program, else 126.
 int reported_exit_code(const worker_failure& x);

@@ -12,7 +12,7 @@ namespace actorrun::core {
 /// Some at once, and then so many per time. What is beyond that is counted.
 class line_budget {
 public:
-  /// @param burst At most so many at once, ≥ 1.
+  /// @param burst How many at once, at most; ≥ 1.
   /// @param pause Until there is room for another one, > 0.
   line_budget(uint32_t burst, duration pause)
     : burst_(burst), pause_(pause), left_(burst) {}

@@ -7,7 +7,7 @@
 
 namespace actorrun::core {
 
-/// The first bytes of a connection, at most so many, decide.
+/// The first bytes of a connection, at most this many, decide.
 inline constexpr size_t store_opening_max = 9;
 
 struct store_opening {

@@ -9,7 +9,7 @@
 
 namespace actorrun::core {
 
-/// At most so many bytes of a datagram; longer ones are ignored.
+/// A datagram has at most this many bytes; longer ones are ignored.
 inline constexpr size_t notice_size_max = 4096;
 
 struct progress_notice {

@@ -150,7 +150,7 @@ struct timer_counts {
   friend bool operator==(const timer_counts&, const timer_counts&) = default;
 };
 
-/// At most so many bytes of a scope are remembered for people.
+/// At most this many bytes of a scope are remembered for people.
 inline constexpr size_t last_scope_size_max = 64;
 
 /// What a worker, or a process that it has started, has asked for last.

@@ -10,7 +10,7 @@
 
 namespace actorrun::core {
 
-/// At most so many workers of a node are sampled.
+/// At most this many workers of a node are sampled.
 inline constexpr size_t sampled_workers_max = 4'096;
 
 /// A worker at one moment. What is absent is not known.

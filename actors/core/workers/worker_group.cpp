@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cerrno>
 #include <csignal>
+#include <limits>
 #include <utility>
 
 namespace actorrun::core {
@@ -20,11 +21,12 @@ constexpr auto file_time_grain = std::chrono::milliseconds{10};
 /// What an error file says of a time so long before its group counts as that time.
 constexpr auto earliest_before_group = std::chrono::hours{24};
 
-/// How long before its end was seen a death by a signal may have begun. That its agent
-/// did not run says nothing for an abort: programs abort for want of a peer.
+/// How long before its end was seen a death by a signal may have begun. Nothing sends
+/// SIGKILL because a worker has lost its peer: it goes before the exits of peers also
+/// where it was seen late, on a busy machine or by an agent that did not run.
 duration earliest_beginning(const worker_exited& event) {
-  return longest_teardown(event.memory)
-         + (event.signal == SIGABRT ? duration{0} : event.unseen);
+  constexpr auto all = std::numeric_limits<uint64_t>::max();
+  return longest_teardown(event.signal == SIGKILL ? all : event.memory);
 }
 
 } // namespace

@@ -47,7 +47,6 @@ struct worker_exited {
   bool was_ending = false;
   bool is_foreign = false; ///< It died of a signal that it was not sent by us.
   uint64_t memory = 0;     ///< The most that it has used, in bytes.
-  duration unseen{0};      ///< Up to so long before `when` it may have ended.
 };
 
 /// It has connected: it can live through a change.

@@ -75,6 +75,20 @@ if(COMPONENT STREQUAL worker)
   file(REMOVE_RECURSE ${modules}/actorrun)
   file(RENAME ${root}/share/actorrun/python/actorrun ${modules}/actorrun)
   file(REMOVE_RECURSE ${root}/share/actorrun/python)
+  # By this torch finds what ACTORRUN_TAKEOVER is read by.
+  set(info ${modules}/actorrun-${VERSION}.dist-info)
+  file(WRITE ${info}/METADATA "Metadata-Version: 2.1
+Name: actorrun
+Version: ${VERSION}
+Summary: An elastic launcher for distributed jobs; a drop-in for torchrun
+Requires-Python: >=3.9
+License: BSD-3-Clause
+")
+  file(WRITE ${info}/INSTALLER "debian\n")
+  file(WRITE ${info}/entry_points.txt
+       "[torch.backends]\nactorrun = actorrun._takeover:autoload\n")
+  file(CHMOD ${info}/METADATA ${info}/INSTALLER ${info}/entry_points.txt
+       PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
   file(GLOB others ${root}/share/actorrun/*)
   if(NOT others)
     file(REMOVE_RECURSE ${root}/share/actorrun)

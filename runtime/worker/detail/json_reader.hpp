@@ -11,7 +11,7 @@
 
 namespace actorrun::worker {
 
-/// Arrays and objects within each other are at most so many.
+/// Arrays and objects nest at most this deep.
 inline constexpr int json_depth_max = 16;
 
 struct json_value {

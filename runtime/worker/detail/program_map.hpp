@@ -16,7 +16,7 @@ struct place {
   symbol function;
 };
 
-/// At most so many libraries are recorded.
+/// At most this many libraries are recorded.
 inline constexpr size_t modules_max = 1'024;
 
 /// Records what is loaded now. Takes the loader's lock: not async-signal-safe.

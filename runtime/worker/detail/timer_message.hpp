@@ -9,7 +9,7 @@
 
 namespace actorrun::worker {
 
-/// At most so many bytes are written to a FIFO without being interleaved.
+/// At most this many bytes are written to a FIFO without being interleaved.
 using message_buffer = std::array<char, PIPE_BUF>;
 
 struct timer_message {

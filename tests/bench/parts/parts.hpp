@@ -11,6 +11,14 @@ namespace actorrun::bench {
 
 using measured = result<void>;
 
+/// What a peer does is not ours: where it fails, its column has fewer values, or none,
+/// and a line that says why.
+inline measured of_peer(const std::string& who, const measured& done) {
+  if (!done)
+    print_note(who + " could not be measured", done.error().text);
+  return {};
+}
+
 /// Measures starting N processes that end at once.
 measured measure_launch(setting& s);
 

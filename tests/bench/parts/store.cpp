@@ -104,7 +104,9 @@ measured add_round(setting& s, const std::string& operations,
   const auto port = free_port();
   if (port == 0)
     return unmeasured("no port is free");
-  return add_values(load(torchs_load(s, operations, port)), &row::peer, rows);
+  return of_peer(
+    "torch's store",
+    add_values(load(torchs_load(s, operations, port)), &row::peer, rows));
 }
 
 } // namespace

@@ -44,6 +44,10 @@ figures& side(row& x, launcher_kind kind) {
   return kind == launcher_kind::ours ? x.ours : x.peer;
 }
 
+measured of_launcher(launcher_kind kind, const measured& done) {
+  return kind == launcher_kind::ours ? done : of_peer("torchrun", done);
+}
+
 void conclude(row& x) {
   x.goal = "≤ torchrun";
   if (!x.ours.empty() && !x.peer.empty())
@@ -157,7 +161,7 @@ measured measure_node(setting& s, uint32_t worker_count) {
   auto lines = node_lines{worker_count};
   for (size_t i = 0; i < s.stream_repetitions(); ++i) {
     for (const auto kind : {launcher_kind::ours, launcher_kind::torchrun})
-      if (const auto done = add_node(s, kind, lines); !done)
+      if (const auto done = of_launcher(kind, add_node(s, kind, lines)); !done)
         return done;
     if (const auto done = add_import(s, lines.import); !done)
       return done;
@@ -174,7 +178,7 @@ measured measure_joining(setting& s) {
   auto x = row{.what = "a node joins: first worker of 2 × 2", .unit = "ms"};
   for (size_t i = 0; i < s.stream_repetitions(); ++i)
     for (const auto kind : {launcher_kind::ours, launcher_kind::torchrun})
-      if (const auto done = add_joining(s, kind, x); !done)
+      if (const auto done = of_launcher(kind, add_joining(s, kind, x)); !done)
         return done;
   conclude(x);
   return {};
@@ -189,8 +193,8 @@ measured measure_loss(setting& s) {
       return done;
   if (s.quick())
     print_note("torchrun's loss of a node", "takes 45 s: not in a quick run");
-  else if (const auto done = add_loss(s, launcher_kind::torchrun, x); !done)
-    return done;
+  else
+    of_peer("torchrun", add_loss(s, launcher_kind::torchrun, x));
   conclude(x);
   return {};
 }

@@ -4,7 +4,9 @@
 #include <csignal>
 #include <cstdlib>
 
+#include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
 using namespace actorrun;
 using namespace actorrun::cli;
@@ -50,4 +52,26 @@ TEST_CASE("host facts: U11 a folder is where this process may make it",
   CHECK(world.may_write_in("/tmp"));
   CHECK(world.may_write_in("/tmp/not-there/nor/this"));
   CHECK_FALSE(world.may_write_in("/dev/null/home/.local/state"));
+}
+
+TEST_CASE("host facts: a descriptor is what it is open for", "[cli]") {
+  const auto world = this_process();
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const auto in = world.descriptor(ends[0]);
+  CHECK(in.is_open);
+  CHECK(in.is_pipe);
+  CHECK(in.is_readable);
+  CHECK_FALSE(in.is_writable);
+  CHECK_FALSE(world.descriptor(ends[1]).is_readable);
+  CHECK(world.descriptor(ends[1]).is_writable);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  CHECK_FALSE(world.descriptor(ends[0]).is_open);
+  const auto file = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  const auto both = world.descriptor(file);
+  ::close(file);
+  CHECK_FALSE(both.is_pipe);
+  CHECK(both.is_readable);
+  CHECK(both.is_writable);
 }

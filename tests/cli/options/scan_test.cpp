@@ -155,3 +155,15 @@ TEST_CASE("scan: P14 what users of mpirun type gets a hint", "[cli]") {
   CHECK(why("-N", launcher) == "unknown option -N; is --nnodes meant?");
   CHECK(why("-n", known) == "unknown option -n");
 }
+
+TEST_CASE("scan: of a line with mistakes it has what is right", "[cli]") {
+  const auto in
+    = [](const words& line) { return scan_what_is_right(line, known); };
+  CHECK(in({"--nonsense", "-Z", "--max-restarts=3", "--tee"})
+        == options{{"--max-restarts", "--max-restarts", "3"}});
+  CHECK(in({"--module=x", "-mt3"})
+        == options{{"--module", "-m", ""}, {"--tee", "-t", "3"}});
+  CHECK(in({"--nonsense", "4", "--tee=3"}).empty());
+  CHECK(in({"a", "--tee=3"}).empty());
+  CHECK(in({"--", "--tee=3"}).empty());
+}

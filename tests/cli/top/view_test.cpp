@@ -301,7 +301,7 @@ TEST_CASE("top view: an answer that has no room covers rows", "[cli]") {
  up down  Esc: back
 )");
   CHECK(x.lines(20, 4)[3] == " up down  Esc: back");
-  CHECK(x.lines(20, 3)[2].find("rank") != std::string::npos); // As ever.
+  CHECK(x.lines(20, 3)[2].find("rank") != std::string::npos); // As usual.
 }
 
 TEST_CASE("top view: an answer covers other pages, too", "[cli]") {

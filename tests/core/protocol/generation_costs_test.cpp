@@ -293,3 +293,21 @@ TEST_CASE("generation costs: a host is to be excluded after so many failures",
   CHECK(uut.failure_count("n1") == 0);
   CHECK(uut.failure_count("n2") == 1);
 }
+
+TEST_CASE("generation costs: N6 the worst hosts are told, and no more",
+          "[core]") {
+  constexpr auto host_count = told_hosts_max + 2;
+  auto uut = generation_costs{1s, 60s, 100};
+  for (size_t i = 1; i <= host_count; ++i)
+    for (size_t k = 0; k < i; ++k)
+      uut.add_failure("n" + std::to_string(i));
+  const auto told = uut.failing_hosts();
+  REQUIRE(told.size() == told_hosts_max);
+  CHECK(told.front() == failing_host{"n18", 18});
+  CHECK(told.back() == failing_host{"n3", 3});
+  auto next = generation_costs{1s, 60s, 100};
+  next.add_failure("n18");
+  next.know_failures(told);
+  CHECK(next.failure_count("n18") == 18);
+  CHECK(next.failure_count("n3") == 3);
+}

@@ -287,7 +287,8 @@ TEST_CASE_METHOD(fixture, "steering: a drain waits for a replacement",
         == "node node-c leaves when another node can take its place; to let it"
            " stay: actorctl drain --cancel c");
   CHECK(answer(drain("c", true), 1s).starts_with("node node-c waits"));
-  CHECK(at(2s, join("d")) == "accept_agent d; notify_drain c");
+  CHECK(at(2s, join("d"))
+        == "accept_agent d; notify_drain c; tell_charter: a b c d");
   CHECK(uut.agents().at({"c"}).is_draining());
 }
 

@@ -361,6 +361,92 @@ TEST_CASE_METHOD(
   CHECK_FALSE(uut.agents().at({"a"}).excluded);
 }
 
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 a drain that waits is known as far as two "
+                 "agents know it, and begins with a replacement",
+                 "[core]") {
+  auto known = job();
+  known.drains = {{{"b"}, "bob", 30s}, {{"c"}, "carol", 40s}};
+  at(0s, told(back("a", 0), known));
+  auto other = known;
+  other.drains.pop_back(); // A lie, or old.
+  at(0s, told(back("b", 1), other));
+  REQUIRE(uut.generation() == generation_id{7});
+  CHECK(uut.agents().at({"b"}).waits_to_drain());
+  CHECK(uut.job().drains == other.drains);
+  CHECK(at(2s, join("c"))
+        == "accept_agent c; notify_drain b; tell_charter: a b c");
+  CHECK(last<notify_drain>().time == 30s);
+  CHECK(last<notify_drain>().reason == "asked for by bob");
+  CHECK_FALSE(uut.agents().at({"c"}).drain.has_value());
+  CHECK(uut.job().drains.empty());
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 a drain waits for its node, which is not back",
+                 "[core]") {
+  auto known = job();
+  known.drains = {{{"c"}, "carol", 40s}};
+  at(0s, told(join("a"), known));
+  at(0s, told(join("b"), known));
+  CHECK(uut.job().drains == known.drains);
+  at(0s, join("c"));
+  CHECK(uut.agents().at({"c"}).is_draining()); // Two others are enough.
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 a drain of a node that does not come back is "
+                 "forgotten with the first generation",
+                 "[core]") {
+  auto known = job();
+  known.drains = {{{"gone"}, "carol", 40s}};
+  at(0s, told(join("a"), known));
+  at(0s, told(join("b"), known));
+  CHECK_FALSE(uut.job().drains.empty());
+  at(1'200ms, fire(1));
+  CHECK_FALSE(uut.job().drains.empty());
+  REQUIRE(at(2s, join("c")).find("announce_generation") != std::string::npos);
+  at(3s, started("a", uut.generation().value));
+  CHECK(uut.job().drains.empty());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: N6 agents are told of a drain that waits, and "
+                 "that it was taken back",
+                 "[core]") {
+  at(0s, coordinator_started{});
+  run();
+  at(0s, left("c"));
+  CHECK(at(1s, drain_requested{"b", 60s, true, "alice"})
+          .ends_with("tell_charter: a b"));
+  CHECK(uut.job().drains == std::vector<pending_drain>{{{"b"}, "alice", 60s}});
+  CHECK(at(2s, drain_withdrawal_requested{"b", "alice"})
+          .ends_with("tell_charter: a b"));
+  CHECK(uut.job().drains.empty());
+}
+
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: N6 failures of a host count on, as far as two agents "
+  "know of them",
+  "[core]") {
+  uut = rendezvous{settings, {}, 3};
+  at(0s, coordinator_started{true});
+  auto known = job();
+  known.failing = {{"node-a", 2}, {"node-b", 2}};
+  at(0s, told(join("a"), known));
+  auto other = known;
+  other.failing = {{"node-b", 1}, {"node-x", 9}};
+  at(0s, told(join("b"), other));
+  CHECK(uut.job().failing == std::vector<failing_host>{{"node-b", 1}});
+  // One that is not asked to exclude hosts does not count.
+  auto strict = rendezvous{settings, {}, 0};
+  strict.step(coordinator_started{true}, time_point{});
+  strict.step(told(join("a"), known), time_point{});
+  strict.step(told(join("b"), known), time_point{});
+  CHECK(strict.job().failing.empty());
+}
+
 TEST_CASE_METHOD(fixture,
                  "rendezvous: N6 agents are told what an operator has changed",
                  "[core]") {

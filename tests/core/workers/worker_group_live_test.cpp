@@ -267,7 +267,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "worker_group: one that has hung up is stopped as ever",
+                 "worker_group: one that has hung up is stopped as usual",
                  "[core]") {
   at(0s, worker_hung_up{1});
   CHECK(at(1s, regroup)

@@ -114,8 +114,8 @@ inline socket_address loopback(uint16_t port) {
   return *numeric_address("127.0.0.1", port);
 }
 
-inline visitor an_agent(const std::string& job = "job",
-                        const std::string& secret = "secret") {
+inline client_identity an_agent(const std::string& job = "job",
+                                const std::string& secret = "secret") {
   return {credentials_of(job_id{job}, secret), purpose::join, "n1-7-0badcafe"};
 }
 
@@ -199,7 +199,7 @@ struct listener_fixture {
 
   /// The result of an attempt to connect; null if there is none.
   std::shared_ptr<result<connected>>
-  try_to_enter(uint16_t port, const visitor& who = an_agent(),
+  try_to_enter(uint16_t port, const client_identity& who = an_agent(),
                const std::string& host = "127.0.0.1",
                core::duration deadline = timeout) {
     const auto attempt
@@ -208,7 +208,7 @@ struct listener_fixture {
   }
 
   /// The code of a failed attempt; `none` if it succeeds.
-  errc refusal(uint16_t port, const visitor& who = an_agent()) {
+  errc refusal(uint16_t port, const client_identity& who = an_agent()) {
     const auto outcome = try_to_enter(port, who);
     return outcome && !*outcome ? outcome->error().code : errc::none;
   }

@@ -88,7 +88,7 @@ TEST_CASE_METHOD(listener_fixture,
   const auto whole = passed.take();
   REQUIRE(whole);
   CHECK(read_up_to((*whole)->get(), add_of_1_13.size()) == add_of_1_13);
-  // Members and other peers are treated as ever.
+  // Members and other peers are treated as usual.
   CHECK(*try_to_enter(uut->port()));
   const auto other = connect_to(loopback(uut->port()));
   REQUIRE(send_whole(other.get(), "GET / HTTP/1.1\r\n"));

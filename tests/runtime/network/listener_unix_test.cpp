@@ -36,7 +36,8 @@ struct fixture : listener_fixture {
     return std::move(*out);
   }
 
-  std::shared_ptr<result<connected>> try_to_enter_here(const visitor& who) {
+  std::shared_ptr<result<connected>>
+  try_to_enter_here(const client_identity& who) {
     const auto attempt = connect_unix(loop, path, who, timeout, on_outcome());
     return outcomes.take().value_or(nullptr);
   }
@@ -45,7 +46,7 @@ struct fixture : listener_fixture {
   std::string path;
 };
 
-visitor an_operator() {
+client_identity an_operator() {
   return {{}, purpose::operate, "actorctl-77"};
 }
 

@@ -24,11 +24,11 @@ struct fixture : listener_fixture {
 
 TEST_CASE_METHOD(fixture, "liveness: a process that lives says nothing",
                  "[runtime]") {
-  auto buried = 0;
+  auto kept = 0;
   auto sign
-    = liveness_listener::listen(loop, "127.0.0.1", [&](int) { ++buried; });
+    = liveness_listener::listen(loop, "127.0.0.1", [&](int) { ++kept; });
   REQUIRE(sign);
-  CHECK(buried == 1);
+  CHECK(kept == 1);
   CHECK(ask(sign->address()) == liveness::unknown);
   // It accepts connections forever and keeps none.
   const auto fd = connect_to(sign->address());

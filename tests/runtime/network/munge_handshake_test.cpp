@@ -69,7 +69,7 @@ struct fixture {
     = std::make_shared<fake_munge_cluster>();
   member coordinator{cluster, us};
   member agent{cluster, us};
-  size_t step = 1000; ///< At most so many bytes arrive at once.
+  size_t step = 1000; ///< At most this many bytes arrive at once.
   /// Changes what the server sends after its hello.
   std::function<void(std::string& bytes)> tamper = [](std::string&) {};
 

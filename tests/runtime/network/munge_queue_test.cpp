@@ -67,7 +67,8 @@ struct fixture : listener_fixture {
     return out;
   }
 
-  static visitor an_agent_with(const std::shared_ptr<fake_munge>& munge) {
+  static client_identity
+  an_agent_with(const std::shared_ptr<fake_munge>& munge) {
     return {with(munge), purpose::join, "n1-7-0badcafe"};
   }
 

@@ -32,7 +32,7 @@ std::string answer_of(const char* secret = "secret", uint64_t generation = 7) {
                              .newest = {generation}});
 }
 
-visitor served_by(const nonce_bytes& coordinator) {
+client_identity served_by(const nonce_bytes& coordinator) {
   auto out = an_agent();
   out.served_by = coordinator;
   return out;

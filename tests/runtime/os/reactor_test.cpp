@@ -578,33 +578,3 @@ TEST_CASE("reactor: an idle thread sleeps", "[runtime]") {
   REQUIRE(done.wait());
   CHECK(after.ru_nvcsw - before.ru_nvcsw <= 2);
 }
-
-TEST_CASE("reactor: P1 it knows how long it has not looked", "[runtime]") {
-  reactor uut;
-  const auto ready = make_eventfd();
-  auto unseen = std::promise<actorrun::core::duration>{};
-  auto before = std::chrono::steady_clock::time_point{};
-  on_thread_of(uut, [&] {
-    uut.watch(ready.get(), EPOLLIN, [&](uint32_t) {
-      uut.unwatch(ready.get());
-      unseen.set_value(uut.unseen(std::chrono::steady_clock::now()));
-    });
-  });
-  SECTION("where it runs") {
-    before = std::chrono::steady_clock::now();
-    REQUIRE(::eventfd_write(ready.get(), 1) == 0);
-    const auto found = unseen.get_future().get();
-    // A machine that is busy may have kept it from running.
-    CHECK((found == 0s || std::chrono::steady_clock::now() - before >= 50ms));
-  }
-  SECTION("where something else has taken its time") {
-    uut.post([&] {
-      before = std::chrono::steady_clock::now();
-      REQUIRE(::eventfd_write(ready.get(), 1) == 0);
-      std::this_thread::sleep_for(120ms);
-    });
-    const auto found = unseen.get_future().get();
-    CHECK(found >= 120ms);
-    CHECK(found <= std::chrono::steady_clock::now() - before + 100ms);
-  }
-}

@@ -100,8 +100,8 @@ def generation_line(number, rank=0, size=3, survivors="", restarts=0, reason="")
             f" restarts {restarts} reason {reason} port {number}")
 
 
-class Live:
-    """The tests of one child."""
+class Scene:
+    """An agent that waits for workers, and a folder."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -130,6 +130,10 @@ class Live:
         x.tell_generation(3, **members)
         self.assertEqual(x.line().split()[:2], ["generation", "3"])
         return x
+
+
+class Live(Scene):
+    """The tests of one child."""
 
     def test_a_regroup_parks_it_and_the_next_generation_goes_on(self):
         x = self.begin("wait")

@@ -1,4 +1,7 @@
-"""For worker programs of actorrun: a worker that lives through changes.
+"""actorrun for Python: worker programs that live through changes, and launchers.
+
+`actorrun.launcher`, `actorrun.run` and `actorrun.multiprocessing` have the names of torch
+and start the program `actorrun`; see docs/python.md. This is for worker programs:
 
     import actorrun
 
@@ -15,9 +18,20 @@
 Pure standard library. `import actorrun.torch` besides, and process groups of
 torch are aborted when the group changes, and destroyed at the end of each block.
 """
-from ._generations import (AgentLost, Generation, Ranks, Regroup, generations, on_leave,
-                      on_regroup, on_stop)
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["AgentLost", "Generation", "Ranks", "Regroup", "generations", "on_leave",
-           "on_regroup", "on_stop"]
+if TYPE_CHECKING:
+    from ._generations import (AgentLost, Generation, Interrupt, Ranks, Regroup,
+                               generations, on_leave, on_regroup, on_stop)
+
+__all__ = ["AgentLost", "Generation", "Interrupt", "Ranks", "Regroup", "generations",
+           "on_leave", "on_regroup", "on_stop"]
 __version__ = "0.1.0"
+
+
+# torch imports this package at the end of `import torch`: that must cost nothing.
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'actorrun' has no attribute {name!r}")
+    from . import _generations
+    return getattr(_generations, name)

@@ -19,6 +19,10 @@ CONNECT_TIMEOUT = 10.0  # Seconds.
 hooks = []  # Called when a generation ends early, on the thread that reads.
 
 
+class AgentLost(RuntimeError):
+    """The agent has closed the connection: it has ended, or refuses this worker."""
+
+
 class Told:
     """A generation as the agent has told it, and what has become of it."""
 

@@ -1,4 +1,6 @@
 """Gives a program its generations, one after the other."""
+from __future__ import annotations
+
 import bisect
 import os
 import sys
@@ -6,8 +8,11 @@ import time
 import traceback
 import warnings
 from collections.abc import Sequence
+from typing import Any, Callable, Iterator, Optional, Union
 
-from . import _control, _wire
+from . import _control, _interrupt, _wire
+from ._control import AgentLost
+from ._interrupt import Interrupt
 
 # The agent answers a hello within that time, or refuses it.
 HELLO_TIMEOUT = 15.0  # Seconds.
@@ -24,10 +29,6 @@ _stop_hooks = []
 
 class Regroup(Exception):
     """The generation is over; the program is to go on with the next one."""
-
-
-class AgentLost(RuntimeError):
-    """The agent has closed the connection: it has ended, or refuses this worker."""
 
 
 class Ranks(Sequence):
@@ -120,6 +121,7 @@ class Generation:
         self._control = control
         self._told = told
         self._is_left = False
+        self._is_inside = False  # Its block runs.
         self.number = told.number
         self.survivors = Ranks(told.survivors)
         self.restarts = told.restarts
@@ -134,7 +136,7 @@ class Generation:
         return self._speaks() and self._told.over is not None
 
     def wait_over(self, timeout=None):
-        """Waits until the generation is over, at most so many seconds.
+        """Waits until the generation is over, for at most `timeout` seconds.
 
         Ends also when the program leaves the generation: at the end of its block, and of
         the loop. So a thread that waits here can be joined behind the block. Without
@@ -207,10 +209,12 @@ class Generation:
         self.raise_if_over()
         control.say_soon(_wire.at_packet(step))
 
-    def __enter__(self):
+    def __enter__(self) -> Generation:
+        self._is_inside = True
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind, error, trace) -> bool:
+        self._is_inside = False
         if error is not None and not self._is_explained(error):
             return False
         self._leave()
@@ -218,7 +222,7 @@ class Generation:
 
     # Whether the program is to go on in spite of the exception.
     def _is_explained(self, error):
-        if not isinstance(error, Exception) or not self._speaks():
+        if not isinstance(error, (Exception, Interrupt)) or not self._speaks():
             return False
         control, told = self._control, self._told
         if told.over is None:
@@ -247,7 +251,7 @@ class Generation:
         return self._control is not None and self._control is _control.current
 
 
-def generations():
+def generations(interrupt: bool = False) -> Iterator[Generation]:
     """Yields the generations that this worker takes part in.
 
     The loop goes on when a generation ends early (`with generation:`, or `generation.is_over`),
@@ -257,9 +261,17 @@ def generations():
 
     Without an agent, as under torchrun, there is one generation.
 
+    Args:
+        interrupt: whether `Interrupt` is raised in the block of a generation that has
+            ended early, between two bytecodes of the main thread, or where that sleeps
+            or waits in Python. It reaches no code in C that does not return (a collective
+            that waits for a peer: see `on_regroup`), and what it leaves half done is the
+            program's affair: it may come while a lock is held, or in a `finally`.
+
     Raises:
         AgentLost: the agent is gone.
-        RuntimeError: another loop over generations has not ended.
+        RuntimeError: another loop over generations has not ended; with `interrupt`, this
+            is not the main thread, or the signal that is used has a handler.
     """
     if _control.current is not None:
         raise RuntimeError("another loop over actorrun.generations() has not ended")
@@ -269,10 +281,15 @@ def generations():
         yield generation
         generation._leave()
         return
+    interrupter = None
     try:
+        if interrupt:
+            interrupter = _interrupt.Interrupter()
         while (told := _next_of(control)) is not None:
             os.environ.update(told.environment)
             generation = Generation(control, told)
+            if interrupter is not None:
+                interrupter.watch(generation)
             yield generation
             generation._leave()
             if not generation.is_over:
@@ -283,6 +300,8 @@ def generations():
                 return
             control.say("parked", generation=told.number)
     finally:
+        if interrupter is not None:
+            interrupter.close()
         if _control.current is control:
             _control.current = None
             control.close()

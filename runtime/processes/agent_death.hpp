@@ -17,15 +17,16 @@ struct companion {
 /// Kills the groups of the table, and all in the control group of the workers if
 /// there is one, until no process of theirs runs. From then on
 /// the agent's statement is offered, for `linger`; the coordinator's from the
-/// beginning, as long as a visitor has asked for it within the last `linger`,
-/// at most for `linger_max`. A visitor that sends the coordinator's release
+/// beginning, as long as a client has asked for it within the last `linger`,
+/// at most for `linger_max`. A client that sends the coordinator's release
 /// request gets its port. Returns at the end of all that; at once, if there are
 /// no sockets. Async-signal-safe.
 ///
 /// The second of two wardens only kills, as long as the first lives. The first ends
 /// the second before it says or gives away anything: both hold the sockets.
-/// @param sockets By `grave`; -1: none. They do not block.
-void mourn(warden_table& table, std::array<int, grave_count> sockets,
-           companion other = {});
+/// @param sockets By `kept_socket`; -1: none. They do not block.
+void handle_agent_death(warden_table& table,
+                        std::array<int, kept_socket_count> sockets,
+                        companion other = {});
 
 } // namespace actorrun::detail

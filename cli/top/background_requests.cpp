@@ -1,4 +1,4 @@
-#include "cli/top/errands.hpp"
+#include "cli/top/background_requests.hpp"
 
 #include "cli/asked_job.hpp"
 #include "cli/log_commands.hpp"
@@ -27,7 +27,7 @@ std::string text_of(const result<steering_answer>& x) {
 
 } // namespace
 
-errands::~errands() {
+background_requests::~background_requests() {
   to_.close();
   for (auto& x : all_) {
     x.stop.signal();
@@ -35,17 +35,17 @@ errands::~errands() {
   }
 }
 
-void errands::run(const steer_job& x) {
+void background_requests::run(const steer_job& x) {
   auto asked = steer_arguments{x.request, job_of(x.job, x.pid)};
-  const auto is_started = start([this, asked = std::move(asked)](errand&) {
+  const auto is_started = start([this, asked = std::move(asked)](request&) {
     to_.put(job_answered{text_of(ask_job(asked))});
   });
   if (!is_started)
     to_.put(job_answered{too_many});
 }
 
-void errands::run(const open_text& x) {
-  const auto is_started = start([this, x](errand& own) {
+void background_requests::run(const open_text& x) {
+  const auto is_started = start([this, x](request& own) {
     if (x.what == verb::show_log)
       follow_log(x, own);
     else
@@ -57,15 +57,15 @@ void errands::run(const open_text& x) {
     end_text(x, too_many);
 }
 
-void errands::close_text() {
+void background_requests::close_text() {
   if (text_ != nullptr)
     text_->stop.signal();
   text_ = nullptr;
 }
 
-bool errands::start(std::function<void(errand&)> what) {
+bool background_requests::start(std::function<void(request&)> what) {
   reap();
-  if (all_.size() >= errand_count_max)
+  if (all_.size() >= request_count_max)
     return false;
   auto& own = all_.emplace_back();
   own.thread = std::thread{[&own, what = std::move(what)] {
@@ -76,8 +76,8 @@ bool errands::start(std::function<void(errand&)> what) {
 }
 
 // One that has done all has at most to return: no wait.
-void errands::reap() {
-  std::erase_if(all_, [this](errand& x) {
+void background_requests::reap() {
+  std::erase_if(all_, [this](request& x) {
     if (!x.is_done)
       return false;
     x.thread.join();
@@ -88,13 +88,14 @@ void errands::reap() {
 }
 
 // The number tells it from another job of this host with its id.
-asked_job errands::job_of(const std::string& id, int64_t pid) const {
+asked_job background_requests::job_of(const std::string& id,
+                                      int64_t pid) const {
   if (arguments_.remote)
     return {"", arguments_.remote};
   return {pid == 0 ? id : std::to_string(pid), std::nullopt};
 }
 
-void errands::follow_log(const open_text& x, errand& own) {
+void background_requests::follow_log(const open_text& x, request& own) {
   auto asked = log_of(x.of);
   const auto job = locate(job_of(x.of.job, x.of.pid), log_limit);
   if (!job)
@@ -110,7 +111,7 @@ void errands::follow_log(const open_text& x, errand& own) {
   end_text(x, done ? "this is the end" : done.error().text);
 }
 
-void errands::show_stack(const open_text& x) {
+void background_requests::show_stack(const open_text& x) {
   const auto job = locate(job_of(x.of.job, x.of.pid), log_limit);
   if (!job)
     return end_text(x, job.error().text);
@@ -123,7 +124,7 @@ void errands::show_stack(const open_text& x) {
 }
 
 // For the text that is open; of a closed one nothing is shown any more.
-void errands::end_text(const open_text& x, const std::string& why) {
+void background_requests::end_text(const open_text& x, const std::string& why) {
   to_.put(text_came{x.number, {note_line(why)}});
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/processes/mourning.hpp"
+#include "runtime/processes/agent_death.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -35,12 +35,12 @@ constexpr auto end_max = 1'000 * millisecond;
 
 /// Connections that are kept open, so that their ends can read the statement.
 /// Beyond that, the oldest is closed.
-constexpr size_t visitor_count_max = 32;
+constexpr size_t client_count_max = 32;
 
 /// How a client of ours begins.
 constexpr char greeting[] = {'A', 'R', 'U', 'N'};
 
-struct visitor {
+struct client {
   int fd = -1;
   bool asks_for_coordinator = false;
 };
@@ -203,29 +203,30 @@ void end(const companion& x) {
 
 // -- those who ask ------------------------------------------------------------
 
-class reception {
+class answer_server {
 public:
-  reception(warden_table& table, const std::array<int, grave_count>& sockets,
-            const companion& other)
+  answer_server(warden_table& table,
+                const std::array<int, kept_socket_count>& sockets,
+                const companion& other)
     : table_(table), sockets_(sockets), other_(other), begin_(now_of_fence()),
-      last_visit_(begin_) {}
+      last_request_(begin_) {}
 
   void workers_ended() {
     end(other_); // What we close would stay open there.
     workers_ended_ = true;
-    last_visit_ = std::max(last_visit_, now_of_fence());
+    last_request_ = std::max(last_request_, now_of_fence());
     end_of_agents_ = now_of_fence() + table_.linger.load();
-    close_grave(grave::presence); // Before a successor can look for it.
+    close_socket(kept_socket::presence); // Before a successor can look for it.
     release_if_due();
   }
 
   bool is_over() const {
     const auto now = now_of_fence();
     const auto agent
-      = workers_ended_ && (!has(grave::agent) || now >= end_of_agents_);
+      = workers_ended_ && (!has(kept_socket::agent) || now >= end_of_agents_);
     const auto coordinator
-      = !has(grave::coordinator)
-        || now >= std::min(last_visit_ + table_.linger.load(),
+      = !has(kept_socket::coordinator)
+        || now >= std::min(last_request_ + table_.linger.load(),
                            begin_ + table_.linger_max.load());
     return agent && coordinator;
   }
@@ -233,51 +234,51 @@ public:
   /// Answers for at most that long.
   void serve(int64_t ns) {
     release_if_due();
-    pollfd fds[visitor_count_max + 2] = {};
+    pollfd fds[client_count_max + 2] = {};
     auto count = nfds_t{0};
-    for (const auto& x : visitors_)
+    for (const auto& x : clients_)
       fds[count++] = {.fd = x.fd, .events = POLLIN, .revents = 0};
     fds[count++]
-      = {.fd = at(grave::coordinator), .events = POLLIN, .revents = 0};
-    fds[count++] = {.fd = workers_ended_ ? at(grave::agent) : -1,
+      = {.fd = at(kept_socket::coordinator), .events = POLLIN, .revents = 0};
+    fds[count++] = {.fd = workers_ended_ ? at(kept_socket::agent) : -1,
                     .events = POLLIN,
                     .revents = 0};
     const auto limit
       = timespec{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
     if (::ppoll(fds, count, &limit, nullptr) <= 0)
       return;
-    for (size_t i = 0; i < visitor_count_max; ++i)
+    for (size_t i = 0; i < client_count_max; ++i)
       if (fds[i].revents != 0)
-        hear(visitors_[i]);
-    if (fds[visitor_count_max].revents != 0)
-      receive(grave::coordinator);
-    if (fds[visitor_count_max + 1].revents != 0)
-      receive(grave::agent);
+        hear(clients_[i]);
+    if (fds[client_count_max].revents != 0)
+      receive(kept_socket::coordinator);
+    if (fds[client_count_max + 1].revents != 0)
+      receive(kept_socket::agent);
   }
 
 private:
-  int at(grave which) const { return sockets_[size_t(which)]; }
-  bool has(grave which) const { return at(which) >= 0; }
+  int at(kept_socket which) const { return sockets_[size_t(which)]; }
+  bool has(kept_socket which) const { return at(which) >= 0; }
 
-  void receive(grave which) {
+  void receive(kept_socket which) {
     const auto fd
       = ::accept4(at(which), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
       return;
-    const auto& words = table_.epitaphs[size_t(which)];
+    const auto& words = table_.answers[size_t(which)];
     const auto& text = words.statements[words.current.load() % 2];
     // It fits into the buffer of a new connection.
     (void)::send(fd, text.bytes.data(), text.size, MSG_NOSIGNAL);
-    auto& place = visitors_[next_++ % visitor_count_max];
+    auto& place = clients_[next_++ % client_count_max];
     dismiss(place);
-    place = {fd, which == grave::coordinator};
+    place = {fd, which == kept_socket::coordinator};
     // An agent's statement is all that its reader waits for. A coordinator's
     // comes from a server that might still be asked something.
-    if (which == grave::agent)
+    if (which == kept_socket::agent)
       ::shutdown(fd, SHUT_WR);
   }
 
-  void hear(visitor& x) {
+  void hear(client& x) {
     char text[256];
     const auto size = ::recv(x.fd, text, sizeof text, 0);
     if (size <= 0) {
@@ -290,8 +291,8 @@ private:
     const auto length = static_cast<size_t>(size);
     if (length > sizeof greeting
         && std::equal(greeting, greeting + sizeof greeting, text))
-      last_visit_ = now_of_fence();
-    const auto& words = table_.epitaphs[size_t(grave::coordinator)];
+      last_request_ = now_of_fence();
+    const auto& words = table_.answers[size_t(kept_socket::coordinator)];
     // What a successor sends after it has read the statement comes by itself.
     const auto begin = length >= words.release_size
                          ? text + (length - words.release_size)
@@ -308,34 +309,34 @@ private:
   void release_if_due() {
     const auto has_decided = now_of_fence() >= begin_ + table_.linger.load();
     if (!wants_port_ || !(workers_ended_ || has_decided)
-        || !has(grave::coordinator))
+        || !has(kept_socket::coordinator))
       return;
     end(other_);
-    close_grave(grave::coordinator);
-    for (auto& x : visitors_)
+    close_socket(kept_socket::coordinator);
+    for (auto& x : clients_)
       if (x.asks_for_coordinator)
         dismiss(x);
   }
 
-  void close_grave(grave which) {
+  void close_socket(kept_socket which) {
     if (has(which))
       ::close(at(which));
     sockets_[size_t(which)] = -1;
   }
 
-  static void dismiss(visitor& x) {
+  static void dismiss(client& x) {
     if (x.fd >= 0)
       ::close(x.fd);
     x = {};
   }
 
   warden_table& table_;
-  std::array<int, grave_count> sockets_;
+  std::array<int, kept_socket_count> sockets_;
   companion other_;
-  std::array<visitor, visitor_count_max> visitors_{};
+  std::array<client, client_count_max> clients_{};
   size_t next_ = 0;
   int64_t begin_;
-  int64_t last_visit_;
+  int64_t last_request_;
   int64_t end_of_agents_ = 0;
   bool workers_ended_ = false;
   bool wants_port_ = false;
@@ -343,20 +344,21 @@ private:
 
 } // namespace
 
-void mourn(warden_table& table, std::array<int, grave_count> sockets,
-           companion other) {
+void handle_agent_death(warden_table& table,
+                        std::array<int, kept_socket_count> sockets,
+                        companion other) {
   kill_all(table);
   kill_cgroup_of(table);
   if (std::all_of(sockets.begin(), sockets.end(), [](int x) { return x < 0; }))
     return;
   const auto begin = now_of_fence();
-  auto visitors = reception{table, sockets, other};
+  auto server = answer_server{table, sockets, other};
   auto is_silent = other.own_role == warden_role::second;
   auto delay = look_delay_min;
   auto next_look = begin;
   auto workers_ended = false;
   auto has_told = false;
-  while (is_silent || !visitors.is_over()) {
+  while (is_silent || !server.is_over()) {
     if (!workers_ended && now_of_fence() >= next_look) {
       const auto elapsed = now_of_fence() - begin;
       const auto is_populated = kill_cgroup_of(table);
@@ -378,8 +380,8 @@ void mourn(warden_table& table, std::array<int, grave_count> sockets,
       continue;
     }
     if (workers_ended && !std::exchange(has_told, true))
-      visitors.workers_ended();
-    visitors.serve(pause);
+      server.workers_ended();
+    server.serve(pause);
   }
 }
 

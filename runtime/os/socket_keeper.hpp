@@ -7,7 +7,7 @@
 namespace actorrun::detail {
 
 /// Whose end a socket proves.
-enum class grave : size_t {
+enum class kept_socket : size_t {
   /// The agent's: while its socket is open, workers of the agent may run.
   presence,
   /// The agent's: whoever connects after its end is told, as soon as no process
@@ -17,31 +17,32 @@ enum class grave : size_t {
   coordinator,
 };
 
-inline constexpr size_t grave_count = 3;
+inline constexpr size_t kept_socket_count = 3;
 
-class undertaker {
+class socket_keeper {
 public:
   /// Bytes of the longest statement and the longest release request.
   static constexpr size_t statement_size_max = 128;
   static constexpr size_t release_size_max = 32;
 
-  virtual ~undertaker() = default;
+  virtual ~socket_keeper() = default;
 
   /// From now on the socket stays open if this process ends in any way but in
   /// order, and `statement` is sent to whoever connects then. One socket per
-  /// grave: it takes the place of the last one.
+  /// kind: it takes the place of the last one.
   /// @param socket  Duplicated. Listens, if there is a statement.
   /// @param release Whoever sends these bytes has the socket closed, once no
   ///                process of the workers' groups runs. Empty: none does.
-  virtual void bury(grave which, int socket, std::string_view statement = {},
+  virtual void keep(kept_socket which, int socket,
+                    std::string_view statement = {},
                     std::string_view release = {})
     = 0;
 
   /// Changes the statement; the new one counts when this returns.
-  virtual void reword(grave which, std::string_view statement) = 0;
+  virtual void reword(kept_socket which, std::string_view statement) = 0;
 
   /// Closes the socket, for a process that goes on without it.
-  virtual void unbury(grave which) = 0;
+  virtual void close(kept_socket which) = 0;
 };
 
 } // namespace actorrun::detail

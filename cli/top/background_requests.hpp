@@ -15,20 +15,20 @@
 
 namespace actorrun::cli::top {
 
-/// At most so many wait for answers at a time.
-inline constexpr size_t errand_count_max = 8;
+/// At most this many wait for answers at a time.
+inline constexpr size_t request_count_max = 8;
 
-class errands {
+class background_requests {
 public:
   /// @param arguments, to Live longer.
-  errands(const top_arguments& arguments, inbox& to)
+  background_requests(const top_arguments& arguments, inbox& to)
     : arguments_(arguments), to_(to) {}
 
-  errands(const errands&) = delete;
-  errands& operator=(const errands&) = delete;
+  background_requests(const background_requests&) = delete;
+  background_requests& operator=(const background_requests&) = delete;
 
   /// May wait for an answer that is due: a few seconds.
-  ~errands();
+  ~background_requests();
 
   void run(const steer_job& x);
   void run(const open_text& x);
@@ -38,23 +38,23 @@ public:
 
 private:
   /// A thread, and how to end it.
-  struct errand {
+  struct request {
     wake_up stop;
     std::atomic<bool> is_done = false;
     std::thread thread;
   };
 
-  bool start(std::function<void(errand&)> what);
+  bool start(std::function<void(request&)> what);
   void reap();
   asked_job job_of(const std::string& id, int64_t pid) const;
-  void follow_log(const open_text& x, errand& own);
+  void follow_log(const open_text& x, request& own);
   void show_stack(const open_text& x);
   void end_text(const open_text& x, const std::string& why);
 
   const top_arguments& arguments_;
   inbox& to_;
-  std::list<errand> all_;
-  errand* text_ = nullptr; ///< Of the text that is open.
+  std::list<request> all_;
+  request* text_ = nullptr; ///< Of the text that is open.
 };
 
 } // namespace actorrun::cli::top

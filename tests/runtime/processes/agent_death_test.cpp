@@ -1,8 +1,8 @@
-// A warden after the end of its agent: a process of its own mourns over a table
-// that the test has filled in.
+// A warden after the death of its agent: a process of its own handles it, with a
+// table that the test has filled in.
 
 #include "runtime/os/socket.hpp"
-#include "runtime/processes/mourning.hpp"
+#include "runtime/processes/agent_death.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
@@ -47,7 +47,7 @@ struct fixture {
   }
 
   ~fixture() {
-    for (const auto pid : {mourner, worker})
+    for (const auto pid : {warden, worker})
       if (pid > 0) {
         ::kill(pid, SIGKILL);
         ::waitpid(pid, nullptr, 0);
@@ -55,11 +55,11 @@ struct fixture {
     ::munmap(table, sizeof(warden_table));
   }
 
-  socket_address dig(grave which, std::string_view statement,
-                     std::string_view release = {}) {
+  socket_address keep(kept_socket which, std::string_view statement,
+                      std::string_view release = {}) {
     auto& place = sockets[size_t(which)];
     place = std::move(*open_listening(loopback(0)));
-    auto& words = table->epitaphs[size_t(which)];
+    auto& words = table->answers[size_t(which)];
     auto& text = words.statements[words.current.load() % 2];
     std::copy(statement.begin(), statement.end(), text.bytes.begin());
     text.size = statement.size();
@@ -74,29 +74,29 @@ struct fixture {
     table->groups[3] = worker;
   }
 
-  /// @param user Whose process mourns; 0: ours.
+  /// @param user Whose process it is; 0: ours.
   void begin(companion other = {}, uid_t user = 0) {
-    auto fds = std::array<int, grave_count>{};
+    auto fds = std::array<int, kept_socket_count>{};
     std::transform(sockets.begin(), sockets.end(), fds.begin(),
                    [](const auto& x) { return x ? x.get() : -1; });
-    mourner = ::fork();
-    if (mourner == 0) {
+    warden = ::fork();
+    if (warden == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (user != 0 && ::setresuid(user, user, user) != 0)
         ::_exit(1);
-      mourn(*table, fds, other);
+      handle_agent_death(*table, fds, other);
       ::_exit(0);
     }
     for (auto& x : sockets)
       x.reset();
   }
 
-  /// Whether the mourning has ended, or does in time.
+  /// Whether the warden has ended, or does in time.
   bool is_over(std::chrono::milliseconds limit = timeout) {
     const auto due = std::chrono::steady_clock::now() + limit;
     while (std::chrono::steady_clock::now() < due) {
-      if (::waitpid(mourner, nullptr, WNOHANG) == mourner) {
-        mourner = 0;
+      if (::waitpid(warden, nullptr, WNOHANG) == warden) {
+        warden = 0;
         return true;
       }
       ::poll(nullptr, 0, 1);
@@ -110,14 +110,15 @@ struct fixture {
   }
 
   warden_table* table = nullptr;
-  std::array<unique_fd, grave_count> sockets;
-  pid_t mourner = 0;
+  std::array<unique_fd, kept_socket_count> sockets;
+  pid_t warden = 0;
   pid_t worker = 0;
 };
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "mourning: without a grave only the workers end",
+TEST_CASE_METHOD(fixture,
+                 "agent_death: without a kept socket only the workers end",
                  "[runtime]") {
   start_worker();
   begin();
@@ -128,9 +129,9 @@ TEST_CASE_METHOD(fixture, "mourning: without a grave only the workers end",
 }
 
 TEST_CASE_METHOD(fixture,
-                 "mourning: the agent's statement comes when no worker runs",
+                 "agent_death: the agent's statement comes when no worker runs",
                  "[runtime]") {
-  const auto where = dig(grave::agent, "the agent is gone");
+  const auto where = keep(kept_socket::agent, "the agent is gone");
   start_worker();
   begin();
   CHECK(read_at(where) == "the agent is gone");
@@ -143,10 +144,10 @@ TEST_CASE_METHOD(fixture,
   CHECK(read_at(where) == "the agent is gone"); // To all who ask.
 }
 
-TEST_CASE_METHOD(fixture, "mourning: it ends when no visitor asks any more",
+TEST_CASE_METHOD(fixture, "agent_death: it ends when no client asks any more",
                  "[runtime]") {
   table->linger = core::duration{200ms}.count();
-  const auto where = dig(grave::coordinator, "gone", token);
+  const auto where = keep(kept_socket::coordinator, "gone", token);
   begin();
   for (auto i = 0; i < 4; ++i) { // Longer than that together.
     const auto fd = connect_to(where);
@@ -159,10 +160,10 @@ TEST_CASE_METHOD(fixture, "mourning: it ends when no visitor asks any more",
   CHECK(read_at(where) == "refused");
 }
 
-TEST_CASE_METHOD(fixture, "mourning: rejected peers do not keep it up",
+TEST_CASE_METHOD(fixture, "agent_death: rejected peers do not keep it up",
                  "[runtime]") {
   table->linger = core::duration{300ms}.count();
-  const auto where = dig(grave::coordinator, "gone", token);
+  const auto where = keep(kept_socket::coordinator, "gone", token);
   begin();
   const auto due = std::chrono::steady_clock::now() + timeout;
   auto ended = false;
@@ -175,20 +176,21 @@ TEST_CASE_METHOD(fixture, "mourning: rejected peers do not keep it up",
   CHECK(ended);
 }
 
-TEST_CASE_METHOD(fixture, "mourning: it has a limit, however many ask",
+TEST_CASE_METHOD(fixture, "agent_death: it has a limit, however many ask",
                  "[runtime]") {
   table->linger_max = core::duration{300ms}.count();
-  const auto where = dig(grave::coordinator, "gone", token);
+  const auto where = keep(kept_socket::coordinator, "gone", token);
   begin();
   const auto fd = connect_to(where);
   send_whole(fd.get(), "ARUN and so on");
   CHECK(is_over());
 }
 
-TEST_CASE_METHOD(fixture, "mourning: a successor gets the coordinator's port",
+TEST_CASE_METHOD(fixture,
+                 "agent_death: a successor gets the coordinator's port",
                  "[runtime]") {
-  const auto where = dig(grave::coordinator, "gone", token);
-  const auto other = dig(grave::agent, "the agent is gone");
+  const auto where = keep(kept_socket::coordinator, "gone", token);
+  const auto other = keep(kept_socket::agent, "the agent is gone");
   begin();
   const auto guess = connect_to(where);
   CHECK(read_up_to(guess.get(), 4) == "gone");
@@ -203,9 +205,10 @@ TEST_CASE_METHOD(fixture, "mourning: a successor gets the coordinator's port",
   CHECK(read_at(other) == "the agent is gone");
 }
 
-TEST_CASE_METHOD(fixture, "mourning: more visitors than it keeps are all told",
+TEST_CASE_METHOD(fixture,
+                 "agent_death: more clients than it keeps are all told",
                  "[runtime]") {
-  const auto where = dig(grave::coordinator, "gone", token);
+  const auto where = keep(kept_socket::coordinator, "gone", token);
   begin();
   auto kept = std::vector<unique_fd>{};
   for (auto i = 0; i < 200; ++i) {
@@ -216,10 +219,10 @@ TEST_CASE_METHOD(fixture, "mourning: more visitors than it keeps are all told",
 
 TEST_CASE_METHOD(
   fixture,
-  "mourning: N2 the second warden kills, and speaks when the first "
+  "agent_death: N2 the second warden kills, and speaks when the first "
   "is gone",
   "[runtime]") {
-  const auto where = dig(grave::agent, "the agent is gone");
+  const auto where = keep(kept_socket::agent, "the agent is gone");
   const auto first = fork_idle();
   const auto pidfd
     = unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, first, 0))};
@@ -238,10 +241,10 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(
   fixture,
-  "mourning: N2 the first warden ends the second before it gives "
+  "agent_death: N2 the first warden ends the second before it gives "
   "the port away",
   "[runtime]") {
-  const auto where = dig(grave::coordinator, "gone", token);
+  const auto where = keep(kept_socket::coordinator, "gone", token);
   const auto second = fork_idle(); // It has the sockets, too.
   const auto pidfd
     = unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, second, 0))};
@@ -256,17 +259,18 @@ TEST_CASE_METHOD(
   CHECK(WTERMSIG(status) == SIGKILL);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "mourning: N10 the port is free after the lease, although a "
-                 "worker does not end",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture,
+  "agent_death: N10 the port is free after the lease, although a "
+  "worker does not end",
+  "[runtime]") {
   if (::geteuid() != 0)
     return actorrun::test::skip(
       "root", "another user's process stands for one that hangs");
   table->linger = core::duration{300ms}.count();
   start_worker(); // Before there are sockets that it could have.
-  const auto where = dig(grave::coordinator, "gone", token);
-  (void)dig(grave::agent, "the agent is gone");
+  const auto where = keep(kept_socket::coordinator, "gone", token);
+  (void)keep(kept_socket::agent, "the agent is gone");
   const auto begun = std::chrono::steady_clock::now();
   begin({}, 65'534); // Its signals do not reach our worker.
   const auto fd = connect_to(where);
