@@ -11,19 +11,29 @@ bool is_same_host(const excluded_host& x, const excluded_host& y) {
   return x.host == y.host;
 }
 
-// Leaves those that are in `other`, too.
+// What both name. Of what only one of them names, what was known before: it may
+// not have heard of an order, and one may lie.
 template <class T, class Key>
-void keep_common(std::vector<T>& of, const std::vector<T>& other, Key key) {
-  std::erase_if(of, [&](const T& x) {
-    return std::ranges::find(other, std::invoke(key, x), key) == other.end();
-  });
+std::vector<T> agreed(const std::vector<T>& one, const std::vector<T>& other,
+                      const std::vector<T>& before, Key key) {
+  const auto names = [&](const std::vector<T>& of, const T& x) {
+    return std::ranges::find(of, std::invoke(key, x), key) != of.end();
+  };
+  auto out = std::vector<T>{};
+  for (const auto& x : one)
+    if (names(other, x) || names(before, x))
+      out.push_back(x);
+  for (const auto& x : other)
+    if (!names(one, x) && names(before, x))
+      out.push_back(x);
+  return out;
 }
 
 } // namespace
 
 bool are_orders_equal(const charter& x, const charter& y) {
   return x.settings == y.settings && x.is_resized == y.is_resized
-         && std::ranges::equal(x.excluded, y.excluded, is_same_host)
+         && std::ranges::is_permutation(x.excluded, y.excluded, is_same_host)
          && x.drains == y.drains;
 }
 
@@ -59,18 +69,21 @@ std::optional<charter> charter_witnesses::hear(const agent_id& who,
   out.revision = std::max(told.revision, other->revision);
   const auto age
     = std::pair{out.revision, std::min(told.revision, other->revision)};
-  if (age <= known_)
+  if (age <= age_)
     return std::nullopt;
-  known_ = age;
+  age_ = age;
   out.restart_count = std::max(told.restart_count, other->restart_count);
-  keep_common(out.excluded, other->excluded, &excluded_host::host);
-  keep_common(out.drains, other->drains, &pending_drain::agent);
-  keep_common(out.failing, other->failing, &failing_host::host);
+  out.excluded = agreed(told.excluded, other->excluded, known_.excluded,
+                        &excluded_host::host);
+  out.drains
+    = agreed(told.drains, other->drains, known_.drains, &pending_drain::agent);
+  out.failing = agreed(told.failing, other->failing, {}, &failing_host::host);
   for (auto& x : out.failing)
     x.failure_count
       = std::min(x.failure_count,
                  std::ranges::find(other->failing, x.host, &failing_host::host)
                    ->failure_count);
+  known_ = out;
   return out;
 }
 

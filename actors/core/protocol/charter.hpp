@@ -90,7 +90,8 @@ public:
   /// @param who The agent; empty: an earlier coordinator.
   /// @returns what is known by now of the job, if it is newer than what was, or as
   ///          new by a newer witness: of excluded hosts and of drains those that
-  ///          both name, of failures what both have counted
+  ///          both name, and those that were known and one of them names; of
+  ///          failures what both have counted
   std::optional<charter> hear(const agent_id& who, const charter& told);
 
   /// Nothing more has to be found out.
@@ -98,9 +99,9 @@ public:
 
 private:
   std::map<agent_id, charter> told_;
-  /// The revisions of the two that have agreed on what was returned last, the
-  /// higher one first.
-  std::pair<uint64_t, uint64_t> known_{};
+  charter known_; ///< As it was returned last.
+  /// The revisions of the two that have agreed on it, the higher one first.
+  std::pair<uint64_t, uint64_t> age_{};
 };
 
 } // namespace actorrun::core

@@ -139,7 +139,9 @@ void rendezvous::on(const coordinator_started& event, time_point now,
   recovery_.see(event.known.newest);
   // Hosts stay excluded, whatever the job is by now.
   if (event.successor)
-    exclude(event.known.excluded);
+    take_over_exclusions(event.known.excluded);
+  for (const auto& x : exclusions_.list())
+    settled_hosts_.insert(x.host);
   charter_.excluded = exclusions_.list();
   revision_seen_ = event.known.revision;
   if (event.known.revision != 0)
@@ -502,7 +504,7 @@ void rendezvous::hear(const agent_id& agent, const charter& told,
     take_over(*known, now);
 }
 
-// An order of this coordinator's own operators is newer.
+// It replaces what was taken over before.
 void rendezvous::take_over(const charter& known, time_point now) {
   const auto& x = known.settings;
   if (x.agent_count_min < 1 || x.agent_count_min > x.agent_count_max
@@ -518,32 +520,61 @@ void rendezvous::take_over(const charter& known, time_point now) {
   agents_.resize(settings_.agent_count_max);
   policy_.set_maximum(settings_.restart_count_max);
   policy_.restore(known.restart_count);
-  exclude(known.excluded);
   costs_.know_failures(known.failing);
+  take_over_exclusions(known.excluded);
   if (!settings_.ranked)
-    waiting_drains_ = known.drains;
-  for (const auto& [id, record] : agents_.records()) {
-    auto& known_agent = *agents_.find(id);
-    if (exclusions_.find(record.offering.host) != nullptr)
-      agents_.set_excluded(known_agent, true);
-    remember_drain(known_agent, now);
-  }
+    take_over_drains(known.drains, now);
   if (!is_resized_here_ && (known.is_resized || settings_ != own))
     resize_reason_ = {"an earlier coordinator of the job had "
                       + nodes_asked(settings_) + " nodes"};
-  // Agents know this; they are told what is different here.
   if (known.revision < charter_.revision)
     return;
+  // Agents know this; they are told what is different here.
   const auto lease = charter_.lease;
   charter_ = known;
   charter_.lease = lease;
+  charter_.is_resized = !resize_reason_.empty();
 }
 
-void rendezvous::exclude(const std::vector<excluded_host>& hosts) {
-  for (const auto& x : hosts)
-    if (is_host_text(x.host) && !exclusions_.find(x.host)
-        && !included_here_.contains(x.host) && !exclusions_.is_full())
+void rendezvous::settle_host(const std::string& host) {
+  if (is_learning(now_))
+    settled_hosts_.insert(host);
+}
+
+void rendezvous::settle_drain(const agent_id& agent) {
+  if (is_learning(now_))
+    settled_drains_.insert(agent);
+}
+
+void rendezvous::take_over_exclusions(const std::vector<excluded_host>& known) {
+  for (const auto& x : std::vector{exclusions_.list()})
+    if (!settled_hosts_.contains(x.host))
+      exclusions_.remove(x.host);
+  for (const auto& x : known)
+    if (is_host_text(x.host) && !settled_hosts_.contains(x.host)
+        && !exclusions_.find(x.host) && !exclusions_.is_full())
       exclusions_.add(x);
+  for (const auto& [id, record] : agents_.records())
+    agents_.set_excluded(*agents_.find(id),
+                         exclusions_.find(record.offering.host) != nullptr);
+}
+
+void rendezvous::take_over_drains(const std::vector<pending_drain>& known,
+                                  time_point now) {
+  const auto is_settled
+    = [&](const auto& x) { return settled_drains_.contains(x.agent); };
+  const auto outdated = std::exchange(waiting_drains_, known);
+  std::erase_if(waiting_drains_, is_settled);
+  for (const auto& x : outdated) {
+    auto* record = agents_.find(x.agent);
+    if (is_settled(x))
+      waiting_drains_.push_back(x);
+    else if (record != nullptr && record->waits_to_drain()
+             && !std::ranges::count(known, x.agent, &pending_drain::agent))
+      record->drain.reset();
+  }
+  for (const auto& [id, record] : agents_.records())
+    remember_drain(*agents_.find(id), now);
 }
 
 charter rendezvous::job() const {
@@ -1034,10 +1065,12 @@ result<std::string> rendezvous::drain(const drain_requested& event,
     return node + " leaves already, as " + record.drain->by + " has asked: in "
            + duration_text(std::max(*record.drain->due - now, duration{0}))
            + " at the latest";
-  if (record.drain && event.waits)
+  if (record.drain && event.waits) {
+    settle_drain(record.offering.agent);
     return node + " waits for a replacement already, as " + record.drain->by
            + " has asked, and then leaves in "
            + duration_text(record.drain->time);
+  }
   if (!record.offering.leased)
     return refused(node
                    + " hosts the coordinator, and the job would end with it;"
@@ -1056,6 +1089,7 @@ result<std::string> rendezvous::drain(const drain_requested& event,
                                          " --wait-for-replacement"));
   record.drain = drain_order{.by = event.by, .time = event.time, .asked = now};
   if (!can_go) {
+    settle_drain(record.offering.agent);
     waiting_drains_.push_back(
       {record.offering.agent, event.by,
        std::chrono::ceil<std::chrono::milliseconds>(event.time)});
@@ -1117,10 +1151,9 @@ void rendezvous::begin_waiting_drains(time_point now, effects& out) {
     return;
   std::erase_if(waiting_drains_, [&](const pending_drain& x) {
     auto* record = agents_.find(x.agent);
-    if (record == nullptr)
-      return !is_learning(
-        now); // It may be of those that have yet to come back.
-    if (record->leaving || !record->drain)
+    if (record == nullptr) // It may be of those that have yet to come back.
+      return !is_learning(now);
+    if (record->leaving || !record->waits_to_drain())
       return true;
     if (!record->connected || !is_replaced(*record))
       return false;
@@ -1152,6 +1185,7 @@ rendezvous::withdraw_drain(const drain_withdrawal_requested& event) {
     return refused("no drain of " + node + " waits for a replacement");
   const auto by = record.drain->by;
   record.drain.reset(); // `begin_waiting_drains` forgets it.
+  settle_drain(record.offering.agent);
   return node + " stays; " + by + " had asked that it leaves";
 }
 
@@ -1239,8 +1273,10 @@ result<std::string> rendezvous::exclude(const exclusion_requested& event,
     return refused(std::move(why));
   if (!is_host_text(event.host))
     return refused("that is no name of a host");
-  if (const auto* known = exclusions_.find(event.host))
+  if (const auto* known = exclusions_.find(event.host)) {
+    settle_host(event.host);
     return to_string(*known) + "; it stays so";
+  }
   if (exclusions_.is_full())
     return refused(std::to_string(excluded_hosts_max)
                    + " hosts are excluded, and no more can be");
@@ -1267,7 +1303,7 @@ void rendezvous::add_exclusion(excluded_host x) {
   for (const auto& [id, record] : agents())
     if (record.offering.host == x.host)
       agents_.set_excluded(*agents_.find(id), true);
-  included_here_.erase(x.host);
+  settle_host(x.host);
   exclusions_.add(std::move(x));
 }
 
@@ -1280,8 +1316,8 @@ void rendezvous::on(const inclusion_requested& event, time_point,
   }
   const auto newcomers_before = agents_.counts().newcomers;
   auto is_changed = exclusions_.remove(event.host);
-  if (is_changed && is_learning(now_))
-    included_here_.insert(event.host);
+  if (is_changed)
+    settle_host(event.host);
   for (const auto& [id, record] : agents()) {
     if (record.offering.host != event.host)
       continue;

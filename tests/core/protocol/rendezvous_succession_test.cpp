@@ -70,7 +70,9 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
   CHECK(at(1'200ms, fire(1)) == "");
   CHECK(uut.job().lease == 15'300ms);
-  CHECK(at(15'300ms, fire(2)) == "announce_generation 1: a=0+1 b=1+1 c=2+1");
+  CHECK(
+    at(15'300ms, fire(2)) // What one has told alone does not count any more.
+    == "announce_generation 1: a=0+1 b=1+1 c=2+1; tell_charter: a b c");
   CHECK(uut.job().lease == 1'200ms); // All older leases have ended.
 }
 
@@ -440,11 +442,14 @@ TEST_CASE_METHOD(
   at(0s, told(join("b"), other));
   CHECK(uut.job().failing == std::vector<failing_host>{{"node-b", 1}});
   // One that is not asked to exclude hosts does not count.
-  auto strict = rendezvous{settings, {}, 0};
-  strict.step(coordinator_started{true}, time_point{});
-  strict.step(told(join("a"), known), time_point{});
-  strict.step(told(join("b"), known), time_point{});
-  CHECK(strict.job().failing.empty());
+  uut = rendezvous{settings, {}, 0};
+  at(0s, coordinator_started{true});
+  at(0s, told(join("a"), known));
+  at(0s, told(join("b"), known));
+  CHECK(uut.job().failing == known.failing); // Until it is its own job.
+  at(0s, join("c"));
+  CHECK(at(1'200ms, fire(1)).find("announce_generation") != std::string::npos);
+  CHECK(uut.job().failing.empty());
 }
 
 TEST_CASE_METHOD(fixture,
@@ -590,6 +595,90 @@ TEST_CASE_METHOD(fixture,
   at(3s, told(join("a"), known));
   REQUIRE(uut.excluded_hosts().size() == 1);
   CHECK(uut.excluded_hosts().front().host == "node-y");
+}
+
+TEST_CASE("rendezvous: N6 of excluded hosts and of drains the newest order "
+          "counts, whoever comes first",
+          "[core]") {
+  auto x = successor{{5, 6, 2}};
+  auto old = x.job(4);
+  old.excluded = {{"node-z", "", "bob", {}}, {"node-d", "", "bob", {}}};
+  old.drains = {{{"a"}, "bob", 30s}, {{"gone"}, "bob", 30s}};
+  auto newest = x.job(5);
+  newest.excluded = {{"node-b", "a bad disk", "alice", {}}};
+  newest.drains = {{{"e"}, "alice", 40s}};
+  x.at(0s, x.told(x.join("a"), old));
+  x.at(0s, x.told(x.join("b"), old));
+  x.at(0s, x.told(x.join("d"), newest)); // One may lie.
+  CHECK(x.uut.excluded_hosts().size() == 2);
+  CHECK(x.uut.agents().at({"a"}).waits_to_drain());
+  CHECK(x.uut.agents().at({"d"}).excluded);
+  x.at(0s, x.told(x.join("e"), newest));
+  REQUIRE(x.uut.excluded_hosts().size() == 1);
+  CHECK(x.uut.excluded_hosts().front().host == "node-b");
+  CHECK(x.uut.agents().at({"b"}).excluded);
+  CHECK_FALSE(x.uut.agents().at({"d"}).excluded);
+  CHECK_FALSE(x.uut.agents().at({"a"}).drain.has_value());
+  CHECK(x.uut.agents().at({"e"}).waits_to_drain());
+  CHECK(x.uut.job().drains == newest.drains);
+  CHECK(x.uut.job().revision == 5); // Agents know all of it.
+}
+
+TEST_CASE("rendezvous: N6 drains that were asked for and taken back here count "
+          "more than what agents bring later",
+          "[core]") {
+  auto x = successor{{6, 7, 2}};
+  auto known = x.job(4);
+  known.drains = {{{"a"}, "bob", 30s}, {{"b"}, "bob", 30s}};
+  x.at(0s, x.told(x.join("a"), known));
+  x.at(0s, x.told(x.join("b"), known));
+  x.at(0s, x.join("c"));
+  x.at(1'200ms, x.fire(1));
+  x.at(2s, drain_requested{"c", 60s, true, "alice"});
+  x.at(2s, drain_withdrawal_requested{"a", "alice"});
+  x.at(2s, drain_requested{"b", 60s, true, "alice"}); // It stays so.
+  known.revision = 5;
+  known.drains.pop_back();
+  x.at(3s, x.told(x.join("d"), known));
+  x.at(3s, x.told(x.join("e"), known));
+  CHECK_FALSE(x.uut.agents().at({"a"}).drain.has_value());
+  CHECK(x.uut.agents().at({"b"}).waits_to_drain());
+  CHECK(
+    x.uut.job().drains
+    == std::vector<pending_drain>{{{"b"}, "bob", 30s}, {{"c"}, "alice", 60s}});
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 a host that was excluded here again stays so, "
+                 "whatever agents bring later",
+                 "[core]") {
+  auto known = job(4);
+  known.settings = {4, 4, 2}; // There is no generation meanwhile.
+  known.excluded = {{"node-y", "a bad disk", "bob", {}},
+                    {"node-z", "a bad disk", "bob", {}}};
+  at(0s, told(join("a"), known));
+  at(0s, told(join("b"), known));
+  at(1'200ms, fire(1));
+  at(2s, exclusion_requested{"node-z", "alice", "it is bad"});
+  known.revision = 5;
+  known.excluded.clear();
+  known.settings = {5, 5, 2};
+  at(3s, told(join("c"), known));
+  at(3s, told(join("d"), known));
+  REQUIRE(uut.excluded_hosts().size() == 1);
+  CHECK(uut.excluded_hosts().front().host == "node-z");
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 excluded hosts are the same in any order",
+                 "[core]") {
+  auto known = job(5);
+  known.excluded = {{"node-y", "", "bob", {}}, {"node-z", "", "bob", {}}};
+  auto left = known;
+  std::swap(left.excluded.front(), left.excluded.back());
+  CHECK(are_orders_equal(known, left));
+  left.excluded.front().host = "node-x";
+  CHECK_FALSE(are_orders_equal(known, left));
 }
 
 // -- numbers
