@@ -71,8 +71,10 @@ void succession::note_order(
   const core::rendezvous_event& event,
   const std::vector<core::rendezvous_effect>& effects) {
   for (const auto& effect : effects) {
-    if (const auto* x = std::get_if<core::report_exclusion>(&effect))
+    if (const auto* x = std::get_if<core::report_exclusion>(&effect)) {
+      excluded_.insert(x->host);
       included_.erase(x->host);
+    }
     const auto* answer = std::get_if<core::answer_operator>(&effect);
     if (answer == nullptr || answer->code != errc::none)
       continue;
@@ -102,10 +104,12 @@ void succession::find_agreement() {
         continue;
       newest = age;
       agreed_ = a;
-      std::erase_if(agreed_->excluded, [&](const auto& x) {
-        return std::ranges::find(b.excluded, x.host, &core::excluded_host::host)
-               == b.excluded.end();
-      });
+      told_by_one_.clear();
+      told_excluded_.clear();
+      for (const auto* y : {&a, &b})
+        for (const auto& x : y->excluded)
+          if (!told_by_one_.insert(x.host).second)
+            told_excluded_.insert(x.host);
     }
 }
 
@@ -128,23 +132,23 @@ void succession::check_orders(const core::rendezvous& brain) const {
   if (!is_size_ordered(brain.settings()))
     checks_.report("orders: the job has " + core::to_string(brain.settings())
                    + ", and the newest order is another");
-  auto expected = std::set<std::string>{};
-  if (agreed_)
-    for (const auto& x : agreed_->excluded)
-      expected.insert(x.host);
-  expected.insert(left_excluded_.begin(), left_excluded_.end());
-  for (const auto& host : included_)
-    expected.erase(host);
-  expected.insert(excluded_.begin(), excluded_.end());
   auto excluded = std::set<std::string>{};
   for (const auto& x : brain.excluded_hosts())
     excluded.insert(x.host);
-  if (!std::ranges::includes(excluded, expected))
-    checks_.report("orders: an excluded host is not excluded any more");
-  for (const auto& host : included_)
-    if (excluded.contains(host))
+  for (const auto& host : excluded)
+    if (!may_exclude(host))
       checks_.report("orders: host " + host
-                     + " is included again, and is excluded");
+                     + " is excluded, and the newest order is another");
+  for (const auto* hosts : {&left_excluded_, &excluded_, &told_excluded_})
+    for (const auto& host : *hosts)
+      if (!excluded.contains(host) && !included_.contains(host))
+        checks_.report("orders: host " + host + " is not excluded any more");
+}
+
+bool succession::may_exclude(const std::string& host) const {
+  return !included_.contains(host)
+         && (excluded_.contains(host) || left_excluded_.contains(host)
+             || told_by_one_.contains(host));
 }
 
 } // namespace actorrun::sim

@@ -45,6 +45,7 @@ private:
   void find_agreement();
   bool is_size_ordered(const core::job_settings& x) const;
   void check_orders(const core::rendezvous& brain) const;
+  bool may_exclude(const std::string& host) const;
 
   core::duration own_lease_;
   core::duration known_lease_;    ///< The longest that it was told of.
@@ -57,8 +58,10 @@ private:
   std::map<agent_id, core::charter> told_;
   std::set<std::string> left_excluded_; ///< Hosts; by its predecessor.
   std::set<uint32_t> found_; ///< Numbers of nodes that agents claim to be of.
-  /// The newest that two say the same of, with the hosts that both name.
+  /// The newest that two say the same of.
   std::optional<core::charter> agreed_;
+  std::set<std::string> told_excluded_; ///< Hosts, by both.
+  std::set<std::string> told_by_one_;   ///< By one of them at least.
   // Its own operators' orders.
   std::optional<core::resize_requested> size_;
   std::set<std::string> excluded_;
