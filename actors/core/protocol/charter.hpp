@@ -7,10 +7,12 @@
 #include "messages/ids.hpp"
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace actorrun::core {
@@ -87,17 +89,32 @@ bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
 class charter_witnesses {
 public:
   /// @param who The agent; empty: an earlier coordinator.
-  /// @returns what is known by now of the job, if it is newer than what was, or has
-  ///          more: of excluded hosts, drains and failures what the newest witness
-  ///          names and any other one, too
+  /// @returns what is known by now of the job, if it is newer than what was, or as
+  ///          new by a newer witness: of excluded hosts and of drains those that
+  ///          both name, and those that were known and one of them names; of
+  ///          failures what both have counted
   std::optional<charter> hear(const agent_id& who, const charter& told);
 
   /// Nothing more has to be found out.
   void close() { told_.clear(); }
 
 private:
+  /// Two that say the same of a job.
+  struct testimony {
+    bool are_agents = false;
+    uint64_t higher_revision = 0;
+    uint64_t lower_revision = 0;
+
+    auto revisions() const {
+      return std::pair{higher_revision, lower_revision};
+    }
+
+    friend auto operator<=>(const testimony&, const testimony&) = default;
+  };
+
   std::map<agent_id, charter> told_;
-  charter known_; ///< What was returned last.
+  charter known_;       ///< As it was returned last.
+  testimony testimony_; ///< Of that.
 };
 
 } // namespace actorrun::core
