@@ -7,10 +7,6 @@ namespace actorrun::core {
 
 namespace {
 
-bool is_agent(const agent_id& x) {
-  return !x.value.empty();
-}
-
 bool has_same_numbers(const charter& x, const charter& y) {
   return x.settings == y.settings && x.is_resized == y.is_resized;
 }
@@ -34,6 +30,17 @@ std::vector<T> agreed(const std::vector<T>& one, const std::vector<T>& other,
   for (const auto& x : other)
     if (!names(one, x) && names(before, x))
       out.push_back(x);
+  return out;
+}
+
+std::vector<failing_host>
+counted_by_both(const std::vector<failing_host>& one,
+                const std::vector<failing_host>& other) {
+  auto out = agreed(one, other, {}, &failing_host::host);
+  for (auto& x : out)
+    x.failure_count = std::min(
+      x.failure_count,
+      std::ranges::find(other, x.host, &failing_host::host)->failure_count);
   return out;
 }
 
@@ -62,46 +69,63 @@ bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
   return x == job;
 }
 
+void charter_witnesses::know(const charter& left, bool names_hosts) {
+  told_[{}] = left;
+  names_hosts_ = names_hosts;
+}
+
 std::optional<charter> charter_witnesses::hear(const agent_id& who,
                                                const charter& told) {
   told_[who] = told;
-  // The newest agent that says the same, else what was left behind.
-  const charter* other = nullptr;
-  auto now = testimony{};
-  for (const auto& [id, x] : told_) {
-    const auto with = testimony{is_agent(who) && is_agent(id),
-                                std::max(told.revision, x.revision),
-                                std::min(told.revision, x.revision)};
-    if (id != who && has_same_numbers(x, told)
-        && (other == nullptr || with > now)) {
-      other = &x;
-      now = with;
-    }
+  auto is_news = learn(part::numbers, who);
+  // Of who has other numbers, the rest is outdated, too.
+  if (has_same_numbers(known_, told)) {
+    is_news |= learn(part::hosts, who);
+    is_news |= learn(part::nodes, who);
   }
+  return is_news ? std::optional{known_} : std::nullopt;
+}
+
+bool charter_witnesses::speaks_of(part x, const agent_id& who) const {
+  const auto is_agent = !who.value.empty();
+  return is_agent || x == part::numbers || (x == part::hosts && names_hosts_);
+}
+
+bool charter_witnesses::learn(part x, const agent_id& who) {
+  const auto& told = told_.at(who);
+  const charter* other = nullptr; // The newest one that says the same.
+  for (const auto& [id, y] : told_)
+    if (id != who && speaks_of(x, id) && has_same_numbers(y, told)
+        && (other == nullptr || y.revision > other->revision))
+      other = &y;
   if (other == nullptr)
-    return std::nullopt;
-  // What was left behind may name only a part of the orders.
-  const auto is_news = has_same_numbers(known_, told)
-                         ? now > testimony_
-                         : now.revisions() > testimony_.revisions();
-  if (!is_news)
-    return std::nullopt;
-  testimony_ = now;
-  auto out = told;
-  out.revision = now.higher_revision;
-  out.restart_count = std::max(told.restart_count, other->restart_count);
-  out.excluded = agreed(told.excluded, other->excluded, known_.excluded,
-                        &excluded_host::host);
-  out.drains
-    = agreed(told.drains, other->drains, known_.drains, &pending_drain::agent);
-  out.failing = agreed(told.failing, other->failing, {}, &failing_host::host);
-  for (auto& x : out.failing)
-    x.failure_count
-      = std::min(x.failure_count,
-                 std::ranges::find(other->failing, x.host, &failing_host::host)
-                   ->failure_count);
-  known_ = out;
-  return out;
+    return false;
+  const auto revisions = std::minmax(told.revision, other->revision);
+  const auto age = std::pair{revisions.second, revisions.first};
+  auto& known = ages_[static_cast<size_t>(x)];
+  if (age <= known)
+    return false;
+  known = age;
+  switch (x) {
+    case part::numbers:
+      known_.revision = age.first;
+      known_.settings = told.settings;
+      known_.is_resized = told.is_resized;
+      known_.lease = told.lease;
+      known_.newest = told.newest;
+      known_.restart_count = std::max(told.restart_count, other->restart_count);
+      break;
+    case part::hosts:
+      known_.excluded = agreed(told.excluded, other->excluded, known_.excluded,
+                               &excluded_host::host);
+      break;
+    case part::nodes:
+      known_.drains = agreed(told.drains, other->drains, known_.drains,
+                             &pending_drain::agent);
+      known_.failing = counted_by_both(told.failing, other->failing);
+      break;
+  }
+  return true;
 }
 
 } // namespace actorrun::core

@@ -6,8 +6,8 @@
 #include "actors/core/protocol/exclusions.hpp"
 #include "messages/ids.hpp"
 
+#include <array>
 #include <chrono>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -88,7 +88,11 @@ bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
 /// are believed. What was left behind may not name all that agents were told of.
 class charter_witnesses {
 public:
-  /// @param who The agent; empty: an earlier coordinator.
+  /// What an earlier coordinator has left behind. It does not name drains, nor
+  /// failures.
+  /// @param names_hosts It names all that are excluded.
+  void know(const charter& left, bool names_hosts);
+
   /// @returns what is known by now of the job, if it is newer than what was, or as
   ///          new by a newer witness: of excluded hosts and of drains those that
   ///          both name, and those that were known and one of them names; of
@@ -99,22 +103,18 @@ public:
   void close() { told_.clear(); }
 
 private:
-  /// Two that say the same of a job.
-  struct testimony {
-    bool are_agents = false;
-    uint64_t higher_revision = 0;
-    uint64_t lower_revision = 0;
+  /// What two may bear witness of: how many nodes and restarts; excluded hosts; the
+  /// drains that wait, and the failures that count.
+  enum class part { numbers, hosts, nodes };
 
-    auto revisions() const {
-      return std::pair{higher_revision, lower_revision};
-    }
+  bool speaks_of(part x, const agent_id& who) const;
+  bool learn(part x, const agent_id& who);
 
-    friend auto operator<=>(const testimony&, const testimony&) = default;
-  };
-
-  std::map<agent_id, charter> told_;
-  charter known_;       ///< As it was returned last.
-  testimony testimony_; ///< Of that.
+  std::map<agent_id, charter> told_; ///< Without an id: what was left behind.
+  bool names_hosts_ = false;         ///< That does.
+  charter known_;                    ///< As it was returned last.
+  /// Of each part the revisions of the two that have agreed, the higher one first.
+  std::array<std::pair<uint64_t, uint64_t>, 3> ages_{};
 };
 
 } // namespace actorrun::core

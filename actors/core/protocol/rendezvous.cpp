@@ -145,7 +145,7 @@ void rendezvous::on(const coordinator_started& event, time_point now,
   charter_.excluded = exclusions_.list();
   revision_seen_ = event.known.revision;
   if (event.known.revision != 0)
-    witnesses_.hear({}, event.known);
+    witnesses_.know(event.known, event.names_hosts);
   if (event.decided) {
     is_decided_ = is_outcome_told_ = true;
     phase_ = phase::ended;

@@ -399,7 +399,8 @@ TEST_CASE("rendezvous: N6 what two agents were told of counts, although their "
   }
   known.drains = {{{"b"}, "bob", 30s}};
   known.excluded = {{"node-x", "a bad disk", "bob", {}}};
-  x.at(0s, coordinator_started{.successor = true, .known = left});
+  x.at(0s, coordinator_started{
+             .successor = true, .known = left, .names_hosts = false});
   x.at(0s, x.told(x.back("a", 0), known));
   CHECK(x.uut.job().drains.empty()); // One may lie.
   CHECK(x.uut.job().excluded.empty());
