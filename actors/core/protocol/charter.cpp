@@ -36,11 +36,11 @@ std::vector<T> agreed(const std::vector<T>& one, const std::vector<T>& other,
 std::vector<failing_host>
 counted_by_both(const std::vector<failing_host>& one,
                 const std::vector<failing_host>& other) {
-  auto out = agreed(one, other, {}, &failing_host::host);
-  for (auto& x : out)
-    x.failure_count = std::min(
-      x.failure_count,
-      std::ranges::find(other, x.host, &failing_host::host)->failure_count);
+  auto out = std::vector<failing_host>{};
+  for (const auto& x : one)
+    if (const auto i = std::ranges::find(other, x.host, &failing_host::host);
+        i != other.end())
+      out.push_back({x.host, std::min(x.failure_count, i->failure_count)});
   return out;
 }
 
