@@ -51,7 +51,7 @@ int fail_to_reach(const failure& why, const asked_job& job) {
              " two have one id, by its process";
   else
     return fail(why, "actorctl");
-  std::cerr << "actorctl: error: " << why.text << "\n  try: " << action << "\n";
+  std::cerr << error_line(why.text, "actorctl") << "  try: " << action << "\n";
   return static_cast<int>(exit_code_of(why.code));
 }
 

@@ -76,8 +76,8 @@ int fail_to_find(const failure& why, const job_options& job) {
   if (job.backend != rendezvous_backend::etcd
       || why.code != errc::connection_refused)
     return cli::fail(why, "actorctl");
-  std::cerr << "actorctl: error: " << why.text
-            << "\n  why: it has not begun or is over, changes hands just now,"
+  std::cerr << error_line(why.text, "actorctl")
+            << "  why: it has not begun or is over, changes hands just now,"
                " or has another --rdzv-id or etcd_prefix\n"
                "  try: again in a few seconds, and etcdctl get --prefix "
             << job.etcd.prefix << "\n";
@@ -527,9 +527,10 @@ int show_status(const status_arguments& arguments) {
   else if (!is_unknown && !is_silent)
     std::cout << to_text(found, ended, arguments.wide);
   if (is_unknown) {
-    std::cerr << "actorctl: error: no job '" << arguments.job
-              << "' of this user runs on this host\n"
-                 "  try: actorctl status, which lists those that do\n";
+    std::cerr << error_line(
+      formatted("no job '{}' of this user runs on this host", arguments.job),
+      "actorctl")
+              << "  try: actorctl status, which lists those that do\n";
   }
   const auto code = static_cast<int>(exit_code_of(
     found,

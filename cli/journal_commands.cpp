@@ -5,6 +5,7 @@
 #include "actors/job_status.hpp"
 #include "cli/commands.hpp"
 #include "cli/options/values.hpp"
+#include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/journal_view.hpp"
 #include "cli/report/status_view.hpp"
@@ -68,10 +69,9 @@ result<journal_place> find_journal(const journal_subject& x) {
 int fail_to_open(const failure& why) {
   if (why.code != errc::connection_refused)
     return fail(why, program);
-  std::cerr << formatted("{}: error: {}\n  try: actorctl status, which lists"
-                         " jobs, or --rdzv-endpoint and --rdzv-id for one"
-                         " elsewhere\n",
-                         program, why.text);
+  std::cerr << error_line(why.text, program)
+            << "  try: actorctl status, which lists jobs, or --rdzv-endpoint"
+               " and --rdzv-id for one elsewhere\n";
   return static_cast<int>(exit_code_of(why.code));
 }
 
@@ -147,13 +147,15 @@ std::vector<journal_reading> read_predecessors(const std::string& folder,
 
 void warn_of_damage(const journal_reading& x) {
   if (x.bad_line_count() > 0)
-    std::cerr << formatted("{}: warning: {}: {}\n", program,
-                           x.bad_line_count() == 1
-                             ? "1 line of the journal is left out"
-                             : formatted("{} lines of the journal are left out,"
-                                         " the last one for this reason",
-                                         x.bad_line_count()),
-                           x.last_trouble());
+    std::cerr << warn(
+      formatted("{}: {}",
+                x.bad_line_count() == 1
+                  ? "1 line of the journal is left out"
+                  : formatted("{} lines of the journal are left out, the last"
+                              " one for this reason",
+                              x.bad_line_count()),
+                x.last_trouble()),
+      program);
 }
 
 core::time_point now_of(const snapshot& x) {

@@ -98,7 +98,7 @@ void say(const std::string& trouble) {
 int fail_to_look(const failure& why) {
   if (why.code != errc::bad_argument)
     return fail(why, program);
-  std::cerr << formatted("{}: error: {}\n", program, why.text);
+  std::cerr << error_line(why.text, program);
   return no_such_worker;
 }
 

@@ -91,6 +91,7 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
                     y->actor_died(core::actor_died::role::agent, why);
                   }};
   x->open_operator_socket();
+  x->warn_of_lacks();
   x->serve_http();
   x->report_ready();
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
@@ -123,6 +124,7 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
   if (auto hosted = x->host_coordinator(); !hosted)
     return hosted.error();
   x->open_operator_socket();
+  x->warn_of_lacks();
   x->serve_http();
   x->report_ready();
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};

@@ -1,5 +1,6 @@
 #include "cli/report/diagnostics.hpp"
 
+#include "actors/core/shortage.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
@@ -190,6 +191,16 @@ remedy remedy_of_workers(errc code) {
   }
 }
 
+/// What has run out has nothing to do with what was tried.
+remedy remedy_for(const failure& problem) {
+  auto x = general_remedy(problem.code);
+  if (core::shortage_in(problem.text) != 0) {
+    x.why = "";
+    x.action = "raise the limit that is named, or start less on this host";
+  }
+  return x;
+}
+
 /// One printable line: what was typed may have anything in it, and an escape
 /// sequence is to be seen, not obeyed.
 std::string one_line(std::string_view text) {
@@ -210,23 +221,27 @@ std::string sentence_of(const failure& problem) {
 }
 
 std::string remedy_of(const failure& problem) {
-  return general_remedy(problem.code).action;
+  return remedy_for(problem).action;
 }
 
 std::string explain(const failure& problem, std::string_view program) {
-  auto x = general_remedy(problem.code);
+  auto x = remedy_for(problem);
   // An operator starts no node, and asks for a job that may be over.
   if (program == "actorctl"
       && (problem.code == errc::connection_refused
           || problem.code == errc::coordinator_gone))
     x.action = "if the job has ended: actorctl why, on the host of its"
                " coordinator";
-  auto out = formatted("{}: error: {}\n", program, sentence_of(problem));
+  auto out = error_line(sentence_of(problem), program);
   if (*x.why)
     out += formatted("  why: {}\n", x.why);
   if (*x.action)
     out += formatted("  try: {}\n", x.action);
   return out;
+}
+
+std::string error_line(std::string_view text, std::string_view program) {
+  return formatted("{}: error: {}\n", program, one_line(text));
 }
 
 std::string warn(std::string_view text, std::string_view program) {

@@ -21,7 +21,11 @@ std::string sentence_of(const failure& problem);
 /// What to try; may be empty.
 std::string remedy_of(const failure& problem);
 
-/// One line with a line end: `actorrun: warning: …`.
+/// One printable line with a line end, which `explain` would begin with: for who knows
+/// better than it what to try.
+std::string error_line(std::string_view text, std::string_view program);
+
+/// One printable line with a line end: `actorrun: warning: …`.
 std::string warn(std::string_view text, std::string_view program = "actorrun");
 
 } // namespace actorrun::cli

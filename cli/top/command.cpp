@@ -2,6 +2,7 @@
 
 #include "cli/asked_job.hpp"
 #include "cli/commands.hpp"
+#include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/status_view.hpp"
 #include "cli/top/background_requests.hpp"
@@ -326,11 +327,10 @@ int print_once(const top_arguments& arguments) {
       return static_cast<int>(exit_code::rendezvous_failed);
   }
   if (found.empty()) {
-    std::cerr << formatted(
-      "{}: error: no job{} of this user runs on this host\n  try: actorctl"
-      " status, which lists jobs\n",
-      program,
-      arguments.job.empty() ? "" : formatted(" \"{}\"", arguments.job));
+    std::cerr << error_line(
+      formatted("no job{} of this user runs on this host",
+                arguments.job.empty() ? "" : formatted(" '{}'", arguments.job)),
+      program) << "  try: actorctl status, which lists jobs\n";
     return static_cast<int>(exit_code::rendezvous_failed);
   }
   for (const auto& x : found)

@@ -162,9 +162,14 @@ void etcd_host::close_coordinator() {
 void etcd_host::open_operator_socket() {
   if (!config_.is_alone)
     return; // Operators connect to the agent.
-  operators_ = operator_socket::open(*home_, config_.job.job,
-                                     questions_to(coordinator()),
-                                     socket_role::coordinator, config_.lines);
+  auto opened = operator_socket::open(*home_, config_.job.job,
+                                      questions_to(coordinator()),
+                                      socket_role::coordinator);
+  if (opened)
+    operators_ = std::move(*opened);
+  else
+    config_.lines.warn("actorctl cannot reach this job: "
+                       + opened.error().text);
 }
 
 } // namespace actorrun::detail

@@ -1,12 +1,13 @@
 #include "runtime/launcher/loop_clock.hpp"
 
+#include "runtime/os/resource_limits.hpp"
+
 #include <caf/abstract_actor.hpp>
 #include <caf/actor_cast.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -29,10 +30,9 @@ timespec to_timespec(loop_alarm::time_point due) {
 unique_fd open_alarm() {
   auto fd
     = unique_fd{::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
-  if (fd)
-    return fd;
-  std::perror("actorrun: clock");
-  std::abort();
+  if (!fd)
+    end_for_lack_of("descriptor", errno);
+  return fd;
 }
 
 } // namespace

@@ -302,6 +302,8 @@ result<void> launcher::members::open_timers(const agent_options& options) {
   if (!opened)
     return opened.error();
   timers = std::move(*opened);
+  if (const auto& why = timers->obstacle(); !why.empty())
+    lacks.push_back({"workers have no timers", why});
   return {};
 }
 
@@ -310,7 +312,7 @@ std::shared_ptr<ports::worker_control> launcher::members::open_control() {
   auto opened = worker_control_socket::open(*loop);
   if (opened)
     return keep<ports::worker_control>(std::move(*opened), loop);
-  lines.warn("no worker can live through a change: " + opened.error().text);
+  lacks.push_back({"no worker can live through a change", opened.error().text});
   return nullptr;
 }
 
@@ -495,10 +497,27 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
 }
 
 void launcher::members::open_operator_socket() {
-  operators = operator_socket::open(
+  auto opened = operator_socket::open(
     *loop, job.job,
     coordinator ? questions_to(coordinator->actor()) : questions_to(agent),
-    coordinator ? socket_role::coordinator : socket_role::agent, lines);
+    coordinator ? socket_role::coordinator : socket_role::agent);
+  if (opened)
+    operators = std::move(*opened);
+  else
+    lacks.push_back({"actorctl cannot reach this job", opened.error().text});
+}
+
+// Mostly they have one cause, the run-time folder: that is one line.
+void launcher::members::warn_of_lacks() {
+  while (!lacks.empty()) {
+    const auto why = lacks.front().why;
+    auto what = std::string{};
+    for (const auto& x : lacks)
+      if (x.why == why)
+        what += (what.empty() ? "" : ", ") + x.what;
+    std::erase_if(lacks, [&](const lack& x) { return x.why == why; });
+    lines.warn(what + ": " + why);
+  }
 }
 
 rendezvous_coordinator_actor launcher::members::own_coordinator() const {

@@ -33,6 +33,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun {
 
@@ -68,6 +69,8 @@ struct launcher::members {
   std::string coordinator_place() const;
   void open_events(const agent_options& options);
   void open_operator_socket();
+  /// Once all is open.
+  void warn_of_lacks();
   result<void> open_http();
   void serve_http();
   result<void> open_service(std::chrono::milliseconds grace);
@@ -121,6 +124,12 @@ struct launcher::members {
   std::shared_ptr<std::promise<void>> workers_gone
     = std::make_shared<std::promise<void>>();
   std::optional<detail::operator_socket> operators;
+  /// What this node's part in the job is without, and goes on.
+  struct lack {
+    std::string what;
+    std::string why;
+  };
+  std::vector<lack> lacks;                ///< For `warn_of_lacks`.
   std::optional<detail::http_ports> http; ///< None: no port was asked for.
   std::unique_ptr<detail::service_report> service; ///< Null: no manager waits.
   std::unique_ptr<detail::node_logs> logs;         ///< Null: there is no agent.

@@ -163,8 +163,10 @@ void hosted_coordinator::know(core::charter left) {
   auto& known = config_.beginning.known;
   const auto lease = std::max(known.lease, left.lease);
   const auto newest = later(known.newest, left.newest);
-  if (left.excluded.empty()) // A tombstone has no room for them.
+  if (left.excluded.empty()) { // A tombstone has no room for them.
     left.excluded = known.excluded;
+    config_.beginning.names_hosts &= known.revision != 0;
+  }
   if (left.revision >= known.revision)
     known = std::move(left);
   known.lease = lease;

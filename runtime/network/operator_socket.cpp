@@ -5,6 +5,7 @@
 #include "runtime/network/operator_sessions.hpp"
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -73,21 +74,17 @@ result<listener> listen_for(Members& all, const job_id& job, socket_role role) {
 
 } // namespace
 
-std::optional<operator_socket>
-operator_socket::open(reactor& home, const job_id& job, question_sink ask,
-                      socket_role role, const log& lines) {
-  const auto warn = [&](const failure& why) {
-    lines.warn("actorctl cannot reach this job: " + why.text);
-    return std::nullopt;
-  };
+result<operator_socket> operator_socket::open(reactor& home, const job_id& job,
+                                              question_sink ask,
+                                              socket_role role) {
   auto folder = run_folder::open();
   if (!folder)
-    return warn(folder.error());
+    return folder.error();
   auto all
     = std::make_shared<members>(std::move(*folder), home, std::move(ask));
   auto listening = listen_for(*all, job, role);
   if (!listening)
-    return warn(listening.error());
+    return listening.error();
   all->listening.emplace(std::move(*listening));
   return operator_socket{std::move(all)};
 }

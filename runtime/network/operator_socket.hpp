@@ -1,14 +1,13 @@
 // Owns the Unix socket through which operators of this host reach a job.
 #pragma once
 
-#include "actors/log.hpp"
 #include "messages/ids.hpp"
+#include "messages/result.hpp"
 #include "runtime/network/operator_session.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/run_folder.hpp"
 
 #include <memory>
-#include <optional>
 
 namespace actorrun::detail {
 
@@ -17,12 +16,10 @@ namespace actorrun::detail {
 class operator_socket {
 public:
   /// Passes the questions of operators to `ask`.
-  /// @returns nothing, and warns, if there is no private folder or no socket
-  ///          can be made in it
-  static std::optional<operator_socket> open(reactor& home, const job_id& job,
-                                             question_sink ask,
-                                             socket_role role,
-                                             const log& lines);
+  /// @returns an error if there is no private folder or no socket can be made in it:
+  ///          then actorctl cannot reach the job
+  static result<operator_socket> open(reactor& home, const job_id& job,
+                                      question_sink ask, socket_role role);
 
 private:
   struct members;

@@ -22,7 +22,7 @@ namespace actorrun::detail {
 
 namespace {
 
-constexpr size_t label_text_max = 31; // characters
+constexpr size_t label_text_max = 15; // characters
 constexpr size_t label_digits = 8;
 // At most this many sockets of a folder are read; no host has more jobs.
 constexpr size_t sockets_max = 65'536;

@@ -34,7 +34,7 @@ struct live_socket {
   std::string path;
 };
 
-/// At most 31 characters of A-Z a-z 0-9 _ and - that resemble the id, a dash,
+/// At most 15 characters of A-Z a-z 0-9 _ and - that resemble the id, a dash,
 /// and 8 hex digits of its hash.
 std::string job_label(const job_id& job);
 

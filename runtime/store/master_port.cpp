@@ -106,7 +106,7 @@ std::optional<port_reservation> try_reserve(uint16_t port) {
   if (!lock || !is_free(port))
     return std::nullopt;
   last_given.store(port);
-  return port_reservation{port, std::move(lock)};
+  return port_reservation{port, std::move(*lock)};
 }
 
 result<bound_port> try_bind_port(const socket_address& where, bool lingers) {
@@ -124,6 +124,11 @@ result<bound_port> try_bind_port(const socket_address& where, bool lingers) {
   return failure{errno == EADDRINUSE ? errc::address_in_use
                                      : errc::cannot_listen,
                  to_string(where) + ": " + system_error_text(errno)};
+}
+
+failure refused(uint16_t port, const failure& why) {
+  return {why.code,
+          formatted("MASTER_PORT {} cannot be used: {}", port, why.text)};
 }
 
 failure nothing_free(std::span<const port_range> candidates) {
@@ -165,8 +170,10 @@ void try_each(std::span<const port_range> candidates, Try works) {
 
 // An abstract name belongs to the network namespace, as ports do, and goes with
 // its socket, however this process ends.
-unique_fd lock_port(uint16_t port) {
+result<unique_fd> lock_port(uint16_t port) {
   auto lock = unique_fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  if (!lock)
+    return failure{errc::cannot_listen, system_error_text(errno)};
   const auto name = "actorrun-master-port-" + std::to_string(port);
   auto address = sockaddr_un{};
   address.sun_family = AF_UNIX;
@@ -175,7 +182,9 @@ unique_fd lock_port(uint16_t port) {
   if (::bind(lock.get(), reinterpret_cast<const sockaddr*>(&address),
              static_cast<socklen_t>(size))
       != 0)
-    lock.reset();
+    return errno == EADDRINUSE
+             ? failure{errc::address_in_use, "another job of this host has it"}
+             : failure{errc::cannot_listen, system_error_text(errno)};
   return lock;
 }
 
@@ -186,18 +195,13 @@ result<void> reserved_ports::hold() {
     return {};
   auto lock = lock_port(*wish_);
   if (!lock)
-    return failure{errc::address_in_use,
-                   formatted("MASTER_PORT {} is in use: another job of this "
-                             "host has it",
-                             *wish_)};
+    return refused(*wish_, lock.error());
   auto bound = bind_port(*numeric_address("::", *wish_));
   if (!bound && bound.error().code == errc::cannot_listen)
     bound = bind_port(*numeric_address("0.0.0.0", *wish_));
   if (!bound)
-    return failure{bound.error().code,
-                   formatted("MASTER_PORT {} cannot be used: {}", *wish_,
-                             bound.error().text)};
-  lock_ = std::move(lock);
+    return refused(*wish_, bound.error());
+  lock_ = std::move(*lock);
   return {};
 }
 

@@ -75,8 +75,10 @@ result<bound_port> bind_master_port(const socket_address& where);
 result<bound_port> bind_port(const socket_address& where);
 
 /// Keeps other actorrun processes of this network namespace from `port`, as long as
-/// it lives; empty: one of them has it.
-unique_fd lock_port(uint16_t port);
+/// it lives.
+/// @retval errc::address_in_use  one of them has it
+/// @retval errc::cannot_listen   nothing can be held; the text says why
+result<unique_fd> lock_port(uint16_t port);
 
 class reserved_ports final : public ports::master_ports {
 public:

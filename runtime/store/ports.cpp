@@ -74,14 +74,13 @@ bool store_ports::open_to_all(const std::string& why) {
 // Two sockets that are bound and do not listen yet may have the same port, so two
 // jobs that start at the same time need the lock.
 result<bound_port> store_ports::bind_given(uint16_t port) {
-  auto lock = lock_ ? std::move(lock_) : lock_port(port);
+  auto lock = lock_ ? result<unique_fd>{std::move(lock_)} : lock_port(port);
   if (!lock)
-    return failure{errc::address_in_use,
-                   formatted("another job of this host has port {}", port)};
+    return lock.error();
   const auto where = numeric_address(host_of(*where_), port);
   auto bound = where ? bind_port(*where) : bind_port(*where_);
   if (bound)
-    lock_ = std::move(lock);
+    lock_ = std::move(*lock);
   return bound;
 }
 
@@ -110,7 +109,9 @@ uint16_t store_ports::next() {
   if (place_.port && current_)
     return shown_.value_or(current_->port);
   auto fresh = bind();
-  if (!fresh && fresh.error().code == errc::cannot_listen) {
+  // For lack of a descriptor no other address is better.
+  if (!fresh && fresh.error().code == errc::cannot_listen
+      && core::shortage_in(fresh.error().text) == 0) {
     if (!open_to_all(fresh.error().text))
       return 0;
     fresh = bind();

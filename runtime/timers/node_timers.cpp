@@ -45,7 +45,7 @@ result<void> node_timers::make_fifo(reactor& loop) {
     if (made)
       fifo_ = std::move(*made);
     else
-      config_.lines.warn("workers have no timers: " + made.error().text);
+      obstacle_ = made.error().text;
   }
   if (fifo_)
     fifo_path_ = fifo_->path();

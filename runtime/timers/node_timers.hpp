@@ -31,9 +31,9 @@ struct node_timers_config {
 
 class node_timers {
 public:
-  /// Makes the FIFO and, with a watchdog, the socket. A default FIFO that
-  /// cannot be made is only a warning. So is a path that another program reads
-  /// from: then the workers get another one.
+  /// Makes the FIFO and, with a watchdog, the socket. A path that cannot be used
+  /// is only a warning: then the workers get another one. Where there can be none,
+  /// `obstacle` says why.
   /// @param system, loop Live longer.
   /// @retval errc::bad_argument   the FIFO cannot be made at the path that was
   ///         asked for; the text says why
@@ -53,6 +53,9 @@ public:
   /// Null: there are no timers.
   const timer_server_actor& server() const { return server_; }
 
+  /// Why workers have no timers, although they are to have some; empty: they have.
+  const std::string& obstacle() const { return obstacle_; }
+
   /// Adds the paths to the workers' environment.
   void announce(core::job_environment& to) const;
 
@@ -69,7 +72,8 @@ private:
   std::unique_ptr<timer_fifo> fifo_;      ///< Until the server has it.
   std::unique_ptr<notify_socket> socket_; ///< Likewise.
   std::string fifo_path_;                 ///< Empty: there is none.
-  std::string socket_path_;               ///< Likewise.
+  std::string obstacle_;
+  std::string socket_path_; ///< Likewise.
   timer_server_actor server_;
 };
 

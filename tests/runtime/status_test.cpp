@@ -60,10 +60,11 @@ struct local_fixture : run_dir {
   local_fixture() { open(); }
 
   void open() {
-    socket = operator_socket::open(
+    auto opened = operator_socket::open(
       loop, {"job"}, [this](const operator_question& x) { answer(x); },
-      socket_role::coordinator, {});
-    REQUIRE(socket);
+      socket_role::coordinator);
+    REQUIRE(opened);
+    socket = std::move(*opened);
     const auto found = find_local_jobs();
     REQUIRE(found);
     REQUIRE(found->size() == 1);

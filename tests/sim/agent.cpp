@@ -91,6 +91,7 @@ void agent::handle(const core::membership_event& event) {
   const auto taken_for = brain_.current_link();
   const auto generation
     = brain_.plan() ? brain_.plan()->generation : generation_id{};
+  hear(event);
   const auto effects = brain_.step(event, now());
   if (all_.trace().on())
     all_.trace().add(all_.now(), id().value, to_string(event), effects);
@@ -116,6 +117,33 @@ void agent::handle(const core::membership_event& event) {
     all_.checks().report("I6: " + id().value + " goes without a word");
   if (const auto x = std::exchange(late_fence_, {}))
     handle(*x);
+}
+
+// Of orders the newest count, and of numbers the highest that were given: while a
+// coordinator listens, it names numbers that there may have been.
+void agent::hear(const core::membership_event& event) {
+  const auto* told = std::visit(
+    [](const auto& x) -> const core::charter* {
+      if constexpr (requires { x.job; })
+        return &x.job;
+      else
+        return nullptr;
+    },
+    event);
+  const auto is_repeated
+    = std::holds_alternative<core::join_accepted>(event)
+      && brain_.current_link() != core::membership::link::joining;
+  if (told == nullptr || !link_ || is_repeated)
+    return;
+  const auto before = heard_ ? heard_->newest : generation_id{};
+  const auto& given = all_.checks().floor_of(served_by_);
+  const auto newest
+    = generation_of(std::min(term_of(told->newest), term_of(given)),
+                    std::min(number_of(told->newest), number_of(given)));
+  if (!heard_ || told->revision >= heard_->revision)
+    heard_ = *told;
+  heard_->newest = later(before, newest);
+  heard_->lease = told->lease;
 }
 
 // A keep-alive proves that the supervisor has just answered. Whoever asks twice

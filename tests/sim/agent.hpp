@@ -80,6 +80,14 @@ public:
   /// The newest generation it has begun.
   generation_id newest() const { return newest_; }
 
+  /// What coordinators have told it of the job.
+  const std::optional<core::charter>& heard() const { return heard_; }
+
+  /// No generation that it has heard of has a higher term, or a higher number.
+  generation_id highest_heard() const {
+    return heard_ ? later(heard_->newest, newest_) : newest_;
+  }
+
 private:
   void run(const core::membership_effect& effect);
   void perform(const core::arm_timer& x);
@@ -136,6 +144,7 @@ private:
   void perform(generation_id generation, const core::probe_workers& x);
   void perform(generation_id generation, const core::signal_worker& x);
 
+  void hear(const core::membership_event& event);
   void check_link();
   void check_share(const core::membership_event& event,
                    core::share_state before, generation_id generation_before);
@@ -216,6 +225,7 @@ private:
   int served_by_ = 0;
   bool is_remote_ = false; ///< That one is in another process.
   generation_id newest_;
+  std::optional<core::charter> heard_;
   invariants::generation_record* record_ = nullptr;
   generation_id ahead_of_; ///< Its workers were started ahead of it; 0: not so.
   /// Of those: they belong to no generation.

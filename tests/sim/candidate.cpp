@@ -119,6 +119,9 @@ void candidate::perform(const publish& x) {
 }
 
 void candidate::perform(const write_job& x) {
+  if (x.job.revision < all_.etcd().read().job.job.revision)
+    all_.checks().report("job: " + who_.id().value
+                         + " writes less of it to etcd than is known");
   ask(x.deadline, [this, x] { return all_.etcd().write(x, all_.now()); });
 }
 

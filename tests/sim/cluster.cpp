@@ -186,10 +186,10 @@ std::vector<agent*> cluster::living() {
   return xs;
 }
 
-void cluster::kill_agent(agent& who) {
+void cluster::kill_agent(agent& who, bool traceless) {
   if (who.workers().frozen()) // Nothing dies on a machine that is suspended.
     return;
-  if (roll_.percent(plan_.no_warden_percent)) {
+  if (traceless || roll_.percent(plan_.no_warden_percent)) {
     who.lose_warden();
     if (auto* x = hosted_by(who.process()))
       x->lose_warden();
@@ -197,13 +197,13 @@ void cluster::kill_agent(agent& who) {
   who.process().kill();
 }
 
-void cluster::kill_coordinator() {
+void cluster::kill_coordinator(bool traceless) {
   if (!serving())
     return;
   for (const auto& x : agents_)
     if (&x->process() == &current()->process())
-      return kill_agent(*x);
-  if (roll_.percent(plan_.no_warden_percent))
+      return kill_agent(*x, traceless);
+  if (traceless || roll_.percent(plan_.no_warden_percent))
     current()->lose_warden();
   current()->process().kill();
 }
@@ -329,9 +329,9 @@ std::optional<std::string> cluster::run() {
 }
 
 bool cluster::run_until(core::time_point limit) {
-  while (!checks_.breach() && queue_.step(limit))
+  while (!checks_.breach() && !checks_.is_left_off() && queue_.step(limit))
     watch();
-  return checks_.breach().has_value();
+  return checks_.breach().has_value() || checks_.is_left_off();
 }
 
 void cluster::keep_generation() {

@@ -48,7 +48,7 @@ public:
   void probe(coordinator& who, const agent_id& whom);
   agent* find(const agent_id& id);
   size_t birth_order(const agent_id& id) const;
-  generation_id newest_generation_of(const agent_id& id);
+  coordinator* find_coordinator(int number);
   void on_finished(agent& who);
   void on_closed(coordinator& who, const core::outcome& result);
   void resign(os_process& process);
@@ -99,12 +99,13 @@ public:
   const std::string& name_of(uint32_t host) const { return names_[host]; }
   /// Null: etcd elects none there.
   candidate* candidate_of(const os_process& process);
-  void kill_agent(agent& who);
+  /// @param traceless Nothing is left that could prove it.
+  void kill_agent(agent& who, bool traceless = false);
   /// What the next coordinator knows of those before it.
   core::coordinator_started beginning();
   generation_id before_term_of_now();
   core::timeouts limits_of_next();
-  void kill_coordinator();
+  void kill_coordinator(bool traceless = false);
   /// @param misled With other settings than the job's.
   void restart_coordinator(bool misled = false);
   /// Tells a node to end, as a person does.
@@ -147,7 +148,6 @@ private:
   void check_liveness();
   void check_load();
   void watch();
-  coordinator* find_coordinator(int number);
   route route_between(const agent& who, const coordinator& target) const;
   /// The newest coordinator in this process that is no other's.
   coordinator* hosted_by(const os_process& process) const;

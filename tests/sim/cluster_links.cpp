@@ -211,10 +211,6 @@ size_t cluster::birth_order(const agent_id& id) const {
   return births_.at(id);
 }
 
-generation_id cluster::newest_generation_of(const agent_id& id) {
-  return find(id)->newest();
-}
-
 // -- faults of links ----------------------------------------------------------
 
 void cluster::cut_link(agent& who) {

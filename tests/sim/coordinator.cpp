@@ -27,7 +27,8 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
   : all_(all), process_(std::move(process)), number_(number), host_(host),
     clock_(all.coarse(all.roll().between(core::duration{0}, uptime_max))),
     limits_(limits), brain_(settings, limits, all.plan().exclude_after),
-    times_(settings, limits, all.plan().lease_max(), all.checks()) {
+    times_(settings, limits, all.plan().lease_max(), all.checks()),
+    succession_(limits.lease(), all.checks()) {
   process_->on_death([this] {
     for (const auto& x : opened_)
       x->close(side::coordinator);
@@ -36,7 +37,11 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
 
 void coordinator::start(const core::coordinator_started& beginning) {
   started_ = true;
-  all_.checks().coordinator_began(number_);
+  all_.checks().coordinator_began(number_, beginning.known.newest);
+  const auto in_force = number_ > 1
+                          ? all_.find_coordinator(number_ - 1)->lease_in_force()
+                          : core::duration{};
+  succession_.begin(beginning, in_force, all_.now());
   handle(beginning);
 }
 
@@ -62,6 +67,7 @@ void coordinator::handle(const core::rendezvous_event& event) {
   const auto phase = brain_.current_phase();
   const auto was_stopping = phase == core::rendezvous::phase::stopping;
   const auto asked = brain_.settings();
+  succession_.before(brain_, all_.now());
   const auto effects = decide(event);
   note_job();
   times_.after(brain_, event, effects, all_.now(), slack());
@@ -94,6 +100,7 @@ void coordinator::handle(const core::rendezvous_event& event) {
     check_silence();
   for (const auto& effect : effects)
     std::visit([this](const auto& x) { perform(x); }, effect);
+  succession_.after(brain_, event, effects);
   if (closed_)
     return;
   check_links();
@@ -460,7 +467,7 @@ void coordinator::receive(const std::shared_ptr<link>& from,
     known = from;
     joined_[from.get()] = {agent, *speakers_.join(agent, agent)};
     stopped_.erase(agent);
-    all_.checks().joined(number_, all_.newest_generation_of(agent));
+    all_.checks().joined(number_, all_.find(agent)->highest_heard());
   }
   if (known != from) // The message is of an older link.
     return;
@@ -546,6 +553,8 @@ void coordinator::perform(const core::arm_timer& x) {
 
 void coordinator::perform(const core::accept_agent& x) {
   check_refusal(x.agent, errc::none);
+  if (const auto& heard = all_.find(x.agent)->heard())
+    succession_.joined(x.agent, *heard);
   const auto& limits = limits_;
   const auto leased = brain_.agents().at(x.agent).offering.leased;
   if (leased)
@@ -586,7 +595,8 @@ void coordinator::perform(const core::forget_agent& x) {
 }
 
 void coordinator::perform(const core::announce_generation& x) {
-  all_.checks().announced(number_, x, brain_.settings());
+  if (all_.checks().announced(number_, x, brain_.settings()))
+    succession_.formed(all_.now());
   for (const auto& plan : x.plans)
     send(plan.own.agent, core::generation_formed{plan, brain_.job()});
 }

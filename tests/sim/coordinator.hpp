@@ -9,6 +9,7 @@
 #include "tests/sim/machine.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/punctuality.hpp"
+#include "tests/sim/succession.hpp"
 
 #include <functional>
 #include <map>
@@ -58,6 +59,8 @@ public:
   const core::rendezvous& brain() const { return brain_; }
   os_process& process() const { return *process_; }
   int number() const { return number_; }
+  /// The longest lease that any agent may have.
+  core::duration lease_in_force() const { return succession_.lease_in_force(); }
   const std::optional<uint32_t>& host() const { return host_; }
 
   /// Whether its machine says that it has ended: its warden lives.
@@ -125,6 +128,7 @@ private:
   core::journal::chronicle chronicle_;
   core::journal::snapshot replayed_; ///< From the records alone.
   punctuality times_;
+  succession succession_;
   std::function<bool()> may_decide_;
   std::vector<std::shared_ptr<link>> opened_;
   std::map<agent_id, std::shared_ptr<link>> links_; ///< Newest, by member.

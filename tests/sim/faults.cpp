@@ -266,6 +266,41 @@ void coordinator_dies(cluster& all) {
   });
 }
 
+void coordinator_is_lost(cluster& all) {
+  auto* x = all.serving();
+  if (x == nullptr)
+    return;
+  all.note("a part of the machines is lost, with the coordinator");
+  auto& roll = all.roll();
+  const auto host = x->host();
+  for (auto* y : all.living())
+    switch (roll.between(0, 3)) {
+      case 0:
+        all.kill_agent(*y, true);
+        break;
+      case 1:
+        all.silence(y->host(), side::agent);
+        all.silence(y->host(), side::coordinator);
+        all.later(trouble(all), [&all, host = y->host()] { all.speak(host); });
+        break;
+      default:
+        break;
+    }
+  all.kill_coordinator(true);
+  all.later(trouble(all) / 4, [&all, host] {
+    all.note("restart the coordinator");
+    if (host)
+      all.add_agent(*host);
+    else
+      all.restart_coordinator();
+  });
+  if (roll.percent(60))
+    all.later(trouble(all), [&all, host = all.new_host()] {
+      all.note("another machine takes part");
+      all.add_agent(host);
+    });
+}
+
 // Its successor listens, and what it hears changes meanwhile.
 void coordinator_returns_amid_changes(cluster& all) {
   if (!all.serving() || all.plan().embedded || all.plan().elected)
@@ -599,6 +634,15 @@ void operator_excludes(cluster& all) {
     });
 }
 
+// Who has heard of the order may bring it to the next coordinator.
+void machines_are_lost(cluster& all) {
+  auto& roll = all.roll();
+  if (roll.percent(60))
+    roll.percent(50) ? operator_resizes(all) : operator_excludes(all);
+  all.later(roll.between(core::duration{0}, 5ms),
+            [&all] { coordinator_is_lost(all); });
+}
+
 void operator_stops(cluster& all) {
   operator_asks(all, core::stop_requested{SIGTERM, "bob", "enough"});
 }
@@ -630,6 +674,7 @@ constexpr auto harmful = std::array{
   fault_kind{2, neighbour_arrives},
   fault_kind{2, unknown_client_arrives},
   fault_kind{8, coordinator_dies},
+  fault_kind{6, machines_are_lost},
   fault_kind{4, registry_is_away},
   fault_kind{1, coordinator_returns_misled},
   fault_kind{2, coordinator_returns_amid_changes},

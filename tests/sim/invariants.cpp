@@ -9,28 +9,30 @@ namespace actorrun::sim {
 using core::to_string;
 
 void invariants::report(const std::string& text) {
-  if (!breach_)
+  if (!breach_ && !is_left_off_)
     breach_ = text;
 }
 
 // -- the coordinators ---------------------------------------------------------
 
-void invariants::coordinator_began(int coordinator) {
-  floors_[coordinator] = {};
+void invariants::coordinator_began(int coordinator, generation_id newest) {
+  floors_[coordinator] = newest;
 }
 
 void invariants::joined(int coordinator, generation_id newest) {
-  floors_[coordinator] = std::max(floors_[coordinator], newest);
+  floors_[coordinator] = later(floors_[coordinator], newest);
 }
 
-void invariants::announced(int coordinator, const core::announce_generation& x,
+bool invariants::announced(int coordinator, const core::announce_generation& x,
                            const core::job_settings& job) {
   for (const auto& plan : x.plans)
     if (unkillable_.contains({coordinator, plan.own.agent}))
       report("unkillable: generation " + to_string(plan.generation)
              + " forms with " + plan.own.agent.value + ", whose workers hang");
-  if (x.plans.empty())
-    return report("a generation without agents was announced");
+  if (x.plans.empty()) {
+    report("a generation without agents was announced");
+    return false;
+  }
   if (x.plans.front().generation <= floors_[coordinator]
       && find(x.plans.front()) != nullptr) {
     const auto* known = find(x.plans.front());
@@ -38,7 +40,7 @@ void invariants::announced(int coordinator, const core::announce_generation& x,
       if (find(plan) != known)
         report("I1: generation " + to_string(plan.generation)
                + " was announced anew in another shape");
-    return;
+    return false;
   }
   for (const auto& plan : x.plans)
     if (excluded_[coordinator].contains(offers_.at(plan.own.agent).host))
@@ -58,9 +60,11 @@ void invariants::announced(int coordinator, const core::announce_generation& x,
   record->number = x.plans.front().generation;
   for (const auto& plan : x.plans)
     record->plans.emplace(plan.own.agent, plan);
-  if (record->number <= floors_[coordinator])
-    report("I4: generation " + to_string(record->number)
-           + " follows generation " + to_string(floors_[coordinator]));
+  const auto& floor = floors_[coordinator];
+  if (record->number <= floor || number_of(record->number) <= number_of(floor))
+    report("I4: generation " + to_string(record->number) + " of term "
+           + std::to_string(term_of(record->number)) + " follows generation "
+           + to_string(floor) + " of term " + std::to_string(term_of(floor)));
   floors_[coordinator] = record->number;
   if (record->number <= newest_ && clocks_agree_)
     report("I4: generation " + std::to_string(record->number.value)
@@ -81,6 +85,7 @@ void invariants::announced(int coordinator, const core::announce_generation& x,
     report("survivors: rank 0 of generation " + to_string(record->number)
            + " is none of them");
   generations_.push_back(std::move(record));
+  return true;
 }
 
 void invariants::check_ranks(const generation_record& generation) {

@@ -39,6 +39,10 @@ public:
   const std::optional<std::string>& breach() const { return breach_; }
   void report(const std::string& text);
 
+  /// What happens from now on is not promised, so nothing of it is judged.
+  void leave_off() { is_left_off_ = true; }
+  bool is_left_off() const { return is_left_off_; }
+
   /// What an agent brings, from its command line and its machine.
   void enlisted(const core::offer& x) { offers_.emplace(x.agent, x); }
 
@@ -48,13 +52,20 @@ public:
 
   // -- the coordinators -------------------------------------------------------
 
-  void coordinator_began(int coordinator);
+  /// @param newest What its predecessor has left.
+  void coordinator_began(int coordinator, generation_id newest);
 
-  /// An agent has joined that has received generations up to `newest`.
+  /// What it knows to have been given; its generations are newer.
+  const generation_id& floor_of(int coordinator) const {
+    return floors_.at(coordinator);
+  }
+
+  /// An agent has joined that has heard of generations up to `newest`.
   void joined(int coordinator, generation_id newest);
 
   /// @param job As the coordinator's operators have it by now.
-  void announced(int coordinator, const core::announce_generation& x,
+  /// @returns false if it was announced before
+  bool announced(int coordinator, const core::announce_generation& x,
                  const core::job_settings& job);
 
   /// What an operator was answered.
@@ -199,6 +210,7 @@ private:
   std::map<int, std::set<agent_id>> came_done_;
   std::set<int> has_formed_; ///< Coordinators.
   std::optional<std::string> breach_;
+  bool is_left_off_ = false;
   std::map<agent_id, core::offer> offers_;
   std::vector<std::unique_ptr<generation_record>> generations_;
   std::set<generation_record*> running_;

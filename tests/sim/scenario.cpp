@@ -126,7 +126,7 @@ scenario roll_scenario(uint64_t seed) {
   if (x.elected)
     x.job.lease = x.limits.lease();
   x.has_journal = roll.percent(40) && !x.elected;
-  if (x.has_journal && roll.percent(60)) {
+  if (!x.elected && roll.percent(40)) {
     x.other_limits = x.limits;
     x.other_limits->keep_alive_attempts += uint32_t(roll.between(3, 8));
     if (roll.percent(50)) // The later coordinators have the shorter one.

@@ -41,6 +41,24 @@ TEST_CASE_METHOD(scene, "standalone: workers run and the job succeeds",
   CHECK(count_of(x.output(), "\n") == 3); // Success prints nothing more.
 }
 
+TEST_CASE_METHOD(scene,
+                 "actorctl: U10 a name that no job has is shown, not obeyed",
+                 "[cli]") {
+  for (const auto* command : {"status", "top", "why", "journal", "replay",
+                              "logs", "stacks", "stop", "restart"}) {
+    CAPTURE(command);
+    auto line = words{ACTORCTL_PROGRAM, command, "a\x1b[31mb\nc"};
+    if (line[1] == "top")
+      line.insert(line.begin() + 2, "--once");
+    auto code = -1;
+    const auto said = read(line, &code);
+    CHECK(code != 0);
+    CHECK(said.starts_with("actorctl: error: "));
+    CHECK(count_of(said, "\x1b") == 0);
+    CHECK(count_of(said, "\n") == 2); // The second line says what to try.
+  }
+}
+
 TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
                  "[cli]") {
   auto& x = run({"--nnodes=1", "--rdzv-id=mine", "--nproc-per-node=2",

@@ -232,7 +232,7 @@ TEST_CASE_METHOD(scene,
   const auto link = folder() + "/venv/bin/torchrun";
   std::filesystem::create_symlink(ACTORRUN_PROGRAM, link);
   const auto script = write("s.py", "");
-  auto& x = start({link, "--standalone", script, "--lr=1"});
+  auto& x = start({link, "--standalone", "--rdzv-id=job", script, "--lr=1"});
   CHECK(x.wait() == 0);
   CHECK(x.output() == "the one beside it: -u " + script + " --lr=1\n");
 }

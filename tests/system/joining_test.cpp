@@ -187,7 +187,7 @@ TEST_CASE_METHOD(
   CHECK(both[0].number == first + 5);
   CHECK(both[0].restart_count == 0);
   for (auto& node : programs())
-    CHECK(count_of(node.output(), "stands by") == 0);
+    CHECK(count_of(node.output(), "cost 3 generations") == 0);
   order_end();
   CHECK(healthy.wait() == 0);
   CHECK(sick->wait() == 0);

@@ -123,6 +123,23 @@ TEST_CASE_METHOD(limits_scene,
 
 TEST_CASE_METHOD(
   limits_scene,
+  "limits: U18 what cannot be written to is said in one line, and "
+  "the job runs",
+  "[limits]") {
+  auto& x = run({"--standalone", "--no-python", "echo", "done"},
+                {{"ACTORRUN_RUN_DIR", "/proc/none"}});
+  CHECK(x.wait() == 0);
+  CHECK(x.says("done\n"));
+  CHECK(count_of(x.output(), "[actorrun ") == 1);
+  CHECK(count_of(x.output(), "/proc/none") == 1);
+  for (const auto* what :
+       {"workers have no timers", "no worker can live through a change",
+        "actorctl cannot reach this job"})
+    CHECK(count_of(x.output(), what) == 1);
+}
+
+TEST_CASE_METHOD(
+  limits_scene,
   "limits: S5 workers for which there is no descriptor are started "
   "when there is one",
   "[limits]") {

@@ -190,6 +190,48 @@ TEST_CASE_METHOD(steering_scene,
   CHECK(node.wait() == 0);
 }
 
+// What it leaves behind then is a tombstone, which has neither: the agents know.
+TEST_CASE_METHOD(steering_scene,
+                 "steering: a drain that waits and an excluded host outlive a "
+                 "coordinator without a journal (N6)",
+                 "[steering]") {
+  const auto options = agent_options{.nodes = "2:3"};
+  auto of_coordinator = options;
+  of_coordinator.more = {"--journal=none"};
+  auto& first = coordinator(of_coordinator);
+  REQUIRE(first.says("listens on"));
+  auto& a = agent(options);
+  auto& b = agent(options);
+  const auto before = await_world(4);
+  control({"exclude", "n9", "--reason=bad disk"});
+  REQUIRE(code == 0);
+  control({"drain", "1", "--wait-for-replacement"});
+  REQUIRE(code == 0);
+  // What is told later comes later.
+  control({"loglevel", "debug"});
+  REQUIRE(a.says("the log level is DEBUG now"));
+  REQUIRE(b.says("the log level is DEBUG now"));
+  first.signal(SIGKILL);
+  first.wait();
+  auto& second = coordinator(of_coordinator);
+  const auto pid = second.pid();
+  await_status([&](const json& x) {
+    return x["phase"] == "running" && x["coordinator"]["pid"] == pid
+           && x["generation"] == before[0].number;
+  });
+  CHECK(count_of(control({"exclude", "n9"}), "bad disk; it stays so") == 1);
+  auto& third = agent(options);
+  REQUIRE(eventually([&] { return !a.running() || !b.running(); }));
+  auto& left = a.running() ? b : a;
+  auto& other = a.running() ? a : b;
+  CHECK(left.wait() == 0);
+  await_world(4, before[0].generation);
+  order_end();
+  CHECK(other.wait() == 0);
+  CHECK(third.wait() == 0);
+  CHECK(second.wait() == 0);
+}
+
 TEST_CASE_METHOD(steering_scene,
                  "steering: from afar only those steer that have a secret",
                  "[steering]") {

@@ -248,20 +248,24 @@ void chronicle::note_new_generation(step& at) {
                             .adopted = formed == nullptr});
 }
 
-// One event is about one agent at most; orders can be for all, and so is which
-// generation a successor takes for the newest.
+// One event is about one agent at most; orders can be for all, and so is what a
+// successor learns: of an earlier coordinator's orders, and which generation it
+// takes for the newest.
 void chronicle::note_nodes(const rendezvous_event& event, step& at) {
   const auto& all = at.after.agents();
-  const auto is_for_all = find<announce_generation>(at.effects) != nullptr
-                          || find<revoke_generation>(at.effects) != nullptr
-                          || find<end_job>(at.effects) != nullptr
-                          || find<answer_operator>(at.effects) != nullptr
-                          || find<notify_drain>(at.effects) != nullptr
-                          || find<report_exclusion>(at.effects) != nullptr
-                          || find<report_return>(at.effects) != nullptr
-                          || at.has_new_generation
-                          || snapshot_.excluded != at.after.excluded_hosts()
-                          || at.after.current_phase() != snapshot_.phase;
+  const auto has_new_drains = drains_ != at.after.waiting_drains();
+  if (has_new_drains)
+    drains_ = at.after.waiting_drains();
+  const auto is_for_all
+    = find<announce_generation>(at.effects) != nullptr
+      || find<revoke_generation>(at.effects) != nullptr
+      || find<end_job>(at.effects) != nullptr
+      || find<answer_operator>(at.effects) != nullptr
+      || find<notify_drain>(at.effects) != nullptr
+      || find<report_exclusion>(at.effects) != nullptr
+      || find<report_return>(at.effects) != nullptr || at.has_new_generation
+      || snapshot_.excluded != at.after.excluded_hosts() || has_new_drains
+      || at.after.current_phase() != snapshot_.phase;
   if (is_for_all) {
     for (const auto& [agent, record] : all)
       note_node(record, at);

@@ -76,6 +76,7 @@ private:
   std::map<agent_id, std::vector<int64_t>> pids_; ///< As they were reported.
   /// Before the newest generation.
   std::optional<worker_failure> failure_before_;
+  std::vector<pending_drain> drains_; ///< As they were noted last.
 };
 
 } // namespace actorrun::core::journal

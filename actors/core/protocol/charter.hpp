@@ -6,11 +6,13 @@
 #include "actors/core/protocol/exclusions.hpp"
 #include "messages/ids.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace actorrun::core {
@@ -83,21 +85,36 @@ bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
 /// What bears witness of a job to a coordinator that was not told: its agents, and
 /// what an earlier coordinator has left behind. An agent may lie, and what was left
 /// behind may be of an earlier job with the same name; but two that say the same
-/// are believed.
+/// are believed. What was left behind may not name all that agents were told of.
 class charter_witnesses {
 public:
-  /// @param who The agent; empty: an earlier coordinator.
-  /// @returns what is known by now of the job, if it is newer than what was: of
-  ///          excluded hosts and of drains those that both name, of failures what
-  ///          both have counted
+  /// What an earlier coordinator has left behind. It does not name drains, nor
+  /// failures.
+  /// @param names_hosts It names all that are excluded.
+  void know(const charter& left, bool names_hosts);
+
+  /// @returns what is known by now of the job, if it is newer than what was, or as
+  ///          new by a newer witness: of excluded hosts and of drains those that
+  ///          both name, and those that were known and one of them names; of
+  ///          failures what both have counted
   std::optional<charter> hear(const agent_id& who, const charter& told);
 
   /// Nothing more has to be found out.
   void close() { told_.clear(); }
 
 private:
-  std::map<agent_id, charter> told_;
-  uint64_t known_ = 0; ///< The revision that was returned last.
+  /// What two may bear witness of: how many nodes and restarts; excluded hosts; the
+  /// drains that wait, and the failures that count.
+  enum class part { numbers, hosts, nodes };
+
+  bool speaks_of(part x, const agent_id& who) const;
+  bool learn(part x, const agent_id& who);
+
+  std::map<agent_id, charter> told_; ///< Without an id: what was left behind.
+  bool names_hosts_ = false;         ///< That does.
+  charter known_;                    ///< As it was returned last.
+  /// Of each part the revisions of the two that have agreed, the higher one first.
+  std::array<std::pair<uint64_t, uint64_t>, 3> ages_{};
 };
 
 } // namespace actorrun::core

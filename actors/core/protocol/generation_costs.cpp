@@ -40,10 +40,12 @@ void generation_costs::node_is_here(const agent_id& agent,
     known = find_absent(host);
   if (known == nullptr)
     return;
-  std::erase_if(known->incarnations, [&](const incarnation& x) {
-    return x.agent == agent || x.state == presence::gone;
-  });
-  known->incarnations.push_back({agent});
+  auto& all = known->incarnations;
+  std::erase_if(all, [](const auto& x) { return x.state == presence::gone; });
+  auto i = std::ranges::find(all, agent, &incarnation::agent);
+  if (i == all.end())
+    i = all.insert(i, {agent});
+  i->state = presence::here;
   if (!known->here_since)
     known->here_since = now;
 }

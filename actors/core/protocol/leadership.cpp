@@ -351,14 +351,20 @@ void leadership::write(effects& out) {
   out.emplace_back(std::move(order));
 }
 
+// Of a job of which a coordinator does not know as much yet as is written it knows
+// the lease and the numbers. The rest stays, or the coordinator's end would leave
+// nothing of it.
 void leadership::on(const job_changed& event, time_point, effects& out) {
   if (!is_leader())
     return;
-  const auto is_reached = term_of(event.job.newest) >= term_of(ceiling_);
-  const auto is_news
-    = !is_same_job(job_, event.job) || job_.lease != event.job.lease
-      || number_of(ceiling_) != number_of(event.job.newest) || is_reached;
-  job_ = event.job;
+  auto job = event.job.revision < job_.revision ? job_ : event.job;
+  job.lease = event.job.lease;
+  job.newest = event.job.newest;
+  const auto is_reached = term_of(job.newest) >= term_of(ceiling_);
+  const auto is_news = !is_same_job(job_, job) || job_.lease != job.lease
+                       || number_of(ceiling_) != number_of(job.newest)
+                       || is_reached;
+  job_ = std::move(job);
   ceiling_ = later(ceiling_, job_.newest);
   if (is_reached)
     ceiling_ = next_term(ceiling_);

@@ -396,9 +396,11 @@ bool membership::was_fenced(const worker_failure& x, time_point now) const {
 
 // A coordinator knows at least what it says, and what its agents have told it.
 void membership::keep(const charter& told) {
+  const auto newest = job_ ? later(job_->newest, told.newest) : told.newest;
   if (!job_ || told.revision >= job_->revision)
     job_ = told;
   job_->lease = told.lease;
+  job_->newest = newest;
 }
 
 void membership::on(const charter_changed& event, time_point, effects&) {

@@ -104,6 +104,7 @@ rendezvous::rendezvous(job_settings settings, timeouts limits,
   assert(settings.agent_count_max <= agents_per_generation_max);
   assert(!settings.ranked
          || settings.agent_count_min == settings.agent_count_max);
+  charter_.settings = settings;
 }
 
 std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
@@ -141,10 +142,13 @@ void rendezvous::on(const coordinator_started& event, time_point now,
   recovery_.see(event.known.newest);
   // Hosts stay excluded, whatever the job is by now.
   if (event.successor)
-    exclude(event.known.excluded);
+    take_over_exclusions(event.known.excluded);
+  for (const auto& x : exclusions_.list())
+    settled_hosts_.insert(x.host);
+  charter_.excluded = exclusions_.list();
   revision_seen_ = event.known.revision;
   if (event.known.revision != 0)
-    witnesses_.hear({}, event.known);
+    witnesses_.know(event.known, event.names_hosts);
   if (event.decided) {
     is_decided_ = is_outcome_told_ = true;
     phase_ = phase::ended;
@@ -505,41 +509,80 @@ void rendezvous::hear(const agent_id& agent, const charter& told,
     take_over(*known, now);
 }
 
+// It replaces what was taken over before.
 void rendezvous::take_over(const charter& known, time_point now) {
   const auto& x = known.settings;
-  if (known.revision <= charter_.revision || x.agent_count_min < 1
-      || x.agent_count_min > x.agent_count_max
+  if (x.agent_count_min < 1 || x.agent_count_min > x.agent_count_max
       || x.agent_count_max > agents_per_generation_max
       || x.ranked != settings_.ranked)
     return;
-  charter_ = known;
   const auto own = settings_;
-  settings_.agent_count_min = x.agent_count_min;
-  settings_.agent_count_max = x.agent_count_max;
+  if (!is_resized_here_) {
+    settings_.agent_count_min = x.agent_count_min;
+    settings_.agent_count_max = x.agent_count_max;
+  }
   settings_.restart_count_max = x.restart_count_max;
   agents_.resize(settings_.agent_count_max);
   policy_.set_maximum(settings_.restart_count_max);
   policy_.restore(known.restart_count);
-  exclude(known.excluded);
   costs_.know_failures(known.failing);
+  take_over_exclusions(known.excluded);
   if (!settings_.ranked)
-    waiting_drains_ = known.drains;
-  for (const auto& [id, record] : agents_.records()) {
-    auto& known_agent = *agents_.find(id);
-    if (exclusions_.find(record.offering.host) != nullptr)
-      agents_.set_excluded(known_agent, true);
-    remember_drain(known_agent, now);
-  }
-  if (known.is_resized || settings_ != own)
+    take_over_drains(known.drains, now);
+  if (!is_resized_here_ && (known.is_resized || settings_ != own))
     resize_reason_ = {"an earlier coordinator of the job had "
                       + nodes_asked(settings_) + " nodes"};
+  if (known.revision < charter_.revision)
+    return;
+  // Agents know this; they are told what is different here.
+  const auto lease = charter_.lease;
+  charter_ = known;
+  charter_.lease = lease;
+  charter_.is_resized = !resize_reason_.empty();
 }
 
-void rendezvous::exclude(const std::vector<excluded_host>& hosts) {
-  for (const auto& x : hosts)
-    if (is_host_text(x.host) && !exclusions_.find(x.host)
-        && !exclusions_.is_full())
-      exclusions_.add(x);
+void rendezvous::settle_host(const std::string& host) {
+  if (is_learning(now_))
+    settled_hosts_.insert(host);
+}
+
+void rendezvous::settle_drain(const agent_id& agent) {
+  if (is_learning(now_))
+    settled_drains_.insert(agent);
+}
+
+void rendezvous::take_over_exclusions(const std::vector<excluded_host>& known) {
+  for (const auto& x : std::vector{exclusions_.list()})
+    if (!settled_hosts_.contains(x.host))
+      exclusions_.remove(x.host);
+  for (auto x : known)
+    if (is_host_text(x.host) && !settled_hosts_.contains(x.host)
+        && !exclusions_.find(x.host) && !exclusions_.is_full()) {
+      if (x.since == time_point{}) // Agents and etcd do not tell it.
+        x.since = now_;
+      exclusions_.add(std::move(x));
+    }
+  for (const auto& [id, record] : agents_.records())
+    agents_.set_excluded(*agents_.find(id),
+                         exclusions_.find(record.offering.host) != nullptr);
+}
+
+void rendezvous::take_over_drains(const std::vector<pending_drain>& known,
+                                  time_point now) {
+  const auto is_settled
+    = [&](const auto& x) { return settled_drains_.contains(x.agent); };
+  const auto outdated = std::exchange(waiting_drains_, known);
+  std::erase_if(waiting_drains_, is_settled);
+  for (const auto& x : outdated) {
+    auto* record = agents_.find(x.agent);
+    if (is_settled(x))
+      waiting_drains_.push_back(x);
+    else if (record != nullptr && record->waits_to_drain()
+             && !std::ranges::count(known, x.agent, &pending_drain::agent))
+      record->drain.reset();
+  }
+  for (const auto& [id, record] : agents_.records())
+    remember_drain(*agents_.find(id), now);
 }
 
 charter rendezvous::job() const {
@@ -549,7 +592,8 @@ charter rendezvous::job() const {
 }
 
 // Agents learn of an order at once; of a restart that was spent with the next
-// generation, which follows.
+// generation, which follows. Whoever does not know yet what was before says nothing
+// but what is ordered here: agents would forget what they are to bear witness of.
 void rendezvous::note_charter(effects& out) {
   auto now = charter{.revision = charter_.revision,
                      .settings = settings_,
@@ -560,21 +604,21 @@ void rendezvous::note_charter(effects& out) {
                      .drains = first(waiting_drains_, told_drains_max),
                      .lease = std::max(charter_.lease, limits_.lease()),
                      .newest = charter_.newest};
-  // Until it is known what was before, nothing is said about it.
-  if (recovery_.is_listening() && now.revision == 0)
-    return;
+  const auto is_order = !are_orders_equal(now, charter_);
   const auto is_outdated = revision_seen_ > now.revision;
-  if (now.revision != 0 && !is_outdated && is_same_job(now, charter_)) {
-    charter_ = std::move(now);
+  const auto is_new
+    = is_learning(now_)
+        ? is_order
+            || (!recovery_.is_open()
+                && now.restart_count != charter_.restart_count)
+        : is_outdated || now.revision == 0 || !is_same_job(now, charter_);
+  if (!is_new)
     return;
-  }
-  const auto is_order
-    = now.revision != 0 && (is_outdated || !are_orders_equal(now, charter_));
   now.revision = std::max(now.revision, revision_seen_) + 1;
   charter_ = std::move(now);
   auto order = tell_charter{};
   for (const auto& [id, x] : agents())
-    if (x.connected && is_order && phase_ != phase::ended)
+    if (x.connected && (is_order || is_outdated) && phase_ != phase::ended)
       order.agents.push_back(id);
   if (!order.agents.empty())
     out.emplace_back(std::move(order));
@@ -600,9 +644,11 @@ void rendezvous::conclude_recovery(time_point now, effects& out) {
   }
   if (!found.has_generation)
     return;
-  // An operator may have given the job other numbers of nodes before.
+  // An operator may have given the job other numbers of nodes before. An order that
+  // is known counts more than a generation that was to be ended for it.
   const auto count = common_plan().node_count;
-  if (!settings_.ranked && count <= agents_per_generation_max
+  if (!settings_.ranked && resize_reason_.empty()
+      && count <= agents_per_generation_max
       && count > settings_.agent_count_max) {
     settings_.agent_count_max = count;
     agents_.resize(settings_.agent_count_max);
@@ -945,7 +991,7 @@ end_reason rendezvous::wanted_change() const {
     return resize_reason_;
   if (counts.draining > 0)
     return drain_of_member();
-  if (can_admit())
+  if (can_admit() && now_ >= costs_.newcomers_due())
     return reason_of_newcomers();
   return {};
 }
@@ -1030,10 +1076,12 @@ result<std::string> rendezvous::drain(const drain_requested& event,
     return node + " leaves already, as " + record.drain->by + " has asked: in "
            + duration_text(std::max(*record.drain->due - now, duration{0}))
            + " at the latest";
-  if (record.drain && event.waits)
+  if (record.drain && event.waits) {
+    settle_drain(record.offering.agent);
     return node + " waits for a replacement already, as " + record.drain->by
            + " has asked, and then leaves in "
            + duration_text(record.drain->time);
+  }
   if (!record.offering.leased)
     return refused(node
                    + " hosts the coordinator, and the job would end with it;"
@@ -1052,6 +1100,7 @@ result<std::string> rendezvous::drain(const drain_requested& event,
                                          " --wait-for-replacement"));
   record.drain = drain_order{.by = event.by, .time = event.time, .asked = now};
   if (!can_go) {
+    settle_drain(record.offering.agent);
     waiting_drains_.push_back(
       {record.offering.agent, event.by,
        std::chrono::ceil<std::chrono::milliseconds>(event.time)});
@@ -1113,10 +1162,9 @@ void rendezvous::begin_waiting_drains(time_point now, effects& out) {
     return;
   std::erase_if(waiting_drains_, [&](const pending_drain& x) {
     auto* record = agents_.find(x.agent);
-    if (record == nullptr)
-      return !is_learning(
-        now); // It may be of those that have yet to come back.
-    if (record->leaving || !record->drain)
+    if (record == nullptr) // It may be of those that have yet to come back.
+      return !is_learning(now);
+    if (record->leaving || !record->waits_to_drain())
       return true;
     if (!record->connected || !is_replaced(*record))
       return false;
@@ -1148,6 +1196,7 @@ rendezvous::withdraw_drain(const drain_withdrawal_requested& event) {
     return refused("no drain of " + node + " waits for a replacement");
   const auto by = record.drain->by;
   record.drain.reset(); // `begin_waiting_drains` forgets it.
+  settle_drain(record.offering.agent);
   return node + " stays; " + by + " had asked that it leaves";
 }
 
@@ -1182,6 +1231,7 @@ result<std::string> rendezvous::resize(const resize_requested& event) {
   const auto old_max = settings_.agent_count_max;
   settings_.agent_count_min = min;
   settings_.agent_count_max = max;
+  is_resized_here_ = true;
   agents_.resize(max);
   const auto* noun = max == 1 ? " node" : " nodes";
   resize_reason_
@@ -1234,8 +1284,10 @@ result<std::string> rendezvous::exclude(const exclusion_requested& event,
     return refused(std::move(why));
   if (!is_host_text(event.host))
     return refused("that is no name of a host");
-  if (const auto* known = exclusions_.find(event.host))
+  if (const auto* known = exclusions_.find(event.host)) {
+    settle_host(event.host);
     return to_string(*known) + "; it stays so";
+  }
   if (exclusions_.is_full())
     return refused(std::to_string(excluded_hosts_max)
                    + " hosts are excluded, and no more can be");
@@ -1262,6 +1314,7 @@ void rendezvous::add_exclusion(excluded_host x) {
   for (const auto& [id, record] : agents())
     if (record.offering.host == x.host)
       agents_.set_excluded(*agents_.find(id), true);
+  settle_host(x.host);
   exclusions_.add(std::move(x));
 }
 
@@ -1274,6 +1327,8 @@ void rendezvous::on(const inclusion_requested& event, time_point,
   }
   const auto newcomers_before = agents_.counts().newcomers;
   auto is_changed = exclusions_.remove(event.host);
+  if (is_changed)
+    settle_host(event.host);
   for (const auto& [id, record] : agents()) {
     if (record.offering.host != event.host)
       continue;

@@ -19,6 +19,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,11 @@ public:
 
   const std::vector<excluded_host>& excluded_hosts() const {
     return exclusions_.list();
+  }
+
+  /// Of agents that are here, or may yet come back from an earlier coordinator.
+  const std::vector<pending_drain>& waiting_drains() const {
+    return waiting_drains_;
   }
 
   /// What is equal in all plans of the current generation.
@@ -207,7 +213,11 @@ private:
   bool is_learning(time_point now) const {
     return recovery_.is_open() || now < hold_back_end_;
   }
-  void exclude(const std::vector<excluded_host>& hosts);
+  void settle_host(const std::string& host);
+  void settle_drain(const agent_id& agent);
+  void take_over_exclusions(const std::vector<excluded_host>& known);
+  void take_over_drains(const std::vector<pending_drain>& known,
+                        time_point now);
   void know_lease(duration lease, time_point now, effects& out);
   void hold_back_until(time_point end, time_point now, effects& out);
   bool holds_back() const {
@@ -342,6 +352,11 @@ private:
     witnesses_;     ///< Until this coordinator has formed a generation.
   charter charter_; ///< As it was told last, but for what `job` adds.
   uint64_t revision_seen_ = 0; ///< The highest that anyone has told.
+  // What is ordered here counts more than what agents tell of earlier orders.
+  bool is_resized_here_ = false;
+  std::set<std::string>
+    settled_hosts_; ///< Excluded here or not; while it learns.
+  std::set<agent_id> settled_drains_; ///< Asked for here or not; likewise.
   time_point began_{};
   /// No new generation before: agents that were not heard of may have workers.
   time_point hold_back_end_{};

@@ -32,6 +32,8 @@ struct coordinator_started {
   /// tombstone, its journal, etcd. Revision 0: nothing but the lease and the
   /// number.
   charter known{};
+  /// That names all excluded hosts; a tombstone names none.
+  bool names_hosts = true;
   /// Its predecessor had decided this, and may not have told everybody.
   std::optional<outcome> decided{};
   /// Whoever comes next must know an outcome before any agent does.

@@ -202,7 +202,7 @@ std::string failure_report(std::string_view name, const outcome& how,
                            const local_time_text& local_time) {
   if (!how.first_failure)
     return {};
-  const auto title = std::string{name} + " FAILED";
+  const auto title = one_line(name, line_message_max) + " FAILED";
   auto is_advised = false;
   const auto root = block_of(0, *how.first_failure, local_time, is_advised);
   const auto others = others_of(how, local_time, is_advised);

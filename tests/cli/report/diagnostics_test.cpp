@@ -49,6 +49,21 @@ TEST_CASE("diagnostics: every error has an explanation of its own, but for "
   }
 }
 
+TEST_CASE(
+  "diagnostics: what has run out is the cause, whatever was tried (U18)",
+  "[cli]") {
+  for (const auto code :
+       {errc::cannot_listen, errc::log_failed, errc::system_failure}) {
+    const auto text
+      = std::string{"x: Too many open files (RLIMIT_NOFILE: ulimit"
+                    " -Hn is 20)"};
+    CHECK(lines_of({code, text})
+          == std::vector{first_line + text,
+                         std::string{"  try: raise the limit that is named, or"
+                                     " start less on this host"}});
+  }
+}
+
 TEST_CASE("diagnostics: the failure's own text comes first", "[cli]") {
   const auto lines = lines_of({errc::job_mismatch, "node1:29400 runs job b"});
   CHECK(lines.front() == first_line + "node1:29400 runs job b");
@@ -67,4 +82,6 @@ TEST_CASE("diagnostics: U10 a message is one printable line", "[cli]") {
   const auto shown = "\"a\\r\\x1b[31mb\\nc\\x7f\" – é";
   CHECK(warn(text) == std::string{"actorrun: warning: "} + shown + "\n");
   CHECK(lines_of({errc::bad_argument, text}).front() == first_line + shown);
+  CHECK(error_line(text, "actorctl")
+        == std::string{"actorctl: error: "} + shown + "\n");
 }

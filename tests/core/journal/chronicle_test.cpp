@@ -151,3 +151,24 @@ TEST_CASE("snapshot: old generations are shortened, then forgotten", "[core]") {
   CHECK(oldest.others.count() == 19);
   CHECK(uut.generations.back().cause->details.traceback.size() == 10'000);
 }
+
+TEST_CASE("chronicle: N6 a drain that a successor learns of is noted with its "
+          "node, whoever tells of it",
+          "[core]") {
+  auto job = chronicle_fixture{{4, 5, 2}};
+  job.begin();
+  job.note(0ms, coordinator_started{.successor = true});
+  const auto known
+    = charter{.revision = 5,
+              .settings = job.settings,
+              .drains = {{{"a"}, "bob", std::chrono::milliseconds{30s}}}};
+  for (const auto* agent : {"a", "b"}) {
+    auto x = job.join(agent);
+    x.told = known;
+    job.note(1ms, x);
+  }
+  const auto& a = *job.chronicle.now().nodes.at({"a"}).now;
+  REQUIRE(a.waits_to_drain);
+  CHECK(a.waits_to_drain->by == "bob");
+  CHECK(job.chronicle.now() == job.replayed());
+}

@@ -106,6 +106,22 @@ TEST_CASE_METHOD(fixture,
   CHECK(found.stale.size() == 2);
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "generation_recovery: S3 one that is whole gives way to a larger "
+  "one that is whole, too",
+  "[core]") {
+  uut.listen({});
+  claims("a", 4, share_state::running);
+  REQUIRE(claims("b", 4, share_state::running).is_complete);
+  CHECK_FALSE(claims("c", 5, share_state::running, 1).is_newer);
+  CHECK_FALSE(claims("d", 6, share_state::running, 3).is_newer);
+  CHECK_FALSE(claims("e", 6, share_state::running, 3).is_newer);
+  CHECK(agents.generation() == generation_id{4});
+  CHECK(claims("f", 6, share_state::running, 3).is_newer);
+  CHECK(agents.generation() == generation_id{6});
+}
+
 TEST_CASE_METHOD(fixture, "generation_recovery: claimed failures are found",
                  "[core]") {
   uut.listen({});

@@ -169,6 +169,24 @@ TEST_CASE_METHOD(
   }
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "leadership: N6 a coordinator that does not know the job yet leaves what is "
+  "written of it",
+  "[core]") {
+  auto job = job_of(asked);
+  job.is_resized = true;
+  job.excluded = {{"n2", "a bad disk", "bob", {}}};
+  lead(job);
+  // It is about to listen, and holds back for longer.
+  CHECK(at(1s, job_changed{charter{.lease = 15s, .newest = {5'001}}})
+        == "write_job at 4");
+  const auto& written = last<write_job>().job;
+  CHECK(is_same_job(written, job));
+  CHECK(written.lease == 15s);
+  CHECK(number_of(written.newest) == 5'001);
+}
+
 TEST_CASE_METHOD(fixture,
                  "leadership: N7 the outcome is written while the coordinator "
                  "still leads",

@@ -613,11 +613,21 @@ TEST_CASE_METHOD(
   REQUIRE(last<send_join>().told);
   CHECK(*last<send_join>().told == job);
   // A successor that does not know as much does not make it forget.
-  at(1s, join_accepted{300ms, 900ms, charter{.revision = 1, .lease = 20s}});
+  const auto less
+    = charter{.revision = 1, .lease = 20s, .newest = generation_of(1, 8)};
+  at(1s, join_accepted{300ms, 900ms, less});
   at(1s, coordinator_disconnected{});
   at(2s, coordinator_found{});
   CHECK(last<send_join>().told->revision == 4);
   CHECK(last<send_join>().told->lease == 20s);
+  // V4: nor do numbers fall, whoever names them.
+  CHECK(last<send_join>().told->newest == generation_of(1, 8));
+  at(2s, join_accepted{300ms, 900ms,
+                       charter{.revision = 5, .lease = 1s, .newest = {7}}});
+  at(2s, coordinator_disconnected{});
+  at(3s, coordinator_found{});
+  CHECK(last<send_join>().told->revision == 5);
+  CHECK(last<send_join>().told->newest == generation_of(1, 8));
 }
 
 TEST_CASE_METHOD(membership_fixture,

@@ -397,6 +397,37 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: newcomers that have to wait do not end a "
+                 "generation that saves before a time limit",
+                 "[core]") {
+  auto g = uint64_t{1};
+  auto member = std::string{"b"};
+  for (; g < 5; ++g) { // Each was ended by a departure.
+    const auto next = "b" + std::to_string(g);
+    at(5s, left(member));
+    at(5s, join(next));
+    REQUIRE(at(5s, stopped("a", g)).find("announce_generation")
+            != std::string::npos);
+    at(5s, started("a", g + 1));
+    at(5s, started(next, g + 1));
+    member = next;
+  }
+  at(5s, reported("a", kind::stepping, 0, g, 0));
+  auto limit = reported("a", kind::wanted, 0, g);
+  limit.report.left = 90s;
+  CHECK(at(5s, limit).ends_with("hold of 5: a b4"));
+  at(5s, join("c"));
+  at(5s, reported("a", kind::held, 12, g));
+  at(5s, reported("b4", kind::held, 12, g));
+  at(6s, reported("a", kind::reached, 12, g));
+  CHECK(at(6s, reported("b4", kind::reached, 12, g)).starts_with("go_on of 5"));
+  const auto settle = armed.rbegin()->first;
+  CHECK(due(settle) == 7s);
+  CHECK(at(7s, fire(settle)).ends_with("hold of 5: a b4"));
+  CHECK(last<send_safe_point_order>().reason == "1 more joined");
+}
+
 TEST_CASE_METHOD(fixture, "rendezvous: each generation has its own safe points",
                  "[core]") {
   at(5s, failed("a", 1));

@@ -70,7 +70,9 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
   CHECK(at(1'200ms, fire(1)) == "");
   CHECK(uut.job().lease == 15'300ms);
-  CHECK(at(15'300ms, fire(2)) == "announce_generation 1: a=0+1 b=1+1 c=2+1");
+  CHECK(
+    at(15'300ms, fire(2)) // What one has told alone does not count any more.
+    == "announce_generation 1: a=0+1 b=1+1 c=2+1; tell_charter: a b c");
   CHECK(uut.job().lease == 1'200ms); // All older leases have ended.
 }
 
@@ -382,6 +384,47 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.job().drains.empty());
 }
 
+TEST_CASE("rendezvous: N6 what two agents were told of counts, although their "
+          "coordinator has left only a part of it behind",
+          "[core]") {
+  auto x = fixture{{2, 3, 2}};
+  auto known = x.job();
+  auto left = known; // As a tombstone has it: without lists.
+  SECTION("of the same revision") {}
+  SECTION("of a later one, of which agents were not told") {
+    ++left.revision;
+  }
+  SECTION("of an earlier one, as from a journal") {
+    left.revision = 1;
+  }
+  known.drains = {{{"b"}, "bob", 30s}};
+  known.excluded = {{"node-x", "a bad disk", "bob", {}}};
+  x.at(0s, coordinator_started{
+             .successor = true, .known = left, .names_hosts = false});
+  x.at(0s, x.told(x.back("a", 0), known));
+  CHECK(x.uut.job().drains.empty()); // One may lie.
+  CHECK(x.uut.job().excluded.empty());
+  x.at(1s, x.told(x.back("b", 1), known));
+  REQUIRE(x.uut.generation() == generation_id{7});
+  CHECK(x.uut.job().drains == known.drains);
+  REQUIRE(x.uut.excluded_hosts().size() == 1);
+  CHECK(x.uut.excluded_hosts().front().since == time_point{1s}); // At least.
+  CHECK(x.uut.agents().at({"b"}).waits_to_drain());
+  CHECK(x.at(2s, x.join("c")).find("notify_drain b") != std::string::npos);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 what was taken back before is not believed "
+                 "again, though two were not told of that",
+                 "[core]") {
+  auto old = job();
+  old.drains = {{{"b"}, "bob", 30s}};
+  at(0s, told(join("a"), job(6)));
+  at(0s, told(join("b"), old));
+  at(0s, told(join("c"), old));
+  CHECK(uut.job().drains.empty());
+}
+
 TEST_CASE_METHOD(successor,
                  "rendezvous: N6 a drain waits for its node, which is not back",
                  "[core]") {
@@ -440,11 +483,14 @@ TEST_CASE_METHOD(
   at(0s, told(join("b"), other));
   CHECK(uut.job().failing == std::vector<failing_host>{{"node-b", 1}});
   // One that is not asked to exclude hosts does not count.
-  auto strict = rendezvous{settings, {}, 0};
-  strict.step(coordinator_started{true}, time_point{});
-  strict.step(told(join("a"), known), time_point{});
-  strict.step(told(join("b"), known), time_point{});
-  CHECK(strict.job().failing.empty());
+  uut = rendezvous{settings, {}, 0};
+  at(0s, coordinator_started{true});
+  at(0s, told(join("a"), known));
+  at(0s, told(join("b"), known));
+  CHECK(uut.job().failing == known.failing); // Until it is its own job.
+  at(0s, join("c"));
+  CHECK(at(1'200ms, fire(1)).find("announce_generation") != std::string::npos);
+  CHECK(uut.job().failing.empty());
 }
 
 TEST_CASE_METHOD(fixture,
@@ -469,7 +515,211 @@ TEST_CASE_METHOD(
   at(0s, told(join("a"), job(40)));
   at(0s, join("b"));
   at(1'200ms, fire(1));
+  // Others may come yet that bear witness of it.
+  CHECK(uut.job().revision == 0);
+  CHECK(at(1'300ms, join("c")).ends_with("; tell_charter: a b c"));
+  CHECK(uut.generation() == generation_id{1});
   CHECK(uut.job().revision > 40);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 the newest order counts, whoever comes first",
+                 "[core]") {
+  auto old = job(4);
+  old.excluded = {{"node-z", "", "bob", {}}};
+  auto newest = job(5);
+  newest.settings = {2, 4, 2};
+  newest.is_resized = true;
+  at(0s, told(join("a"), old));
+  at(0s, told(join("b"), old));
+  CHECK(uut.job().revision == 4);
+  // One may lie, and others are not told of it.
+  CHECK(at(0s, told(join("d"), newest)) == "accept_agent d");
+  CHECK(uut.job().revision == 4);
+  at(0s, told(join("e"), newest));
+  CHECK(uut.settings().agent_count_max == 4);
+  CHECK(uut.job().revision == 5);
+  // An older pair that comes later changes nothing.
+  at(0s, told(join("f"), old));
+  CHECK(uut.settings().agent_count_max == 4);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 a host is excluded that two know of, though a "
+                 "third has not heard of it",
+                 "[core]") {
+  auto known = job(5);
+  known.excluded = {{"node-z", "a bad disk", "bob", {}}};
+  at(0s, told(join("b"), job(4)));
+  at(0s, told(join("a"), known));
+  CHECK(uut.excluded_hosts().empty());
+  at(0s, told(join("c"), known));
+  REQUIRE(uut.excluded_hosts().size() == 1);
+  CHECK(uut.excluded_hosts().front().host == "node-z");
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 an order counts as long as no generation has "
+                 "formed",
+                 "[core]") {
+  auto known = job(5);
+  known.settings = {3, 3, 2};
+  known.is_resized = true;
+  at(1'200ms, fire(1));
+  CHECK(at(2s, told(join("a"), known)).starts_with("accept_agent a"));
+  CHECK(at(2s, told(join("b"), known)).starts_with("accept_agent b"));
+  CHECK(uut.settings().agent_count_min == 3);
+  CHECK(uut.current_phase() == phase::gathering);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: N6 what a predecessor has left and an agent that "
+                 "is late know counts",
+                 "[core]") {
+  auto known = job(5);
+  known.settings = {1, 1, 2};
+  known.is_resized = true;
+  at(0s, coordinator_started{.successor = true, .known = known});
+  at(1'200ms, fire(1));
+  CHECK(at(2s, told(join("a"), known)).find("announce_generation 1: a=0+1")
+        != std::string::npos);
+  CHECK(uut.settings().agent_count_max == 1);
+}
+
+TEST_CASE(
+  "rendezvous: N6 a generation that is found with more nodes than were ordered"
+  " ends for the order",
+  "[core]") {
+  auto x = successor{{1, 3, 2}};
+  auto known = x.job(5);
+  known.settings = {1, 2, 2};
+  known.is_resized = true;
+  x.at(0s, x.told(x.back("a", 0, share_state::running, 3), known));
+  x.at(0s, x.told(x.back("b", 1, share_state::running, 3), known));
+  CHECK(x.at(0s, x.told(x.back("c", 2, share_state::running, 3), known))
+        == "accept_agent c; revoke_generation 7: a b c");
+  CHECK(x.uut.settings().agent_count_max == 2);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 an order that was given here counts more than "
+                 "what agents bring later",
+                 "[core]") {
+  at(1'200ms, fire(1));
+  at(2s, join("x"));
+  at(2s, resize_requested{4, 5, "alice"});
+  CHECK(uut.job().revision == 1);
+  auto known = job(5);
+  known.settings = {1, 6, 4};
+  known.is_resized = true;
+  at(3s, told(join("a"), known));
+  CHECK(at(3s, told(join("b"), known)).ends_with("tell_charter: a b x"));
+  CHECK(uut.settings().agent_count_min == 4);
+  CHECK(uut.settings().agent_count_max == 5);
+  CHECK(uut.budget().restart_count_max() == 4);
+  CHECK(uut.job().revision == 6);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: N6 a host that was included here stays so, "
+                 "whatever agents bring later",
+                 "[core]") {
+  auto known = job(5);
+  known.excluded = {{"node-z", "a bad disk", "bob", {}},
+                    {"node-y", "a bad disk", "bob", {}}};
+  at(0s, coordinator_started{.successor = true, .known = known});
+  at(1'200ms, fire(1));
+  at(2s, join("x"));
+  at(2s, inclusion_requested{"node-z", "alice"});
+  at(2s, inclusion_requested{"node-y", "alice"});
+  at(2s, exclusion_requested{"node-y", "alice", "it is bad"});
+  at(3s, told(join("a"), known));
+  REQUIRE(uut.excluded_hosts().size() == 1);
+  CHECK(uut.excluded_hosts().front().host == "node-y");
+}
+
+TEST_CASE("rendezvous: N6 of excluded hosts and of drains the newest order "
+          "counts, whoever comes first",
+          "[core]") {
+  auto x = successor{{5, 6, 2}};
+  auto old = x.job(4);
+  old.excluded = {{"node-z", "", "bob", {}}, {"node-d", "", "bob", {}}};
+  old.drains = {{{"a"}, "bob", 30s}, {{"gone"}, "bob", 30s}};
+  auto newest = x.job(5);
+  newest.excluded = {{"node-b", "a bad disk", "alice", {}}};
+  newest.drains = {{{"e"}, "alice", 40s}};
+  x.at(0s, x.told(x.join("a"), old));
+  x.at(0s, x.told(x.join("b"), old));
+  x.at(0s, x.told(x.join("d"), newest)); // One may lie.
+  CHECK(x.uut.excluded_hosts().size() == 2);
+  CHECK(x.uut.agents().at({"a"}).waits_to_drain());
+  CHECK(x.uut.agents().at({"d"}).excluded);
+  x.at(0s, x.told(x.join("e"), newest));
+  REQUIRE(x.uut.excluded_hosts().size() == 1);
+  CHECK(x.uut.excluded_hosts().front().host == "node-b");
+  CHECK(x.uut.agents().at({"b"}).excluded);
+  CHECK_FALSE(x.uut.agents().at({"d"}).excluded);
+  CHECK_FALSE(x.uut.agents().at({"a"}).drain.has_value());
+  CHECK(x.uut.agents().at({"e"}).waits_to_drain());
+  CHECK(x.uut.job().drains == newest.drains);
+  CHECK(x.uut.job().revision == 5); // Agents know all of it.
+}
+
+TEST_CASE("rendezvous: N6 drains that were asked for and taken back here count "
+          "more than what agents bring later",
+          "[core]") {
+  auto x = successor{{6, 7, 2}};
+  auto known = x.job(4);
+  known.drains = {{{"a"}, "bob", 30s}, {{"b"}, "bob", 30s}};
+  x.at(0s, x.told(x.join("a"), known));
+  x.at(0s, x.told(x.join("b"), known));
+  x.at(0s, x.join("c"));
+  x.at(1'200ms, x.fire(1));
+  x.at(2s, drain_requested{"c", 60s, true, "alice"});
+  x.at(2s, drain_withdrawal_requested{"a", "alice"});
+  x.at(2s, drain_requested{"b", 60s, true, "alice"}); // It stays so.
+  known.revision = 5;
+  known.drains.pop_back();
+  x.at(3s, x.told(x.join("d"), known));
+  x.at(3s, x.told(x.join("e"), known));
+  CHECK_FALSE(x.uut.agents().at({"a"}).drain.has_value());
+  CHECK(x.uut.agents().at({"b"}).waits_to_drain());
+  CHECK(
+    x.uut.job().drains
+    == std::vector<pending_drain>{{{"b"}, "bob", 30s}, {{"c"}, "alice", 60s}});
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 a host that was excluded here again stays so, "
+                 "whatever agents bring later",
+                 "[core]") {
+  auto known = job(4);
+  known.settings = {4, 4, 2}; // There is no generation meanwhile.
+  known.excluded = {{"node-y", "a bad disk", "bob", {}},
+                    {"node-z", "a bad disk", "bob", {}}};
+  at(0s, told(join("a"), known));
+  at(0s, told(join("b"), known));
+  at(1'200ms, fire(1));
+  at(2s, exclusion_requested{"node-z", "alice", "it is bad"});
+  known.revision = 5;
+  known.excluded.clear();
+  known.settings = {5, 5, 2};
+  at(3s, told(join("c"), known));
+  at(3s, told(join("d"), known));
+  REQUIRE(uut.excluded_hosts().size() == 1);
+  CHECK(uut.excluded_hosts().front().host == "node-z");
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 excluded hosts are the same in any order",
+                 "[core]") {
+  auto known = job(5);
+  known.excluded = {{"node-y", "", "bob", {}}, {"node-z", "", "bob", {}}};
+  auto left = known;
+  std::swap(left.excluded.front(), left.excluded.back());
+  CHECK(are_orders_equal(known, left));
+  left.excluded.front().host = "node-x";
+  CHECK_FALSE(are_orders_equal(known, left));
 }
 
 // -- numbers

@@ -324,6 +324,15 @@ TEST_CASE(
         != std::string::npos);
 }
 
+TEST_CASE("failure report: U10 the name of a script is one printable line",
+          "[core]") {
+  const auto text = failure_report(
+    "a\x1b[31mb\n/c.py",
+    {.kind = outcome::verdict::failed, .first_failure = exited(1)}, time_of);
+  CHECK(text.find("\nab /c.py FAILED\n") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("failure report: T6 a line of 300,000 characters is not shown whole",
           "[core]") {
   const auto text

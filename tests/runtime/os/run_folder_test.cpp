@@ -192,10 +192,10 @@ TEST_CASE("run folder: a label is safe, short and unique for a job",
   CHECK(label.starts_with("___a_b___"));
   CHECK(label.find_first_of("./ ") == std::string::npos);
   CHECK(job_label(job_id{"a/b"}) != job_label(job_id{"a.b"}));
-  CHECK(job_label(job_id{std::string(31, 'x')}).size() == 40);
-  CHECK(job_label(job_id{std::string(32, 'x')}).size() == 40);
-  CHECK(job_label(job_id{std::string(32, 'x')})
-        != job_label(job_id{std::string(33, 'x')}));
+  CHECK(job_label(job_id{std::string(15, 'x')}).size() == 24);
+  CHECK(job_label(job_id{std::string(16, 'x')}).size() == 24);
+  CHECK(job_label(job_id{std::string(16, 'x')})
+        != job_label(job_id{std::string(17, 'x')}));
 }
 
 TEST_CASE("run folder: other files are not taken for sockets", "[runtime]") {
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(fixture, "run folder: a name that does not fit is refused",
                  "[runtime]") {
   const auto longest = job_id{std::string(200, 'x')};
   const auto tail
-    = 1 + 40 + std::string{".1-01234567.coordinator.sock~"}.size();
+    = 1 + 24 + std::string{".1-01234567.coordinator.sock~"}.size();
   const auto size_max = 107 - tail; // characters of the folder's path
   for (const auto size : {size_max, size_max + 1}) {
     auto path = place + "/";

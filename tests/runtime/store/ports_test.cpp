@@ -5,11 +5,13 @@
 #include "tests/support/skip.hpp"
 
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -105,6 +107,29 @@ TEST_CASE("store_ports: with all workers here no address stands for all",
     CHECK(opened.error().text.find("address of this host")
           != std::string::npos);
   }
+}
+
+TEST_CASE("store_ports: without a descriptor no other address is tried, and no"
+          " other job is blamed (U18)",
+          "[runtime]") {
+  const auto wish = GENERATE(as<std::optional<uint16_t>>{}, std::nullopt,
+                             bind_master_port(loopback(0))->port);
+  auto home = reactor{};
+  auto uut = store_ports{home, {.port = wish, .is_alone = true}, {}};
+  uut.announce("127.0.0.1");
+  auto before = rlimit{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  auto none = before;
+  none.rlim_cur = 0;
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const auto held = uut.hold();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  REQUIRE_FALSE(held);
+  const auto& text = held.error().text;
+  CHECK(
+    text.ends_with(": Too many open files (RLIMIT_NOFILE: ulimit -Hn is 0)"));
+  CHECK(text.find("another job") == text.npos);
+  CHECK(uut.hold());
 }
 
 // A thread of its own has a network namespace of its own, where ::1 is no

@@ -76,7 +76,15 @@ class Case(unittest.TestCase):
         os.environ.clear()
         os.environ.update(self.variables)
         tempfile.tempdir = None
-        self.folder.cleanup()
+        # The actorrun of a program that was killed ends by itself, and writes so long.
+        end = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                return self.folder.cleanup()
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
 
     def path(self, name, text=None):
         path = os.path.join(self.folder.name, name)
