@@ -11,9 +11,10 @@
 namespace actorrun::detail {
 
 /// `actorrun_<8 random>` in `$TMPDIR`, else in `/tmp`, else, in a container without
-/// a `/tmp`, in `/dev/shm`, readable by this user only. It is locked as long as this program lives, so that other programs can
-/// distinguish it from the folder of a killed program. On a file system without
-/// locks the folder of a killed program stays.
+/// a `/tmp`, in `/dev/shm`, readable by this user only. It is locked as long as this
+/// program lives, so that other programs can distinguish it from the folder of a
+/// killed program. On a file system without locks the folder of a killed program
+/// stays.
 class temporary_folder {
 public:
   /// None.

@@ -99,10 +99,10 @@ cmp "$archive" "$work/first.tar.gz" || wrong "two archives of one build differ"
 mv "$root" "$work/a folder"
 root="$work/a folder"
 chmod -R a-w "$root"
-[ "$(env -i "$root/bin/actorrun" --version)" = "actorrun $version" ] \
-  || wrong "actorrun --version says something else"
-[ "$(env -i "$root/bin/actorctl" --version)" = "actorctl $version" ] \
-  || wrong "actorctl --version says something else"
+for x in actorrun actorctl; do
+  env -i "$root/bin/$x" --version | grep -qxE "$x $version( \\(commit [0-9a-f]+(-dirty)?\\))?" \
+    || wrong "$x --version says something else"
+done
 # shellcheck disable=SC2016 # The workers expand it.
 said=$(cd / && env -i "$root/bin/actorrun" --standalone --nproc-per-node=2 \
   --no-python /bin/sh -c 'echo "rank $RANK of $WORLD_SIZE"' 2>&1) \

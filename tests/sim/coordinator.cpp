@@ -467,7 +467,6 @@ void coordinator::receive(const std::shared_ptr<link>& from,
     known = from;
     joined_[from.get()] = {agent, *speakers_.join(agent, agent)};
     stopped_.erase(agent);
-    all_.checks().joined(number_, all_.find(agent)->highest_heard());
   }
   if (known != from) // The message is of an older link.
     return;
@@ -552,6 +551,8 @@ void coordinator::perform(const core::arm_timer& x) {
 }
 
 void coordinator::perform(const core::accept_agent& x) {
+  // Of one that is refused, as one of an earlier job is, it learns no number.
+  all_.checks().joined(number_, all_.find(x.agent)->highest_heard());
   check_refusal(x.agent, errc::none);
   if (const auto& heard = all_.find(x.agent)->heard())
     succession_.joined(x.agent, *heard);

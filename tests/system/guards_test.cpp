@@ -61,6 +61,25 @@ struct guards_scene : scene {
       "an agent has two wardens");
     return out;
   }
+
+  /// At once: the wardens stop first, because one that outlives the agent for a
+  /// moment ends the workers.
+  static void kill_with_wardens(program& x) {
+    const auto wardens = wardens_of(x);
+    for (const auto pid : wardens) {
+      ::kill(pid, SIGSTOP);
+      const auto status = "/proc/" + std::to_string(pid) + "/status";
+      require(eventually([&] {
+                return content_of(status).find("State:\tT")
+                       != std::string::npos;
+              }),
+              "a warden stops");
+    }
+    ::kill(x.pid(), SIGKILL);
+    for (const auto pid : wardens)
+      ::kill(pid, SIGKILL);
+    x.wait();
+  }
 };
 
 } // namespace
@@ -100,11 +119,7 @@ TEST_CASE_METHOD(
   if (group.find("/actorrun-") == group.npos)
     actorrun::test::skip("cgroup", "no control group can be made here");
   else {
-    const auto wardens = wardens_of(b);
-    ::kill(b.pid(), SIGKILL);
-    for (const auto pid : wardens)
-      ::kill(pid, SIGKILL);
-    b.wait();
+    kill_with_wardens(b);
     CHECK(alive(mine[0].pid)); // Nothing is there that could end it.
     auto& next = agent(wrapped());
     CHECK(all_dead(mine));

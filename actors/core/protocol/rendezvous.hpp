@@ -60,8 +60,8 @@ namespace actorrun::core {
 /// What operators ask is answered in the same step. It never costs a restart, and
 /// is refused where it would leave a job that runs with too few nodes. What a
 /// successor must know of that is in the job's `charter`, of which two agents, or
-/// what its predecessor has left behind, bear witness; of drains it knows what
-/// their nodes tell it, but not of those that wait for a replacement.
+/// one and what its predecessor has left behind, bear witness. Of a drain that has
+/// begun, its node tells.
 class rendezvous {
 public:
   enum class phase { gathering, last_call, starting, running, stopping, ended };
