@@ -744,9 +744,10 @@ void plan_faults(cluster& all) {
                 [&all, &kind = pick(harmful, roll)] { kind.strike(all); });
     return;
   }
-  // One after another: at the same time they might exceed the lease.
+  // One after another: at the same time they might exceed the lease. An agent whose
+  // flow is forgotten is back after more than half of its lease.
   constexpr auto settled = core::duration{1'500ms};
-  constexpr auto apart = core::duration{600ms};
+  constexpr auto apart = core::duration{800ms};
   all.later(settled, [&all] { all.keep_generation(); });
   for (uint32_t i = 0; i < plan.fault_count; ++i)
     all.later(settled + i * apart,
