@@ -98,35 +98,18 @@ inline constexpr uint32_t large_job_rate = 5'000;
 /// connect may take so long for each of them, as all may come at once.
 inline constexpr auto entry_time = timeouts::ms{2};
 
+/// A coordinator that is started again takes its agents back at this pace, or
+/// faster: docs/scale.md has what was measured.
+inline constexpr auto return_time = std::chrono::microseconds{800};
+
 /// Fits the keep-alives to the size of the job (docs/decisions/0039). Agents of
 /// small jobs speak every 60 ms, with the same fence: a node that is still heard
 /// after it was cut off is lost that much sooner. From 200 to 2,500 nodes it is
-/// every 0.5 s and the fence 1 s, and both grow beyond that.
+/// every 0.5 s, and longer beyond that. The fence grows above 625 nodes, so that a
+/// coordinator that is started again has taken all of them back before it falls.
 /// @param agent_count_max As on the command line, which is the same on all nodes:
 ///                        the fence of an agent must fit the lease of whoever
 ///                        may be its coordinator next.
-inline timeouts fitted(timeouts x, uint32_t agent_count_max) {
-  const auto usual = timeouts{};
-  if (x.connect == usual.connect)
-    x.connect = std::max(usual.connect, entry_time * agent_count_max);
-  if (x.keep_alive_is_given
-      || x.keep_alive_interval != usual.keep_alive_interval
-      || x.keep_alive_attempts != usual.keep_alive_attempts)
-    return x;
-  constexpr auto second = timeouts::ms{1'000};
-  constexpr auto shortest = timeouts::ms{60};
-  constexpr auto longest_of_small = timeouts::ms{500};
-  constexpr uint32_t attempts_min = 2;
-  x.keep_alive_interval = agent_count_max * second / large_job_rate;
-  if (x.keep_alive_interval > longest_of_small)
-    return x;
-  const auto wanted = std::clamp(agent_count_max * second / small_job_rate,
-                                 shortest, longest_of_small);
-  x.keep_alive_attempts
-    = std::max(static_cast<uint32_t>(usual.fence() / wanted), attempts_min);
-  x.keep_alive_interval
-    = std::max(wanted, usual.fence() / x.keep_alive_attempts);
-  return x;
-}
+timeouts fitted(timeouts x, uint32_t agent_count_max);
 
 } // namespace actorrun::core

@@ -88,9 +88,8 @@ constexpr ledger_entry habits[] = {
   {"keep-alives", better,
    "every 0.06 s in jobs of up to 24 nodes, 0.5 s from 200 on, less often above"
    " 2,500; they may stay unanswered for 0.9 s, from 200 nodes on for 1 s,"
-   " above 2,500 for three intervals; the clocks of hosts are not compared. In"
-   " torchrun every 5 s,"
-   " three may be missed, and they are"},
+   " longer above 625; the clocks of hosts are not compared. In torchrun every"
+   " 5 s, three may be missed, and they are"},
   {"a node is cut off", better,
    "its workers are killed before others take their place; in torchrun they"
    " run on"},

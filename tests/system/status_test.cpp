@@ -94,9 +94,11 @@ TEST_CASE_METHOD(scene, "status: the exit code is the job's state",
     return read(command, &code);
   };
   auto& a = agent({.restart_count_max = 1});
-  // It gathers before its own node has joined.
+  // It gathers before its own node has joined, and listens first.
   await_status([](const json& x) {
-    return x["phase"] == "gathering" && x["agents"].size() == 1;
+    return x["phase"] == "gathering" && x["agents"].size() == 1
+           && x["waiting_for"].get<std::string>().find("of 2 nodes are here")
+                != std::string::npos;
   });
   CHECK(count_of(ask({}), "1 of 2 nodes are here, for ") == 1);
   CHECK(code == 1);

@@ -310,7 +310,7 @@ void hollow_agent::on_message(const frame_message& x) {
     const auto y = read(v1::JoinAccepted{});
     dispatch(join_accepted{duration{y.keep_alive_interval_ns()},
                            duration{y.fence_ns()}, from_wire(y.charter())});
-    to_.on_accepted();
+    to_.on_accepted(++accepted_);
   } else if (name == "JoinRejected") {
     const auto y = read(v1::JoinRejected{});
     to_.on_trouble(y.text());

@@ -30,8 +30,8 @@ struct hollow_job {
 
 /// Called by an agent, on the reactor's thread.
 struct hollow_listener {
-  std::function<void()> on_accepted;
-  std::function<void(generation_id)> on_formed; ///< The plan has arrived.
+  std::function<void(uint32_t times)> on_accepted; ///< Of this agent.
+  std::function<void(generation_id)> on_formed;    ///< The plan has arrived.
   std::function<void()> on_fenced; ///< It would have killed its workers.
   std::function<void(const std::string&)>
     on_trouble; ///< No link, or a lost one.
@@ -82,6 +82,7 @@ private:
   std::deque<core::membership_event> events_;
   bool is_dispatching_ = false;
   bool is_dead_ = false;
+  uint32_t accepted_ = 0;
   core::time_point fence_ = core::time_point::max();
   // The link.
   detail::reactor_handle attempt_;

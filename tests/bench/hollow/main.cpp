@@ -79,15 +79,14 @@ private:
   uint32_t first_;
   uint32_t count_; ///< That live.
   uint32_t mortal_;
-  uint32_t accepted_ = 0;
+  std::map<uint32_t, uint32_t> accepted_; ///< Agents, by how often.
   std::map<generation_id, uint32_t> formed_;
   uint64_t fenced_ = 0;
   uint64_t troubles_ = 0;
   hollow_listener listener_{
     .on_accepted =
-      [this] {
-        if (++accepted_ % count_
-            == 0) // Again, after the coordinator's restart.
+      [this](uint32_t times) {
+        if (++accepted_[times] == count_)
           say(formatted("joined {} {}", count_, stamp_now()));
       },
     .on_formed =
