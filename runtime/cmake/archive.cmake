@@ -1,4 +1,4 @@
-# Makes the archive of a portable build, which runs from any folder:
+# Makes the archive of a portable build, which runs from any folder, and the wheel:
 #
 #     cmake --workflow --preset portable
 #
@@ -51,3 +51,12 @@ add_custom_target(
   VERBATIM)
 add_dependencies(archive actorrun actorctl actorrun_guide actorrun_worker
                  actorrun_worker_shared)
+
+find_program(PYTHON python3 PATHS /usr/bin REQUIRED)
+add_custom_target(
+  wheel
+  COMMAND ${PYTHON} -B ${PROJECT_SOURCE_DIR}/runtime/worker/python/make_wheel.py
+          ${PROJECT_BINARY_DIR}/${ACTORRUN_ARCHIVE} ${PROJECT_BINARY_DIR}
+          ${PROJECT_VERSION}
+  VERBATIM)
+add_dependencies(wheel archive)

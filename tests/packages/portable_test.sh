@@ -1,5 +1,5 @@
 #!/bin/bash
-# Looks into the archive of a portable build: what its programs need of the system on
+# Looks into the archive and the wheel of a portable build: what their programs need of the system on
 # which they run, and whether they run without anything else.
 # usage: portable_test.sh BUILD NAME WORK CMAKE VERSION
 set -euo pipefail
@@ -91,6 +91,22 @@ cp "$archive" "$work/first.tar.gz"
 "$cmake" --build "$build" --target archive >"$work/again.log" 2>&1 \
   || { cat "$work/again.log"; wrong "it cannot be made again"; }
 cmp "$archive" "$work/first.tar.gz" || wrong "two archives of one build differ"
+
+# -- the wheel ---------------------------------------------------------------------
+
+wheel=("$build"/actorrun-"$version"-*.whl)
+if [ -f "${wheel[0]}" ] && mkdir "$work/wheel" \
+  && /usr/bin/python3 -m zipfile -e "${wheel[0]}" "$work/wheel"; then
+  for x in actorrun actorctl; do
+    cmp "$work/wheel/actorrun/programs/bin/$x" "$root/bin/$x" \
+      || wrong "the wheel has another $x"
+  done
+  others=$(diff -r "$root/share/doc/actorrun/licences" \
+    "$work/wheel/actorrun-$version.dist-info/licenses" | grep -v ': LICENSE$' || true)
+  [ -z "$others" ] || wrong "the wheel has other licences: $others"
+else
+  wrong "there is no wheel"
+fi
 
 # -- it runs -----------------------------------------------------------------------
 

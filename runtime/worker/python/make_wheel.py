@@ -4,7 +4,8 @@
     make_wheel.py PROGRAMS FOLDER [VERSION]
 
 PROGRAMS   a folder with bin/actorrun and bin/actorctl, and, if they need any, with
-           their shared libraries in lib/, found by an rpath of $ORIGIN/../lib
+           their shared libraries in lib/, found by an rpath of $ORIGIN/../lib; the
+           licences of what is linked statically in share/doc/actorrun/licences
 FOLDER     where actorrun-VERSION-py3-none-linux_MACHINE.whl is written
 VERSION    is compared with that of the package
 
@@ -161,6 +162,18 @@ def licence():
     return refuse(f"there is no LICENSE above {HERE}")
 
 
+def licences(programs):
+    """Returns ours and those of what the programs have in them: (name, data), in order."""
+    out = [("LICENSE", licence())]
+    begin = os.path.join(programs, "share", "doc", NAME, "licences")
+    for where, folders, names in os.walk(begin):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(where, name)
+            out.append((os.path.relpath(path, begin), read(path)))
+    return out
+
+
 def write(path, files):
     seconds = max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), 315532800)  # From 1980 on.
     when = time.gmtime(seconds)[:6]
@@ -191,7 +204,8 @@ def main(words):
              f"Tag: {tag}\n")
     files += [(f"{info}/{name}", data) for name, data in (
         ("METADATA", metadata(version).encode()), ("WHEEL", wheel.encode()),
-        ("entry_points.txt", entry_points().encode()), ("licenses/LICENSE", licence()))]
+        ("entry_points.txt", entry_points().encode()))]
+    files += [(f"{info}/licenses/{name}", data) for name, data in licences(words[0])]
     files.append((f"{info}/RECORD", (record(files) + f"{info}/RECORD,,\n").encode()))
     os.makedirs(words[1], exist_ok=True)
     path = os.path.join(words[1], f"{NAME}-{version}-{tag}.whl")

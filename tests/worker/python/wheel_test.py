@@ -55,6 +55,20 @@ class Wheel(unittest.TestCase):
                 data.append(file.read())
         self.assertEqual(data[0], data[1])
 
+    def test_the_licences_of_what_is_linked_statically_go_with_it(self):
+        made = self.stand_ins()
+        os.makedirs(os.path.join(made, "share/doc/actorrun/licences/caf"))
+        with open(os.path.join(made, "share/doc/actorrun/licences/caf/LICENSE"),
+                  "w", encoding="utf-8") as file:
+            file.write("of CAF")
+        x = self.make(made, "out")
+        self.assertEqual(x.returncode, 0, x.stderr)
+        with zipfile.ZipFile(x.stdout.strip()) as archive:
+            names = [n for n in archive.namelist() if "/licenses/" in n]
+            self.assertEqual([n.split("/licenses/")[1] for n in names],
+                             ["LICENSE", "caf/LICENSE"])
+            self.assertEqual(archive.read(names[1]), b"of CAF")
+
     def test_what_an_installer_needs_is_right(self):
         path = self.wheel()
         name = os.path.basename(path)
