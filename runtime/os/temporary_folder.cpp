@@ -201,10 +201,12 @@ void temporary_folder::remove_if_unused() const {
   sweep();
 }
 
-folder_handle temporary_folder::open() const {
-  return {
-    unique_fd{::openat(lock_.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC)},
-    path_};
+result<folder_handle> temporary_folder::open() const {
+  auto fd
+    = unique_fd{::openat(lock_.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  if (!fd)
+    return cannot_make_folder(path_, errno);
+  return folder_handle{std::move(fd), path_};
 }
 
 } // namespace actorrun::detail

@@ -32,7 +32,8 @@ public:
   bool empty() const { return path_.empty(); }
 
   /// @pre not empty
-  folder_handle open() const;
+  /// @retval errc::log_failed  there is no descriptor for it
+  result<folder_handle> open() const;
 
   /// Removes it unless a file is in it, and sweeps.
   void remove_if_unused() const;

@@ -140,6 +140,23 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(
   limits_scene,
+  "limits: U18 a lack of descriptors is called that, wherever it is met",
+  "[limits]") {
+  for (const auto limit : {10, 12, 14, 16, 18, 20, 22, 24}) {
+    CAPTURE(limit);
+    auto& x = agent({.nodes = "1:2",
+                     .command = {"true"},
+                     .prefix = {"bash", "-c",
+                                "ulimit -n " + std::to_string(limit)
+                                  + "; exec \"$0\" \"$@\""}});
+    if (x.wait() != 0)
+      CHECK(x.says("RLIMIT_NOFILE"));
+    CHECK(count_of(x.output(), "Bad file descriptor") == 0);
+  }
+}
+
+TEST_CASE_METHOD(
+  limits_scene,
   "limits: S5 workers for which there is no descriptor are started "
   "when there is one",
   "[limits]") {
