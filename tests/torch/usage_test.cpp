@@ -42,8 +42,10 @@ TEST_CASE_METHOD(usage_scene, "usage: a worker saves its state at SIGTERM",
   REQUIRE(eventually([&] { return count_of(x.output(), ": trains") == 2; },
                      training_timeout));
   x.signal(SIGTERM);
-  CHECK(x.wait(training_timeout) == 143);
+  const auto code = x.wait(training_timeout);
   INFO(x.output());
+  // torch's launcher, where it starts us, turns the signal into an exception.
+  CHECK(code == (count_of(x.output(), "SignalException: ") > 0 ? 1 : 143));
   CHECK(count_of(x.output(), ": all is well") == 2);
   for (const auto* rank : {"0", "1"})
     CHECK(std::filesystem::exists(folder() + "/sigterm." + rank));
