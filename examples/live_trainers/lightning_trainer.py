@@ -1,4 +1,4 @@
-"""Lightning as a worker that lives through changes. NOT TRIED.
+"""Lightning as a worker that lives through changes.
 
     actorrun --nnodes=1:4 --nproc-per-node=8 lightning_trainer.py --output OUT
 
@@ -14,6 +14,9 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 
+SAVE_STEPS = 50
+
+
 class SafePoints(Callback):
     """Lets a change that can wait come between two steps, behind a checkpoint."""
 
@@ -21,8 +24,15 @@ class SafePoints(Callback):
         self.generation, self.path = generation, path
 
     def on_train_batch_end(self, trainer, module, outputs, batch, index):
-        self.generation.safe_point(
-            trainer.global_step, lambda: trainer.save_checkpoint(self.path))
+        if trainer.global_step % SAVE_STEPS == 0:
+            self.save(trainer)  # For a change that cannot wait.
+        self.generation.safe_point(trainer.global_step, lambda: self.save(trainer))
+
+    def save(self, trainer):
+        draft = self.path + ".part"
+        trainer.save_checkpoint(draft)  # All wait for it.
+        if trainer.is_global_zero:
+            os.replace(draft, self.path)
 
 
 class Model(LightningModule):
