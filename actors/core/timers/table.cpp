@@ -48,7 +48,7 @@ std::optional<timed_worker> timer_table::find(int64_t pid) const {
 
 size_t timer_table::size_of(const timed_worker& who) const {
   const auto i = by_worker_.find(who);
-  return i == by_worker_.end() ? 0 : wheel_.size_of(i->second);
+  return i == by_worker_.end() ? 0 : deadlines_.size_of(i->second);
 }
 
 // -- workers ------------------------------------------------------------------
@@ -79,7 +79,7 @@ void timer_table::on(const timed_worker_ended& event, time_point,
 
 void timer_table::end(uint32_t place, effects& out) {
   auto& worker = watches_[place];
-  wheel_.clear(place);
+  deadlines_.clear(place);
   by_worker_.erase(worker.who);
   if (worker.pid != 0) {
     by_pid_.erase(worker.pid);
@@ -140,7 +140,7 @@ void timer_table::on(const timer_requested& event, time_point now, effects&) {
     return;
   remember(*place, event.scope, now);
   if (event.is_release) {
-    counts_.released += wheel_.release(*place, event.scope);
+    counts_.released += deadlines_.release(*place, event.scope);
     return;
   }
   const auto due = clock_.due(event.expiration, event.wall_offset, now);
@@ -172,7 +172,7 @@ void timer_table::on(const timer_released& event, time_point now, effects&) {
   if (!place)
     return;
   remember(*place, event.scope, now);
-  counts_.released += wheel_.release(*place, event.scope);
+  counts_.released += deadlines_.release(*place, event.scope);
 }
 
 // No more than a copy into memory that is there: a million requests per second
@@ -210,7 +210,7 @@ std::vector<last_request> timer_table::last_requests() const {
 void timer_table::acquire(uint32_t place, std::string_view scope,
                           time_point due, int signal, duration limit) {
   const auto is_armed = signal <= timer_signal_max
-                        && wheel_.acquire(place, scope, due, signal, limit);
+                        && deadlines_.acquire(place, scope, due, signal, limit);
   ++(is_armed ? counts_.acquired : counts_.refused);
 }
 
@@ -233,14 +233,14 @@ void timer_table::look(time_point now, effects& out) {
   if (decisive_ != 0 && now >= drained_by_)
     decide(now, out);
   if (decisive_ == 0) {
-    wheel_.advance(now);
-    if (wheel_.has_expired()) {
+    deadlines_.advance(now);
+    if (deadlines_.has_expired()) {
       decisive_ = ++round_;
       drained_by_ = now + source_timeout;
       out.emplace_back(drain_source{decisive_});
     }
   }
-  const auto due = decisive_ != 0 ? drained_by_ : wheel_.next_due();
+  const auto due = decisive_ != 0 ? drained_by_ : deadlines_.next_due();
   if (!due)
     return;
   if (const auto order = wakeups_.want(*due, now))
@@ -250,7 +250,7 @@ void timer_table::look(time_point now, effects& out) {
 // What had expired when the sources were drained and is still not released.
 void timer_table::decide(time_point now, effects& out) {
   decisive_ = 0;
-  while (auto x = wheel_.take_expired()) {
+  while (auto x = deadlines_.take_expired()) {
     auto& worker = watches_[x->worker];
     auto what = overrun{.who = worker.who,
                         .pid = worker.pid,
@@ -265,7 +265,7 @@ void timer_table::decide(time_point now, effects& out) {
       continue;
     }
     worker.has_overrun = true;
-    wheel_.clear(x->worker);
+    deadlines_.clear(x->worker);
     out.emplace_back(report_overrun{std::move(what)});
   }
 }

@@ -3,8 +3,8 @@
 
 #include "actors/core/time.hpp"
 #include "actors/core/timers/clock.hpp"
+#include "actors/core/timers/deadlines.hpp"
 #include "actors/core/timers/wakeups.hpp"
-#include "actors/core/timers/wheel.hpp"
 #include "messages/ids.hpp"
 
 #include <compare>
@@ -173,18 +173,18 @@ struct last_request {
 /// have left in the sources has been read.
 class timer_table {
 public:
-  explicit timer_table(timer_limits limits = {}) : wheel_(limits) {}
+  explicit timer_table(timer_limits limits = {}) : deadlines_(limits) {}
 
   /// Applies one event and returns its effects. Deterministic.
   /// @param now Never decreases between calls.
-  /// @complexity O(1) amortised; ending a worker is O(N) for its N timers.
+  /// @complexity O(log N) for N timers; ending a worker is O(K log N) for K.
   std::vector<timer_effect> step(const timer_event& event, time_point now);
 
   /// The process with this pid; none if the table does not watch it.
   std::optional<timed_worker> find(int64_t pid) const;
 
   /// Timers running.
-  size_t size() const { return wheel_.size(); }
+  size_t size() const { return deadlines_.size(); }
 
   /// Timers running of one worker.
   size_t size_of(const timed_worker& who) const;
@@ -228,7 +228,7 @@ private:
   void decide(time_point now, effects& out);
   void record(watch& worker, overrun what, time_point now, effects& out);
 
-  timer_wheel wheel_; ///< Its workers are places in `watches_`.
+  timer_deadlines deadlines_; ///< Its workers are places in `watches_`.
   timer_clock clock_;
   timer_wakeups wakeups_;
   timer_counts counts_;

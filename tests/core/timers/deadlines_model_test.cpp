@@ -1,6 +1,6 @@
-// Compares the wheel with the simplest model of it, and measures the memory of
+// Compares the two maps with the simplest model of them, and measures the memory of
 // a million timers.
-#include "actors/core/timers/wheel.hpp"
+#include "actors/core/timers/deadlines.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -43,7 +43,6 @@ public:
     now_ = time_point::max();
     expire();
     REQUIRE(uut_.size() == 0);
-    REQUIRE(uut_.scope_count() == 0);
   }
 
 private:
@@ -163,42 +162,22 @@ private:
     const auto first = std::min_element(
       model_.begin(), model_.end(),
       [](const auto& a, const auto& b) { return a.second.due < b.second.due; });
-    REQUIRE(*uut_.next_due() <= first->second.due);
+    REQUIRE(uut_.next_due() == first->second.due);
   }
 
   std::mt19937_64 random_;
-  timer_wheel uut_;
+  timer_deadlines uut_;
   model model_;
   time_point now_{};
 };
 
 } // namespace
 
-TEST_CASE("timer_wheel: it agrees with a naive model", "[core]") {
+TEST_CASE("timer_deadlines: it agrees with a naive model", "[core]") {
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     history{seed}.run(5'000);
   }
-}
-
-TEST_CASE("timer_wheel: a wake-up that finds nothing is rare", "[core]") {
-  // Steps of a loop: each defers its own timer before it is due.
-  auto uut = timer_wheel{};
-  auto now = time_point{};
-  auto wakeup_count = 0;
-  for (int i = 0; i < 100'000; ++i) {
-    now += 10ms;
-    uut.acquire(uint32_t(i % 8), "step", now + 30s, 9);
-    while (const auto due = uut.next_due()) {
-      if (*due > now)
-        break;
-      ++wakeup_count;
-      uut.advance(now);
-      REQUIRE(!uut.has_expired());
-    }
-  }
-  // At most once per deferred deadline: 1000 s in pieces of 30 s.
-  CHECK(wakeup_count <= 34);
 }
 
 // Sanitizers have allocators of their own, which mallinfo2 does not know.
@@ -207,7 +186,7 @@ TEST_CASE("timer_wheel: a wake-up that finds nothing is rare", "[core]") {
 namespace {
 
 constexpr uint32_t million = 1'000'000;
-constexpr size_t timer_size_max = 100;
+constexpr size_t timer_size_max = 256;
 
 size_t heap_in_use() {
   const auto x = ::mallinfo2();
@@ -216,22 +195,18 @@ size_t heap_in_use() {
 
 } // namespace
 
-TEST_CASE("timer_wheel: a million timers need 100 bytes each", "[core]") {
-  // Eight workers: every timer has a scope of its own, or all workers share the
-  // same 125,000.
-  const auto is_shared = GENERATE(true, false);
+TEST_CASE("timer_deadlines: a million timers need at most 256 bytes each",
+          "[core]") {
   const auto before = heap_in_use();
-  auto uut = timer_wheel{};
+  auto uut = timer_deadlines{};
   for (uint32_t i = 0; i < million; ++i) {
     const auto worker = i % 8;
-    const auto scope
-      = "/src/train_loop.py#" + std::to_string(is_shared ? i / 8 : million + i);
+    const auto scope = "/src/train_loop.py#" + std::to_string(million + i);
     REQUIRE(uut.acquire(worker, scope, time_point{30s + i * 1us}, 9));
   }
   const auto each = (heap_in_use() - before) / million;
   INFO(each << " bytes each");
   CHECK(uut.size() == million);
-  CHECK(uut.scope_count() == (is_shared ? million / 8 : million));
   CHECK(each <= timer_size_max);
   for (uint32_t worker = 0; worker < 8; ++worker)
     uut.clear(worker);
