@@ -11,6 +11,7 @@
 
 #include "messages/formatted.hpp"
 #include "runtime/network/keys.hpp"
+#include "runtime/network/presence.hpp"
 #include "runtime/program_support.hpp"
 #include "tests/bench/hollow/agent.hpp"
 #include "tests/bench/moment.hpp"
@@ -129,10 +130,18 @@ int main(int argc, char** argv) {
                                            .agent_count_max = number(argv[5])};
   auto limits = core::timeouts{};
   limits.seek = std::chrono::minutes{5};
+  // Or a coordinator that is started again would take itself for the first one.
+  const auto mine = detail::credentials_of({argv[3]}, "");
+  const auto presence = detail::open_presence(
+    mine.fingerprint, {formatted("hollow-{}", argv[6])});
+  if (!presence) {
+    std::fprintf(stderr, "%s\n", presence.error().text.c_str());
+    return EXIT_FAILURE;
+  }
   auto home = detail::reactor{};
   auto all = crowd{home,
                    {.where = {argv[1], static_cast<uint16_t>(number(argv[2]))},
-                    .mine = detail::credentials_of({argv[3]}, ""),
+                    .mine = mine,
                     .settings = settings,
                     .limits = core::fitted(limits, number(argv[5]))},
                    number(argv[6]),
