@@ -39,7 +39,8 @@ timeouts fitted(timeouts x, uint32_t agent_count_max) {
     x.connect = std::max(usual.connect, entry_time * agent_count_max);
   if (are_given(x))
     return x;
-  const auto of_rate = agent_count_max * second / large_job_rate;
+  const auto of_rate = std::chrono::ceil<ms>(agent_count_max * duration{second}
+                                             / large_job_rate);
   const auto wanted = std::max(interval_of(agent_count_max), of_rate);
   const auto usual_attempts = static_cast<uint32_t>(usual.fence() / wanted);
   x.keep_alive_attempts

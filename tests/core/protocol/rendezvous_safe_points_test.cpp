@@ -424,7 +424,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(6s, reported("b4", kind::reached, 12, g)).starts_with("go_on of 5"));
   const auto settle = armed.rbegin()->first;
   CHECK(due(settle) == 7s);
-  CHECK(at(7s, fire(settle)).ends_with("hold of 5: a b4"));
+  CHECK(at(7s, fire(settle)).starts_with("start_ahead 5: c"));
+  CHECK(at(7s, ready("c", 5)).ends_with("hold of 5: a b4"));
   CHECK(last<send_safe_point_order>().reason == "1 more joined");
 }
 
