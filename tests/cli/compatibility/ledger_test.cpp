@@ -37,8 +37,11 @@ names given_variables() {
   auto plan = core::generation_plan{};
   plan.own.slot_count = 2;
   auto out = names{};
-  for (const auto& x : core::worker_environment({}, job, plan, 0))
-    out.insert(x.substr(0, x.find('=')));
+  for (const auto is_ahead : {false, true}) {
+    plan.is_ahead = is_ahead;
+    for (const auto& x : core::worker_environment({}, job, plan, 0))
+      out.insert(x.substr(0, x.find('=')));
+  }
   return out;
 }
 
