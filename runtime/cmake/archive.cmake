@@ -52,7 +52,7 @@ add_custom_target(
 add_dependencies(archive actorrun actorctl actorrun_guide actorrun_worker
                  actorrun_worker_shared)
 
-find_program(PYTHON python3 PATHS /usr/bin REQUIRED)
+find_program(PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 add_custom_target(
   wheel
   COMMAND ${PYTHON} -B ${PROJECT_SOURCE_DIR}/runtime/worker/python/make_wheel.py
