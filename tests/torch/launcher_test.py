@@ -265,8 +265,9 @@ class Programs(Case):
             file.write("Metadata-Version: 2.1\nName: actorrun\nVersion: 0.1.0\n")
         with open(os.path.join(info, "entry_points.txt"), "w") as file:
             file.write("[torch.backends]\nactorrun = actorrun._takeover:autoload\n")
-        script = self.path("s.py", "import os\nprint(os.environ.get('ACTORRUN_GENERATION'),"
-                                   " os.environ['LOCAL_RANK'])\n")
+        # One write each: the workers share a pipe.
+        script = self.path("s.py", "import os\nos.write(1, (os.environ['ACTORRUN_GENERATION']"
+                                   " + ' ' + os.environ['LOCAL_RANK'] + '\\n').encode())\n")
         module = "torch.distributed.run" if AUTOLOADS else "actorrun.torchrun"
         path = os.pathsep.join([PACKAGE, CALLS, self.folder.name])
         x = self.python("-m", module, "--nproc_per_node=2", script, PYTHONPATH=path)

@@ -21,10 +21,13 @@ export XDG_STATE_HOME=$work PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
 failed=0
 
 try() { # WHAT COMMAND...
-  local what=$1 begin=$SECONDS
+  local what=$1 begin=$SECONDS code=0
   shift
-  if "$@" >"$work/out" 2>&1; then
+  "$@" >"$work/out" 2>&1 || code=$?
+  if [ $code = 0 ]; then
     echo "holds: $what ($((SECONDS - begin)) s) $(grep -v '^\[' "$work/out" | tail -1 | cut -c1-100)"
+  elif [ $code = 77 ]; then
+    echo "skipped: $what: $(grep -m1 SKIPPED "$work/out" | cut -c1-100)"
   else
     echo "DOES NOT HOLD: $what ($((SECONDS - begin)) s)"
     tail -40 "$work/out" | sed 's/^/    /'
