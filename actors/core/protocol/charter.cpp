@@ -108,7 +108,9 @@ bool charter_witnesses::learn(part x, const agent_id& who) {
   known = age;
   switch (x) {
     case part::numbers:
-      known_.revision = age.first;
+      // What only one of them has heard may not be in it: another coordinator has
+      // to see that these two do not tell of the newer revision.
+      known_.revision = age.second;
       known_.settings = told.settings;
       known_.is_resized = told.is_resized;
       known_.lease = told.lease;

@@ -523,6 +523,28 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(successor,
+                 "rendezvous: N6 what one has heard is not told as if two had",
+                 "[core]") {
+  auto ordered = job(2);
+  ordered.excluded = {{"node-z", "", "bob", {}}};
+  at(0s, told(join("a"), ordered));
+  at(0s, told(join("b"), job(0)));
+  const auto between = uut.job(); // What `b` was told of.
+  CHECK(between.excluded.empty());
+  CHECK(between.revision == 0);
+  at(0s, told(join("c"), ordered));
+  CHECK(uut.job().excluded.size() == 1);
+  CHECK(uut.job().revision == 2);
+  // It ends. What `b` knows does not stand against what the others know.
+  uut = rendezvous{settings, {}, 0};
+  at(0s, coordinator_started{true});
+  at(0s, told(join("a"), ordered));
+  at(0s, told(join("b"), between));
+  at(0s, told(join("c"), ordered));
+  CHECK(uut.job().excluded.size() == 1);
+}
+
+TEST_CASE_METHOD(successor,
                  "rendezvous: N6 the newest order counts, whoever comes first",
                  "[core]") {
   auto old = job(4);
