@@ -108,8 +108,8 @@ bool charter_witnesses::learn(part x, const agent_id& who) {
   known = age;
   switch (x) {
     case part::numbers:
-      // What only one of them has heard may not be in it: another coordinator has
-      // to see that these two do not tell of the newer revision.
+      // An order that only one of them has heard of is not in it: whoever is told
+      // this must not bear witness against the newer revision.
       known_.revision = age.second;
       known_.settings = told.settings;
       known_.is_resized = told.is_resized;
