@@ -415,10 +415,13 @@ TEST_CASE("warden: N9 it leaves the CPU to an agent that takes its time to end",
     auto pids = std::array{test.warden_pid, test.await_second()};
     if (::write(fds[1], pids.data(), sizeof pids) != sizeof pids)
       ::_exit(1);
-    // As in the first part of an end: files are closed, and the process is there.
-    ::syscall(SYS_close_range, 3U, ~0U, 0U);
-    for (;;)
-      ::pause();
+    // As in the first part of an end: files are closed, and the process is there. On
+    // the loop's thread, which would not go on without its files.
+    test.run([] {
+      ::syscall(SYS_close_range, 3U, ~0U, 0U);
+      for (;;)
+        ::pause();
+    });
   }
   ::close(fds[1]);
   auto pids = std::array<pid_t, 2>{};
