@@ -2,14 +2,16 @@
 # Installs what actorrun needs to build, test and measure, from the packages of
 # Debian 12 or newer or Ubuntu 24.04 or newer. Can be run again: what is there
 # already stays as it is. Needs root, or sudo.
-# usage: install-dependencies.sh [--with-torch]
+# usage: install-dependencies.sh [--build | --with-torch]
+#   --build       only what a build needs: no servers, nor what else tests run
+#   --with-torch  also PyTorch, for the tests of its jobs
 set -eu
 
 build="g++ cmake ninja-build ccache git pkg-config
        libcaf-dev libprotobuf-dev protobuf-compiler libspdlog-dev
        nlohmann-json3-dev libcli11-dev libssl-dev libhwloc-dev
-       libcurl4-openssl-dev libncurses-dev libjemalloc-dev"
-tests="catch2 patch python3 iproute2 nftables etcd-server openssl zsh fish tcsh
+       libcurl4-openssl-dev libncurses-dev libjemalloc-dev catch2 python3"
+tests="patch iproute2 nftables etcd-server openssl zsh fish tcsh
        tmux openssh-client openssh-server slurmctld slurmd slurm-client munge
        lintian patchelf"
 bench="mpich"
@@ -17,10 +19,11 @@ torch="" # For the tests with the label `torch` and examples/pytorch_ddp.
 
 for option in "$@"; do
   case "$option" in
+    --build) tests="" bench="" ;;
     --with-torch) torch="python3-torch" ;;
     *)
       echo "install-dependencies.sh: there is no option $option;" \
-        "usage: install-dependencies.sh [--with-torch]" >&2
+        "usage: install-dependencies.sh [--build | --with-torch]" >&2
       exit 2
       ;;
   esac
