@@ -65,6 +65,9 @@ public:
   }
   bool finished() const { return ending_.has_value(); }
 
+  /// It has told a coordinator that it leaves, or left it.
+  bool is_going() const { return is_going_; }
+
   bool tries_second_way() const { return tries_second_way_; }
   void on_second_way();
   const std::optional<core::ending>& how_ended() const { return ending_; }

@@ -401,10 +401,12 @@ void coordinator::check_refusal(const agent_id& agent, errc code) const {
                                                : " was turned away wrongly"));
 }
 
-// Rank 0 holds the port that the plans name.
+// Rank 0 holds the port that the plans name. One that has left may hold another one
+// already: the plan that comes before the news of it is revoked with them.
 void coordinator::check_master() const {
   for (const auto& [agent, x] : brain_.agents())
     if (x.member_of == brain_.generation() && x.place.node_rank == 0
+        && !all_.find(agent)->is_going()
         && brain_.common_plan().master_port
              != all_.find(agent)->brain().offering().master_port)
       all_.checks().report("I1: MASTER_PORT is not what " + agent.value
