@@ -514,7 +514,7 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
 // generation is said here: once the agents of an earlier coordinator have been
 // waited for, and when too few nodes are left.
 void rendezvous_coordinator_state::say_wait() {
-  using enum core::rendezvous::phase;
+  using enum core::rendezvous_phase;
   const auto where = rendezvous_.current_phase();
   const auto is_listening = where == gathering && !rendezvous_.gives_up_then();
   const auto now = is_listening                               ? wait::listening
@@ -783,7 +783,7 @@ uint32_t rendezvous_coordinator_state::asked_worker_count() const {
 
 // A large job regroups: its agents have other things to do.
 bool rendezvous_coordinator_state::is_busy() const {
-  using enum rendezvous::phase;
+  using enum rendezvous_phase;
   const auto phase = rendezvous_.current_phase();
   return (phase == starting || phase == stopping)
          && contacts_.size() > status_round::asked_max;

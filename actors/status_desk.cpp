@@ -44,8 +44,8 @@ node_vitals timeless(node_vitals x) {
   return x;
 }
 
-bool is_regrouping(rendezvous::phase x) {
-  return x == rendezvous::phase::starting || x == rendezvous::phase::stopping;
+bool is_regrouping(rendezvous_phase x) {
+  return x == rendezvous_phase::starting || x == rendezvous_phase::stopping;
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "actors/core/journal/story.hpp"
 #include "actors/core/protocol/charter.hpp"
 #include "actors/core/protocol/quarantine.hpp"
+#include "actors/core/safe_point.hpp"
 #include "actors/core/vitals/node_vitals.hpp"
 
 #include "messages/job.pb.h"

@@ -195,6 +195,10 @@ std::string to_ranges(std::span<const uint32_t> numbers) {
   return out;
 }
 
+std::string counted(uint64_t n, std::string_view noun) {
+  return std::to_string(n) + " " + std::string{noun} + (n == 1 ? "" : "s");
+}
+
 std::string duration_text(std::chrono::nanoseconds x) {
   using namespace std::chrono_literals;
   x = std::max(x, 0ns);

@@ -45,6 +45,9 @@ bool is_host_text(std::string_view text);
 /// @param numbers In any order; a repeated one counts once.
 std::string to_ranges(std::span<const uint32_t> numbers);
 
+/// `1 node`, `2 nodes`
+std::string counted(uint64_t n, std::string_view noun);
+
 /// A length of time for people: `0.4 ms`, `12.0 s`, `3 min 12 s`, `2 h 5 min`.
 /// @param x Negative ones count as 0.
 std::string duration_text(std::chrono::nanoseconds x);

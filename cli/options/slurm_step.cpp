@@ -1,6 +1,7 @@
 #include "cli/options/slurm_step.hpp"
 
 #include "actors/core/protocol/rank_assignment.hpp"
+#include "actors/core/text.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 
@@ -172,7 +173,7 @@ public:
       settings_.devices.slots
         = {.what = slot_wish::kind::number, .count = *step_.gpu_count};
       taken_.push_back(formatted("{} (SLURM_GPUS_ON_NODE)",
-                                 counted(*step_.gpu_count, "worker")));
+                                 core::counted(*step_.gpu_count, "worker")));
     }
     return {};
   }
@@ -187,16 +188,12 @@ public:
   }
 
 private:
-  static std::string counted(uint32_t count, const std::string& noun) {
-    return formatted("{} {}{}", count, noun, count == 1 ? "" : "s");
-  }
-
   failure several_tasks() const {
     return bad_argument(formatted(
       "Slurm has started {} tasks on {}, and one actorrun on each node starts"
       " the workers of that node: srun --ntasks-per-node=1 actorrun"
       " --nproc-per-node={} …",
-      step_.task_count, counted(step_.node_count, "node"),
+      step_.task_count, core::counted(step_.node_count, "node"),
       std::max(1u, step_.task_count / step_.node_count)));
   }
 
@@ -205,7 +202,7 @@ private:
     if (!given_.has("--nnodes")) {
       settings_.nodes = {step_.node_count, step_.node_count};
       // Whoever has typed this in a shell of the step waits for the others.
-      taken_.push_back(counted(step_.node_count, "node")
+      taken_.push_back(core::counted(step_.node_count, "node")
                        + " (srun starts this on each; --standalone is for one"
                          " alone)");
     }

@@ -22,10 +22,6 @@ std::string clean(const std::string& text) {
   return one_line(text, text_size_max);
 }
 
-std::string counted(uint64_t n, const char* noun) {
-  return formatted("{} {}{}", n, noun, n == 1 ? "" : "s");
-}
-
 std::string host_of(const agent_id& agent, const snapshot& known) {
   const auto i = known.nodes.find(agent);
   if (i != known.nodes.end())
@@ -49,7 +45,7 @@ struct describe {
   }
   text operator()(const phase_changed&) const { return {}; }
   text operator()(const wait_changed& x) const {
-    using enum rendezvous::phase;
+    using enum rendezvous_phase;
     const auto is_brief = known.phase == starting || known.phase == stopping;
     return x.text.empty() || is_brief ? text{} : clean(x.text);
   }

@@ -26,10 +26,6 @@ bool has_workers(const v1::JobStatus& job) {
   return job.phase() == "running" || job.phase() == "starting";
 }
 
-std::string counted(int64_t count, const char* noun) {
-  return formatted("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 template <class Condition>
 int64_t count_of(const v1::JobStatus& job, Condition condition) {
   return std::ranges::count_if(job.agents(), condition);
@@ -37,7 +33,8 @@ int64_t count_of(const v1::JobStatus& job, Condition condition) {
 
 /// `1 of its 3 nodes stands by`
 std::string stand_by(int64_t count, int64_t member_count) {
-  return formatted("{} of its {} {} by", count, counted(member_count, "node"),
+  return formatted("{} of its {} {} by", count,
+                   core::counted(member_count, "node"),
                    count == 1 ? "stands" : "stand");
 }
 
@@ -45,7 +42,7 @@ std::string before(const v1::StopJob&, const v1::JobStatus& job) {
   if (!has_workers(job))
     return formatted("Stop {}? It ends on all its nodes.", name_of(job));
   return formatted("Stop {} and its {}? {}", name_of(job),
-                   counted(job.world_size(), "worker"), cost);
+                   core::counted(job.world_size(), "worker"), cost);
 }
 
 std::string before(const v1::RestartJob&, const v1::JobStatus& job) {
@@ -78,7 +75,7 @@ std::string before(const v1::ResizeJob& x, const v1::JobStatus& job) {
   if (max == members || (max > members && spares == 0))
     return "";
   const auto range = x.agent_count_min() == x.agent_count_max()
-                       ? counted(max, "node")
+                       ? core::counted(max, "node")
                        : formatted("{}:{} nodes", x.agent_count_min(), max);
   return formatted("Resize {} to {}? {}, and all workers start again. {}",
                    name_of(job), range,

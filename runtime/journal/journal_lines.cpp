@@ -383,7 +383,7 @@ std::string name_of(end_origin::kind x) {
   return origin_kinds[static_cast<size_t>(x)];
 }
 
-std::string name_of(rendezvous::phase x) {
+std::string name_of(rendezvous_phase x) {
   return core::to_string(x);
 }
 
@@ -410,7 +410,7 @@ constexpr auto last_of<failure_kind> = failure_kind::unkillable;
 template <>
 constexpr auto last_of<end_origin::kind> = end_origin::kind::operator_asked;
 template <>
-constexpr auto last_of<rendezvous::phase> = rendezvous::phase::ended;
+constexpr auto last_of<rendezvous_phase> = rendezvous_phase::ended;
 template <>
 constexpr auto last_of<share_state> = share_state::stopping;
 template <>

@@ -202,8 +202,8 @@ void chronicle::note_revocation(step& at) {
 void chronicle::note_end_of_generation(step& at) {
   const auto* entry = snapshot_.newest_generation();
   const auto has_stopped
-    = snapshot_.phase == rendezvous::phase::stopping
-      && at.after.current_phase() != rendezvous::phase::stopping;
+    = snapshot_.phase == rendezvous_phase::stopping
+      && at.after.current_phase() != rendezvous_phase::stopping;
   const auto has_succeeded
     = at.after.result()
       && at.after.result()->kind == outcome::verdict::succeeded;
@@ -310,7 +310,7 @@ void chronicle::note_node(const agent_record& record, step& at) {
 void chronicle::note_phase(step& at) {
   const auto phase = at.after.current_phase();
   const auto* entry = snapshot_.newest_generation();
-  if (phase == rendezvous::phase::running && entry != nullptr
+  if (phase == rendezvous_phase::running && entry != nullptr
       && !entry->running_at)
     put(at, generation_running{entry->formed.generation});
   if (phase != snapshot_.phase)

@@ -4,7 +4,7 @@
 
 #include "actors/core/journal/record.hpp"
 #include "actors/core/journal/snapshot.hpp"
-#include "actors/core/protocol/rendezvous_events.hpp"
+#include "actors/core/protocol/rendezvous.hpp"
 
 #include <cstdint>
 #include <map>

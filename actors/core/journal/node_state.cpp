@@ -61,7 +61,7 @@ std::string state_of(const node_entry& x, const snapshot& job) {
     return to_string(job.result && works ? share_state::stopping
                                          : x.now->share);
   }
-  return job.phase == rendezvous::phase::running ? "standby" : "waiting";
+  return job.phase == rendezvous_phase::running ? "standby" : "waiting";
 }
 
 std::string reason_of(const node_entry& x, const snapshot& job) {

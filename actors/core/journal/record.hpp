@@ -7,7 +7,7 @@
 #include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/quarantine.hpp"
-#include "actors/core/protocol/rendezvous.hpp"
+#include "actors/core/protocol/rendezvous_phase.hpp"
 #include "actors/core/rare_value.hpp"
 #include "actors/core/shared_value.hpp"
 #include "actors/core/time.hpp"
@@ -82,7 +82,7 @@ struct coordinator_began {
 };
 
 struct phase_changed {
-  rendezvous::phase phase = rendezvous::phase::gathering;
+  rendezvous_phase phase = rendezvous_phase::gathering;
 
   friend bool operator==(const phase_changed&, const phase_changed&) = default;
 };

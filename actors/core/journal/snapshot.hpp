@@ -97,7 +97,7 @@ struct snapshot {
   coordinator_began coordinator{};
   moment began{};
   moment latest{}; ///< Of the last record.
-  rendezvous::phase phase = rendezvous::phase::gathering;
+  rendezvous_phase phase = rendezvous_phase::gathering;
   moment phase_since{};
   std::string waiting_for{};
   moment waiting_since{};

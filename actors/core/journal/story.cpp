@@ -11,7 +11,7 @@ namespace actorrun::core::journal {
 
 namespace {
 
-using phase = rendezvous::phase;
+using phase = rendezvous_phase;
 using lines = std::vector<std::string>;
 
 /// In bytes.
@@ -19,10 +19,6 @@ constexpr size_t line_size_max = 400;
 constexpr size_t traceback_line_count_max = 24;
 constexpr size_t hosts_named_max = 4;
 constexpr size_t last_line_max = 160;
-
-std::string counted(uint64_t n, const char* noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
 
 std::string clean(const std::string& text) {
   return one_line(text, line_size_max);

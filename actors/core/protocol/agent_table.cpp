@@ -21,6 +21,8 @@ bool precedes_as_newcomer(const offer& x, const offer& y) {
   return natural_less(x.agent.value, y.agent.value);
 }
 
+constexpr size_t gone_agents_max = 32;
+
 using record_list = std::vector<agent_record*>;
 
 /// Each newcomer takes the lowest rank that no member has, so that the members
@@ -103,15 +105,34 @@ agent_record& agent_table::add(const offer& x) {
   return record;
 }
 
-void agent_table::remove(const agent_id& agent) {
+void agent_table::remove(const agent_id& agent, const std::string& reason) {
   const auto i = records_.find(agent);
   if (i == records_.end())
     return;
   count(i->second, -1);
   const auto gone = std::move(i->second);
   records_.erase(i);
+  gone_.push_back({agent, gone.offering.host, reason});
+  if (gone_.size() > gone_agents_max)
+    gone_.pop_front();
   if (gone.has_rank())
     hand_over_rank(gone);
+}
+
+const gone_agent* agent_table::find_gone(const std::string& name) const {
+  const auto i = std::find_if(gone_.rbegin(), gone_.rend(), [&](const auto& x) {
+    return x.agent.value == name || x.host == name;
+  });
+  return i == gone_.rend() ? nullptr : &*i;
+}
+
+std::string agent_table::title(const agent_record& x) const {
+  const auto count = std::ranges::count_if(records_, [&](const auto& y) {
+    return y.second.offering.host == x.offering.host;
+  });
+  return count == 1
+           ? "node " + x.offering.host
+           : "agent " + x.offering.agent.value + " on " + x.offering.host;
 }
 
 void agent_table::set_excluded(agent_record& x, bool is_excluded) {
@@ -148,8 +169,7 @@ void agent_table::hand_over_rank(const agent_record& gone) {
     change(*successor, [](auto& x) { x.shadowed = false; });
 }
 
-// -- generations
-// -------------------------------------------------------------------
+// -- generations --------------------------------------------------------------
 
 bool agent_table::is_returning(const agent_record* x) const {
   return x->member_of.value != 0 && x->member_of == generation();
@@ -289,7 +309,7 @@ std::vector<agent_id> agent_table::stop_members() {
 void agent_table::count(const agent_record& x, int sign) {
   const auto add = [sign](uint32_t& n, bool is) { n += is ? sign : 0; };
   const auto is_member = x.member_of == generation() && generation().value != 0;
-  const auto is_working = is_member && x.share != share_state::succeeded;
+  const auto is_working = is_at_work(x);
   add(tally_.candidates, x.is_candidate());
   add(tally_.holding, x.holds.value != 0);
   add(tally_.members, is_member);

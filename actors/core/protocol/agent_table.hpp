@@ -7,6 +7,7 @@
 #include "actors/core/time.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -73,6 +74,13 @@ struct agent_record {
   }
 };
 
+/// An agent that is gone, for operators who still name it.
+struct gone_agent {
+  agent_id agent;
+  std::string host;
+  std::string reason; ///< Why it counts as lost, or that it has left.
+};
+
 /// Owns the records, the current generation's plan, and counts that are kept up to
 /// date, so that decisions need not look at every agent.
 ///
@@ -135,11 +143,35 @@ public:
 
   /// Removes an agent, whose rank goes to the longest-waiting agent that was
   /// shadowed by it. Does nothing if there is no such agent.
-  void remove(const agent_id& agent);
+  void remove(const agent_id& agent, const std::string& reason);
+
+  /// Of the last ones that are gone, the latest with this id or host.
+  /// @returns null if there is none
+  const gone_agent* find_gone(const std::string& name) const;
 
   /// Excludes an agent, or includes it again. Without that it has no node rank: one
   /// that waits for its rank gets that, and keeps it.
   void set_excluded(agent_record& x, bool is_excluded);
+
+  /// For people: `node n2`; where its host has several, `agent n2-4711-0bad on n2`.
+  std::string title(const agent_record& x) const;
+
+  /// Its workers of the current generation run.
+  bool runs_current(const agent_record& x) const {
+    return x.member_of == generation() && x.share == share_state::running;
+  }
+
+  /// It is a member that has not succeeded.
+  bool is_at_work(const agent_record& x) const {
+    return x.member_of == generation() && generation().value != 0
+           && x.share != share_state::succeeded;
+  }
+
+  /// It may leave as another one can take its place, also while too few are here
+  /// anyway: it was promised to stay until then.
+  bool is_replaced(const agent_record& x, uint32_t agent_count_min) const {
+    return !x.is_candidate() || tally_.candidates > agent_count_min;
+  }
 
   /// Changes a record; the counts follow.
   template <class F>
@@ -149,8 +181,7 @@ public:
     count(x, +1);
   }
 
-  // -- generations
-  // -----------------------------------------------------------------
+  // -- generations --------------------------------------------------------------
 
   /// The newcomers that get a place in the next generation if all members stay.
   std::vector<agent_record*> next_members();
@@ -185,6 +216,7 @@ private:
 
   job_settings settings_;
   std::map<agent_id, agent_record> records_;
+  std::deque<gone_agent> gone_; ///< The newest at the end.
   tally tally_;
   generation_plan common_; ///< Its `own` means nothing.
   uint64_t arrivals_ = 0;

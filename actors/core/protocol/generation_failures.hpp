@@ -29,6 +29,10 @@ public:
   void end_generation() { has_ended_generation_ = true; }
   bool has_ended_generation() const { return has_ended_generation_; }
 
+  /// Workers of a member have outlived SIGKILL.
+  void note_unkillable() { is_any_unkillable_ = true; }
+  bool is_any_unkillable() const { return is_any_unkillable_; }
+
   bool empty() const { return failures_.empty(); }
 
   /// The root cause, as far as it is known.
@@ -56,6 +60,7 @@ private:
   failure_order failures_;
   std::vector<departure> departures_;
   bool has_ended_generation_ = false;
+  bool is_any_unkillable_ = false;
 };
 
 } // namespace actorrun::core

@@ -25,14 +25,31 @@ bool may_run(share_state x) {
   return x != share_state::idle && x != share_state::succeeded;
 }
 
-void generation_recovery::listen(generation_id unseen) {
+void generation_recovery::listen(generation_id unseen, time_point now) {
   is_listening_ = true;
   unseen_ = unseen;
+  began_ = now;
+}
+
+void generation_recovery::close(time_point now) {
+  is_open_ = false;
+  is_first_ = true;
+  began_ = now;
+}
+
+bool generation_recovery::hold_back_until(time_point end, time_point now) {
+  if (end <= hold_back_end_ || end <= now)
+    return false;
+  hold_back_end_ = end;
+  return true;
 }
 
 generation_id generation_recovery::name_generation(generation_id newest) {
   is_open_ = false;
-  return floor_ = next_after(later(newest, floor_));
+  floor_ = next_after(later(newest, floor_));
+  if (first_named_ == generation_id{})
+    first_named_ = floor_;
+  return floor_;
 }
 
 // All its agents are back, and nothing is amiss with their workers.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/protocol/agent_table.hpp"
+#include "actors/core/time.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -56,15 +57,50 @@ public:
 
   /// Waits for claims before a generation is formed.
   /// @param unseen Up to it there may be generations that no agent knows of.
-  void listen(generation_id unseen);
+  void listen(generation_id unseen, time_point now);
 
   /// There can have been no generation before this coordinator's.
-  void close() { is_open_ = false; }
+  void close(time_point now);
 
   bool is_listening() const { return is_listening_; }
 
   /// True until this coordinator has formed or adopted a generation.
   bool is_open() const { return is_open_; }
+
+  /// Agents may be heard that know more of the job.
+  bool is_learning(time_point now) const {
+    return is_open_ || now < hold_back_end_;
+  }
+
+  /// No generation may be formed.
+  bool holds_back(time_point now) const {
+    return is_listening_ || now < hold_back_end_;
+  }
+
+  /// No new generation before: agents that were not heard of may have workers.
+  time_point hold_back_end() const { return hold_back_end_; }
+
+  /// @param end What is earlier than known, or over, changes nothing.
+  /// @returns whether it holds back for longer now
+  bool hold_back_until(time_point end, time_point now);
+
+  /// Agents that none has heard of may have had so long a lease: it counts from the
+  /// beginning.
+  /// @returns as above
+  bool know_lease(duration lease, time_point now) {
+    return hold_back_until(began_ + lease, now);
+  }
+
+  /// Workers of an agent are claimed though there can be none. They cannot be of
+  /// this job; but whoever has removed what proves that may be wrong.
+  bool is_claim_odd(generation_id newest) const {
+    return !is_open_ && newest.value == 0 && hold_back_end_ == time_point{};
+  }
+
+  /// It cannot be of this job, which begins here.
+  bool is_of_another_job(generation_id x) const {
+    return is_first_ && (first_named_ == generation_id{} || x < first_named_);
+  }
 
   /// This generation has existed, or may have.
   void see(generation_id generation) { floor_ = later(floor_, generation); }
@@ -97,6 +133,10 @@ private:
 
   bool is_listening_ = false;
   bool is_open_ = true;
+  bool is_first_ = false;     ///< There was no coordinator before.
+  generation_id first_named_; ///< Here; 0: none was.
+  time_point began_{};
+  time_point hold_back_end_{};
   std::map<agent_id, generation_plan>
     plans_;              ///< That were claimed, till it is over.
   generation_id floor_;  ///< Of all that any agent has seen.

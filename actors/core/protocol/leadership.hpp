@@ -28,7 +28,7 @@ struct leadership_options {
 };
 
 ///                 no entry, or its            won            published
-///  idle -> reading --------------> opening lease -> campaigning -> opening
+///  idle -> reading --------------> opening_lease -> campaigning -> opening
 ///   ^  ^      |    owner is gone        |               |             |
 ///   |  |      | entry                   +----- lost, registry away ---+
 ///   |  +--- connecting <--------------------------------+             v
@@ -75,48 +75,44 @@ public:
 private:
   using effects = std::vector<leadership_effect>;
 
-  void on(const candidate_started& event, time_point now, effects& out);
-  void on(const coordinator_wanted& event, time_point now, effects& out);
-  void on(const entry_read& event, time_point now, effects& out);
-  void on(const lease_opened& event, time_point now, effects& out);
-  void on(const campaign_won& event, time_point now, effects& out);
-  void on(const campaign_lost& event, time_point now, effects& out);
-  void on(const coordinator_opened& event, time_point now, effects& out);
-  void on(const coordinator_not_opened& event, time_point now, effects& out);
-  void on(const leadership_published& event, time_point now, effects& out);
-  void on(const leadership_lost& event, time_point now, effects& out);
-  void on(const lease_renewed& event, time_point now, effects& out);
-  void on(const lease_ended& event, time_point now, effects& out);
-  void on(const registry_failed& event, time_point now, effects& out);
-  void on(const endpoint_reached& event, time_point now, effects& out);
-  void on(const endpoint_gone& event, time_point now, effects& out);
-  void on(const endpoint_failed& event, time_point now, effects& out);
-  void on(const resign_requested& event, time_point now, effects& out);
-  void on(const job_changed& event, time_point now, effects& out);
-  void on(const outcome_reached& event, time_point now, effects& out);
-  void on(const job_written& event, time_point now, effects& out);
-  void on(const timer_fired& event, time_point now, effects& out);
+  void on(const candidate_started& event);
+  void on(const coordinator_wanted& event);
+  void on(const entry_read& event);
+  void on(const lease_opened& event);
+  void on(const campaign_won& event);
+  void on(const campaign_lost& event);
+  void on(const coordinator_opened& event);
+  void on(const coordinator_not_opened& event);
+  void on(const leadership_published& event);
+  void on(const leadership_lost& event);
+  void on(const lease_renewed& event);
+  void on(const lease_ended& event);
+  void on(const registry_failed& event);
+  void on(const endpoint_reached& event);
+  void on(const endpoint_gone& event);
+  void on(const endpoint_failed& event);
+  void on(const resign_requested& event);
+  void on(const job_changed& event);
+  void on(const outcome_reached& event);
+  void on(const job_written& event);
+  void on(const timer_fired& event);
 
-  void look(effects& out);
-  bool has_ended(const job_mark& job, time_point now, effects& out);
+  void look();
+  bool has_ended(const job_mark& job);
   std::optional<failure> unfitness() const;
   charter next_job() const;
   bool is_led(const std::optional<leader_entry>& entry) const;
   void keep(const job_mark& job);
-  void lead(time_point due, effects& out);
-  void write(effects& out);
-  void run_for_leadership(int64_t expected_revision, time_point now,
-                          effects& out);
-  void try_entry(const std::optional<leader_entry>& entry, time_point now,
-                 effects& out);
-  void check(const std::optional<leader_entry>& entry, time_point now,
-             effects& out);
-  void miss(failure why, time_point now, effects& out);
-  void leave(const std::string& reason, bool ends_lease, time_point now,
-             effects& out);
-  void drop_lease(effects& out);
-  void set_trouble(std::optional<failure> trouble, effects& out);
-  void arm(time_point due, effects& out);
+  void lead(time_point due);
+  void write();
+  void run_for_leadership(int64_t expected_revision);
+  void try_entry(const std::optional<leader_entry>& entry);
+  void check(const std::optional<leader_entry>& entry);
+  void miss(failure why);
+  void leave(const std::string& reason, bool ends_lease);
+  void drop_lease();
+  void set_trouble(std::optional<failure> trouble);
+  void arm(time_point due);
 
   leadership_options options_;
   phase phase_ = phase::idle;
@@ -142,6 +138,9 @@ private:
   bool is_job_over_ = false;          ///< As the mark said before we led.
   time_point next_renewal_{};
   timer_id timer_;
+  // Of the step that is taken.
+  time_point now_{};
+  effects out_;
 };
 
 std::string to_string(leadership::phase x);

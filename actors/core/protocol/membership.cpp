@@ -22,9 +22,6 @@ constexpr auto retry_delay_max_idle = milliseconds{1'000};
 /// The first attempts of all nodes are spread over so much for each of them: a
 /// coordinator that is started again cannot take thousands in one instant.
 constexpr auto spread_per_node = std::chrono::microseconds{100};
-/// How often a keep-alive that was sent in time is repeated at least, if it stays
-/// unanswered and the fence is two intervals or more.
-constexpr auto repetitions_before_fence = 4;
 /// A join that has no answer for this part of the fence may have met the next cut.
 constexpr auto joins_per_fence = 4;
 
@@ -55,70 +52,68 @@ membership::membership(offer offering, timeouts limits)
 
 std::vector<membership_effect> membership::step(const membership_event& event,
                                                 time_point now) {
-  auto out = effects{};
+  now_ = now;
   if (link_ != link::finished)
-    std::visit([&](const auto& x) { on(x, now, out); }, event);
-  return out;
+    std::visit([this](const auto& x) { on(x); }, event);
+  return std::exchange(out_, {});
 }
 
 // -- looking for the coordinator ----------------------------------------------
 
-void membership::on(const agent_started&, time_point now, effects& out) {
-  arm(alarm::seek, now + limits_.seek, out);
-  out.emplace_back(seek_coordinator{});
+void membership::on(const agent_started&) {
+  arm(alarm::seek, now_ + limits_.seek);
+  out_.emplace_back(seek_coordinator{});
 }
 
-void membership::on(const coordinator_found& event, time_point now,
-                    effects& out) {
+void membership::on(const coordinator_found& event) {
   if (link_ != link::seeking)
     return;
   is_remote_ = event.is_remote;
   assert(!ending_ || has_workers()); // Else it would have parted.
   link_ = link::joining;
-  join_sent_ = now;
+  lease_.ask_to_join(now_);
   alarms_.disarm(alarm::retry);
-  arm(alarm::timeout, now + limits_.connect, out);
-  if (is_remote_ && fence_ > duration::zero() && share_.may_run())
-    arm(alarm::second_way, now + fence_ / joins_per_fence, out);
+  arm(alarm::timeout, now_ + limits_.connect);
+  if (is_remote_ && lease_.fence() > duration::zero() && share_.may_run())
+    arm(alarm::second_way, now_ + lease_.fence() / joins_per_fence);
   // Past the fence the workers have been killed, even if no report says so yet.
-  auto held = share_.held(now >= fence_due_, now);
+  auto held = share_.held(lease_.is_over(now_), now_);
   if (held) {
     if (!share_.is_ahead())
       held->parked = parked_;
     if (const auto leaves = alarms_.due(alarm::drain); leaves && !ending_)
-      held->drain_left = std::max(*leaves - now, duration::zero());
+      held->drain_left = std::max(*leaves - now_, duration::zero());
   }
   auto told = job_;
   if (told)
     told->newest = later(told->newest, newest_);
-  out.emplace_back(send_join{offer_, std::move(held), std::move(told)});
+  out_.emplace_back(send_join{offer_, std::move(held), std::move(told)});
 }
 
-void membership::on(const coordinator_not_found& event, time_point now,
-                    effects& out) {
+void membership::on(const coordinator_not_found& event) {
   if (link_ != link::seeking)
     return;
   last_failure_ = event.why;
   if (event.why.code == errc::job_over
       || (!was_accepted_ && is_final(event.why.code)))
-    return give_up(now, out);
+    return give_up();
   // It is proved that there was no coordinator at that moment. So our place could
   // not be given away, and a new coordinator must listen for a lease.
   if (event.why.code == errc::coordinator_gone)
-    extend_fence(event.tried + fence_, now, out);
-  arm(alarm::retry, now + retry_delay(), out);
+    extend_fence(event.tried + lease_.fence());
+  arm(alarm::retry, now_ + retry_delay());
 }
 
-void membership::on(const coordinator_disconnected&, time_point now,
-                    effects& out) {
-  if (std::exchange(is_dropping_, false)) {
-    if (std::exchange(is_retry_due_, false))
-      out.emplace_back(seek_coordinator{});
+void membership::on(const coordinator_disconnected&) {
+  if (const auto was = std::exchange(dropped_, dropped_link::none);
+      was != dropped_link::none) {
+    if (was == dropped_link::awaited)
+      out_.emplace_back(seek_coordinator{});
   } else if (link_ == link::parting) {
     link_ = link::finished;
-    out.emplace_back(finish{*ending_});
+    out_.emplace_back(finish{*ending_});
   } else if (is_connected()) {
-    seek(now, out);
+    seek();
   }
 }
 
@@ -128,59 +123,56 @@ std::optional<membership::search> membership::current_search() const {
                : std::nullopt;
 }
 
-void membership::on(const second_way_found&, time_point now, effects& out) {
+void membership::on(const second_way_found&) {
   if (!has_second_way_ || !is_connected())
     return;
-  drop(out);
-  seek(now, out);
+  drop();
+  seek();
   alarms_.disarm(alarm::retry);
-  try_again(out);
+  try_again();
 }
 
-// Half of the fence has passed without an answer, and the present keep-alive was
-// repeated.
-void membership::try_second_way_if_silent(time_point now, effects& out) {
-  if (is_remote_ && !has_second_way_ && share_.may_run() && unanswered_
-      && now >= fence_due_ - fence_ / 2
-      && now >= *unanswered_ + 2 * repeat_after())
-    begin_second_way(out);
+void membership::try_second_way_if_silent() {
+  if (is_remote_ && !has_second_way_ && share_.may_run()
+      && lease_.is_silent(now_))
+    begin_second_way();
 }
 
-void membership::begin_second_way(effects& out) {
+void membership::begin_second_way() {
   has_second_way_ = true;
-  out.emplace_back(try_second_way{});
+  out_.emplace_back(try_second_way{});
 }
 
-void membership::forget_second_way(effects& out) {
+void membership::forget_second_way() {
   if (std::exchange(has_second_way_, false))
-    out.emplace_back(core::forget_second_way{});
+    out_.emplace_back(core::forget_second_way{});
 }
 
-void membership::seek(time_point now, effects& out) {
+void membership::seek() {
   if (link_ == link::joined)
-    arm(alarm::seek, now + limits_.seek, out);
+    arm(alarm::seek, now_ + limits_.seek);
   link_ = link::seeking;
   has_second_way_ = false; // Whoever seeks finds it, or has given it up.
   alarms_.disarm(alarm::second_way);
   if (!share_.may_run())
     forget_next();
   if (share_.is_ahead() && has_workers())
-    stop(0, out);
+    stop(0);
   alarms_.disarm(alarm::keep_alive);
   alarms_.disarm(alarm::timeout);
-  arm(alarm::retry, now + retry_delay(), out);
+  arm(alarm::retry, now_ + retry_delay());
 }
 
-void membership::try_again(effects& out) {
-  if (is_dropping_)
-    is_retry_due_ = true;
+void membership::try_again() {
+  if (dropped_ != dropped_link::none)
+    dropped_ = dropped_link::awaited;
   else
-    out.emplace_back(seek_coordinator{});
+    out_.emplace_back(seek_coordinator{});
 }
 
-void membership::drop(effects& out) {
-  is_dropping_ = is_remote_;
-  out.emplace_back(drop_link{});
+void membership::drop() {
+  dropped_ = is_remote_ ? dropped_link::ends : dropped_link::none;
+  out_.emplace_back(drop_link{});
 }
 
 duration membership::retry_delay() {
@@ -196,7 +188,7 @@ duration membership::retry_delay() {
   return first + delay - delay * int64_t(spread) / 1024;
 }
 
-void membership::give_up(time_point now, effects& out) {
+void membership::give_up() {
   if (ending_)
     return;
   auto why = last_failure_.value_or(
@@ -211,52 +203,43 @@ void membership::give_up(time_point now, effects& out) {
                   ? "; the workers of this node have succeeded, and no node is "
                     "left who knows whether the job has"
                   : "")};
-  end({.result = {}, .why = std::move(why), .signal = 0}, 0, now, out);
+  end({.result = {}, .why = std::move(why), .signal = 0}, 0);
 }
 
 // -- the lease ----------------------------------------------------------------
 
-void membership::on(const join_accepted& event, time_point now, effects& out) {
+void membership::on(const join_accepted& event) {
   if (link_ != link::joining)
     return;
   link_ = link::joined;
   was_accepted_ = true;
-  accepted_at_ = now;
   attempts_ = 0;
   alarms_.disarm(alarm::second_way);
-  forget_second_way(out);
-  keep_alive_interval_ = event.keep_alive_interval;
-  fence_ = event.fence;
+  forget_second_way();
+  lease_.begin(event.keep_alive_interval, event.fence, share_.may_run(), now_);
   alarms_.disarm(alarm::timeout);
   alarms_.disarm(alarm::seek);
   keep(event.job);
-  if (keep_alive_interval_ > duration::zero()) {
-    // Workers whose fence has passed are dead: no acceptance revives them.
-    if (now < fence_due_ || !share_.may_run())
-      fence_due_ = join_sent_ + fence_;
-    control_asked_.reset();
-    unanswered_.reset();
-    is_overdue_ = false;
-    keep_alive_due_ = now + keep_alive_interval_;
-    arm(alarm::keep_alive, keep_alive_due_, out);
-    arm(alarm::fence, fence_due_, out);
+  if (lease_.has_keep_alives()) {
+    arm(alarm::keep_alive, lease_.next_due());
+    arm(alarm::fence, lease_.due());
     if (share_.may_run())
-      out.emplace_back(set_fence{fence_due_, share_.generation()});
-    if (now > join_sent_ + keep_alive_interval_)
-      check_control(now, out); // The answer was slow.
+      out_.emplace_back(set_fence{lease_.due(), share_.generation()});
+    if (lease_.was_joining_slow(now_))
+      check_control();
   }
   if (has_safe_points())
-    out.emplace_back(send_safe_point{share_.generation(), *safe_point_});
-  want_safe_point(now, out);
+    out_.emplace_back(send_safe_point{share_.generation(), *safe_point_});
+  want_safe_point();
   if (ending_)
-    out.emplace_back(send_leaving{ending_->signal});
+    out_.emplace_back(send_leaving{ending_->signal});
 }
 
-void membership::on(const join_rejected& event, time_point now, effects& out) {
+void membership::on(const join_rejected& event) {
   if (link_ != link::joining)
     return;
-  forget_second_way(out);
-  drop(out);
+  forget_second_way();
+  drop();
   // Whoever has started a coordinator with other settings may correct that. And one
   // that has just begun may not know yet what it should answer.
   const auto may_change = event.why.code == errc::connection_failed
@@ -265,130 +248,105 @@ void membership::on(const join_rejected& event, time_point now, effects& out) {
                                   || event.why.code == errc::bad_plan));
   if (may_change && !ending_) {
     last_failure_ = event.why;
-    return seek(now, out);
+    return seek();
   }
   if (!ending_)
     ending_ = ending{.result = {}, .why = event.why, .signal = 0};
   alarms_.disarm(alarm::timeout);
   link_ = link::seeking;
   if (has_workers())
-    stop(0, out);
+    stop(0);
   else
-    part(now, out);
+    part();
 }
 
-void membership::check_control(time_point now, effects& out) {
-  control_asked_ = now;
-  out.emplace_back(core::check_control{now});
+void membership::check_control() {
+  lease_.ask_for_proof(now_);
+  out_.emplace_back(core::check_control{now_});
 }
 
-// A late answer proves no more than that workers could be stopped after the
-// question.
-void membership::on(const control_checked& event, time_point now,
-                    effects& out) {
-  if (link_ != link::joined || control_asked_ != event.asked)
+void membership::on(const control_checked& event) {
+  if (link_ != link::joined || !lease_.take_proof(event.asked))
     return;
-  control_asked_.reset();
-  unanswered_ = event.asked;
-  out.emplace_back(send_keep_alive{event.asked});
-  if (const auto again = now + repeat_after(); again < keep_alive_due_)
-    arm(alarm::keep_alive, again, out);
+  out_.emplace_back(send_keep_alive{event.asked});
+  if (const auto again = now_ + lease_.repeat_after();
+      again < lease_.next_due())
+    arm(alarm::keep_alive, again);
 }
 
-/// How soon a keep-alive without an answer is repeated: every repetition makes TCP
-/// notice what was lost before it, so there are several before the fence falls.
-duration membership::repeat_after() const {
-  const auto after
-    = (fence_ - keep_alive_interval_) / (repetitions_before_fence + 1);
-  return after > duration::zero() ? std::min(after, keep_alive_interval_)
-                                  : keep_alive_interval_;
+void membership::on_keep_alive_due() {
+  const auto beat = lease_.take_beat(now_);
+  arm(alarm::keep_alive, beat.next);
+  if (beat.repeated)
+    out_.emplace_back(send_keep_alive{*beat.repeated});
+  if (beat.is_proof_due)
+    check_control();
+  try_second_way_if_silent();
 }
 
-void membership::on_keep_alive_due(time_point now, effects& out) {
-  const auto is_due = now >= keep_alive_due_;
-  if (is_due) {
-    keep_alive_due_ = now + keep_alive_interval_;
-    is_overdue_ = unanswered_ || control_asked_;
-  }
-  const auto again = unanswered_ ? now + repeat_after() : keep_alive_due_;
-  arm(alarm::keep_alive, std::min(again, keep_alive_due_), out);
-  if (unanswered_)
-    out.emplace_back(send_keep_alive{*unanswered_});
-  else if (is_due && !control_asked_)
-    check_control(now, out);
-  try_second_way_if_silent(now, out);
-}
-
-void membership::on(const lease_granted& event, time_point now, effects& out) {
+void membership::on(const lease_granted& event) {
   // A time to come was sent by no keep-alive, and would lengthen the fence.
-  if (link_ != link::joined || event.sent > now)
+  if (link_ != link::joined || event.sent > now_)
     return;
-  accepted_at_ = now;
-  extend_fence(event.sent + fence_, now, out);
-  if (next_ && !share_.may_run() && now < fence_due_)
-    begin(*std::exchange(next_, std::nullopt), out);
-  if (unanswered_ != event.sent)
+  const auto is_awaited = lease_.take_answer(event.sent, now_);
+  extend_fence(event.sent + lease_.fence());
+  if (next_ && !share_.may_run() && !lease_.is_over(now_))
+    begin(*std::exchange(next_, std::nullopt));
+  if (!is_awaited)
     return;
-  unanswered_.reset();
-  forget_second_way(out);
-  if (std::exchange(is_overdue_, false))
-    check_control(now, out);
+  forget_second_way();
+  if (lease_.take_overdue())
+    check_control();
 }
 
 // If the fence has passed, the workers are dead, and the news comes too late.
 // Without a lease there is no later one.
-void membership::extend_fence(time_point due, time_point now, effects& out) {
-  if (due <= fence_due_ || (now >= fence_due_ && share_.may_run()))
-    return;
-  fence_due_ = due;
-  if (share_.may_run())
-    out.emplace_back(set_fence{due, share_.generation()});
+void membership::extend_fence(time_point due) {
+  if (lease_.extend(due, share_.may_run(), now_) && share_.may_run())
+    out_.emplace_back(set_fence{due, share_.generation()});
 }
 
 // The clock was read just before, and the answer that moved the fence counted as
 // one in time.
-void membership::on(const fence_fired& event, time_point now, effects& out) {
+void membership::on(const fence_fired& event) {
   if (!share_.holds(event.generation) || !share_.may_run())
     return;
-  fence_due_ = event.due;
-  on_fence(now, out);
+  lease_.end_at(event.due);
+  on_fence();
 }
 
 // The lease may have ended: the coordinator may be about to give our place to
 // another agent.
-void membership::on_fence(time_point now, effects& out) {
-  if (now < fence_due_) {
-    arm(alarm::fence, fence_due_, out);
-    return;
-  }
+void membership::on_fence() {
+  if (!lease_.is_over(now_))
+    return arm(alarm::fence, lease_.due());
   // A busy coordinator may need longer than the fence to accept an agent, and
   // workers that have been killed may need longer to end.
   const auto is_done = !share_.may_run() || fenced_ == share_.generation();
-  if (is_done && link_ == link::joined && now < accepted_at_ + fence_) {
-    arm(alarm::fence, accepted_at_ + fence_, out);
-    return;
-  }
+  const auto counts_until = lease_.answer_counts_until();
+  if (is_done && link_ == link::joined && now_ < counts_until)
+    return arm(alarm::fence, counts_until);
   if (share_.may_run()) {
     if (share_.state() != share_state::failed)
       share_.set_state(share_state::stopping);
     fenced_ = share_.generation();
-    out.emplace_back(kill_group{fenced_, true});
+    out_.emplace_back(kill_group{fenced_, true});
   }
   if (is_connected()) {
-    drop(out);
-    seek(now, out);
+    drop();
+    seek();
   }
 }
 
 // Past the fence the machine kills the workers, even if this process slept: an
 // ordered death.
-bool membership::was_fenced(const worker_failure& x, time_point now) const {
+bool membership::was_fenced(const worker_failure& x) const {
   const auto by_kill = (x.kind == failure_kind::signalled
                         || x.kind == failure_kind::timer_expired)
                        && x.code == SIGKILL;
   const auto not_begun
     = x.kind == failure_kind::not_started && x.code == ECANCELED;
-  return (by_kill || not_begun) && now - x.age >= fence_due_;
+  return (by_kill || not_begun) && lease_.is_over(now_ - x.age);
 }
 
 // -- generations
@@ -403,13 +361,12 @@ void membership::keep(const charter& told) {
   job_->newest = newest;
 }
 
-void membership::on(const charter_changed& event, time_point, effects&) {
+void membership::on(const charter_changed& event) {
   if (is_connected())
     keep(event.job);
 }
 
-void membership::on(const generation_formed& event, time_point now,
-                    effects& out) {
+void membership::on(const generation_formed& event) {
   // Over a link that was given up: others may have formed newer generations, of
   // which nothing came.
   if (link_ == link::seeking)
@@ -417,7 +374,7 @@ void membership::on(const generation_formed& event, time_point now,
   keep(event.job);
   if (auto ok = check_plan(event.plan, offer_); !ok) {
     if (!ending_)
-      end({.result = {}, .why = ok.error(), .signal = 0}, 0, now, out);
+      end({.result = {}, .why = ok.error(), .signal = 0}, 0);
     return;
   }
   if (event.plan.generation <= newest_) {
@@ -427,27 +384,26 @@ void membership::on(const generation_formed& event, time_point now,
       = share_.holds(event.plan.generation)
         || (next_ && next_->generation == event.plan.generation);
     if (!is_duplicate && is_connected())
-      out.emplace_back(send_stopped{event.plan.generation, 0});
+      out_.emplace_back(send_stopped{event.plan.generation, 0});
     return;
   }
-  if (now >= fence_due_ && share_.may_run())
-    return on_fence(now, out);
+  if (lease_.is_over(now_) && share_.may_run())
+    return on_fence();
   newest_ = event.plan.generation;
   if (ending_) {
-    out.emplace_back(send_stopped{newest_, 0});
-  } else if (now >= fence_due_) {
+    out_.emplace_back(send_stopped{newest_, 0});
+  } else if (lease_.is_over(now_)) {
     next_ = event.plan; // This process may have slept: wait for the next grant.
   } else if (share_.may_run()) {
     next_ = event.plan;
     share_.set_state(share_state::stopping);
-    out.emplace_back(kill_group{share_.generation()});
+    out_.emplace_back(kill_group{share_.generation()});
   } else {
-    begin(event.plan, out);
+    begin(event.plan);
   }
 }
 
-void membership::on(const generation_revoked& event, time_point now,
-                    effects& out) {
+void membership::on(const generation_revoked& event) {
   newest_ = std::max(newest_, event.generation);
   if (next_ && next_->generation <= event.generation)
     next_.reset();
@@ -459,24 +415,24 @@ void membership::on(const generation_revoked& event, time_point now,
     // Those that are parked have waited for too long: told when they have ended.
     if (event.is_over && share_.generation() == event.generation
         && !parked_.local_ranks.empty())
-      return stop(0, out);
+      return stop(0);
     if (share_.holds(event.generation))
-      report_stopped(0, now, out);
+      report_stopped(0);
     else
-      out.emplace_back(
+      out_.emplace_back(
         send_stopped{.generation = event.generation, .parked = parked_});
   } else if (event.is_over) {
     if (share_.state() != share_state::failed)
       share_.set_state(share_state::stopping);
-    out.emplace_back(kill_group{share_.generation()});
+    out_.emplace_back(kill_group{share_.generation()});
   } else if (share_.state() == share_state::failed) {
     share_.set_state(share_state::stopping);
   } else {
-    stop_for_next(event.reason, out);
+    stop_for_next(event.reason);
   }
 }
 
-void membership::on(const safe_point_ordered& event, time_point, effects& out) {
+void membership::on(const safe_point_ordered& event) {
   if (!share_.holds(event.generation) || share_.state() != share_state::running)
     return;
   // What they have answered before counts no more. Until they answer this one, the
@@ -486,14 +442,13 @@ void membership::on(const safe_point_ordered& event, time_point, effects& out) {
     safe_point_ = safe_point_report{
       .what = safe_point_report::kind::stepping,
       .round = event.order.what == kind::go_on ? 0 : event.order.round};
-  out.emplace_back(order_safe_point{event.generation, event.order});
+  out_.emplace_back(order_safe_point{event.generation, event.order});
 }
 
 // The answer says which of them live when all that do are parked. Those that have
 // been asked for before, or still end, are reported in any case.
-void membership::on(const start_ahead_ordered& event, time_point,
-                    effects& out) {
-  if (link_ != link::joined || ending_ || is_draining_)
+void membership::on(const start_ahead_ordered& event) {
+  if (link_ != link::joined || ending_ || drain_)
     return;
   if (share_.may_run()) { // `group_stopped` answers for the newest.
     if (share_.is_ahead())
@@ -502,7 +457,7 @@ void membership::on(const start_ahead_ordered& event, time_point,
   }
   if (event.generation < newest_ || next_ || !parked_.local_ranks.empty()
       || share_.holds(event.generation)) {
-    out.emplace_back(
+    out_.emplace_back(
       send_stopped{.generation = event.generation, .parked = parked_});
     return;
   }
@@ -515,35 +470,35 @@ void membership::on(const start_ahead_ordered& event, time_point,
   plan.own.slot_count = offer_.slot_count;
   plan.restart_count = event.restart_count;
   plan.is_ahead = true;
-  out.emplace_back(set_fence{fence_due_});
-  out.emplace_back(start_group{std::move(plan)});
+  out_.emplace_back(set_fence{lease_.due()});
+  out_.emplace_back(start_group{std::move(plan)});
 }
 
-void membership::begin(const generation_plan& plan, effects& out) {
+void membership::begin(const generation_plan& plan) {
   parked_ = {};
   safe_point_.reset();
   is_parking_ = false;
   share_.begin(plan);
-  out.emplace_back(set_fence{fence_due_});
-  out.emplace_back(start_group{plan});
+  out_.emplace_back(set_fence{lease_.due()});
+  out_.emplace_back(start_group{plan});
 }
 
 // Workers that have been asked to park are to end now.
-void membership::stop(int signal, effects& out) {
+void membership::stop(int signal) {
   if (share_.state() == share_state::stopping && !is_parking_)
     return;
   is_parking_ = false;
   share_.set_state(share_state::stopping);
-  out.emplace_back(stop_group{share_.generation(), signal});
+  out_.emplace_back(stop_group{share_.generation(), signal});
 }
 
-void membership::stop_for_next(const std::string& reason, effects& out) {
+void membership::stop_for_next(const std::string& reason) {
   if (share_.state() == share_state::stopping)
     return;
   is_parking_ = true;
   if (share_.state() != share_state::failed)
     share_.set_state(share_state::stopping);
-  out.emplace_back(stop_group{
+  out_.emplace_back(stop_group{
     .generation = share_.generation(), .may_park = true, .reason = reason});
 }
 
@@ -557,100 +512,98 @@ void membership::forget_next() {
 
 // -- what the worker group reports --------------------------------------------
 
-void membership::on(const group_started& event, time_point now, effects& out) {
+void membership::on(const group_started& event) {
   if (!share_.holds(event.generation)
       || share_.state() != share_state::starting)
     return;
   share_.set_state(share_state::running);
   if (is_connected())
-    out.emplace_back(send_started{event.generation, event.pids});
-  if (gives_notice_)
-    give_notice(now, out);
+    out_.emplace_back(send_started{event.generation, event.pids});
+  if (drain_ && drain_->gives_notice)
+    give_notice();
 }
 
-void membership::on(const group_failed& event, time_point now, effects& out) {
+void membership::on(const group_failed& event) {
   if (!share_.holds(event.generation))
     return;
   // The worker died before the order to stop had reached its group.
   if (share_.state() == share_state::stopping)
-    return add_failures({{event.failure}, 0}, event.aged_at, now);
+    return add_failures({{event.failure}, 0}, event.aged_at);
   if (!share_.is_active())
     return;
-  auto failure = aged(event.failure, since(event.aged_at, now));
-  if (was_fenced(failure, now))
-    return on_fence(now, out);
-  if (was_noticed(failure, now))
-    return leave_drained(now, out);
-  share_.fail(failure, now);
+  auto failure = aged(event.failure, since(event.aged_at, now_));
+  if (was_fenced(failure))
+    return on_fence();
+  if (was_noticed(failure))
+    return leave_drained();
+  share_.fail(failure, now_);
   if (is_connected())
-    out.emplace_back(send_failed{event.generation, std::move(failure)});
-  stop_for_next("a worker of this node has failed", out);
+    out_.emplace_back(send_failed{event.generation, std::move(failure)});
+  stop_for_next("a worker of this node has failed");
 }
 
-void membership::on(const group_succeeded& event, time_point now,
-                    effects& out) {
+void membership::on(const group_succeeded& event) {
   if (!share_.holds(event.generation))
     return;
   // The workers ended by themselves before the order to stop had reached them, or
   // because they were given notice.
   if (share_.state() == share_state::stopping
-      || (share_.is_active() && noticed_at_))
-    return on(group_stopped{event.generation}, now, out);
+      || (share_.is_active() && drain_ && drain_->noticed_at))
+    return on(group_stopped{event.generation});
   if (!share_.is_active())
     return;
   share_.set_state(share_state::succeeded);
   if (is_connected())
-    out.emplace_back(send_succeeded{event.generation});
+    out_.emplace_back(send_succeeded{event.generation});
 }
 
-void membership::on(const group_stopped& event, time_point now, effects& out) {
+void membership::on(const group_stopped& event) {
   if (!share_.holds(event.generation))
     return;
   if (event.master_port != 0)
     offer_.master_port = event.master_port;
-  if (is_draining_ && !ending_)
-    say_leaving(out);
+  if (drain_ && !ending_)
+    say_leaving();
   share_.end();
   parked_ = event.parked;
-  add_failures(event.others, event.aged_at, now);
+  add_failures(event.others, event.aged_at);
   if (event.unkillable_count > 0)
     give_up_workers(event.unkillable_count);
-  if (now >= fence_due_)
+  if (lease_.is_over(now_))
     forget_next();
   if (is_connected())
-    report_stopped(offer_.master_port, now, out);
+    report_stopped(offer_.master_port);
   // A newer generation that was revoked before it could begin here.
   if (is_connected() && !next_ && newest_ > event.generation)
-    out.emplace_back(send_stopped{.generation = newest_,
-                                  .master_port = offer_.master_port,
-                                  .parked = parked_});
+    out_.emplace_back(send_stopped{.generation = newest_,
+                                   .master_port = offer_.master_port,
+                                   .parked = parked_});
   if (ending_ && !parked_.local_ranks.empty())
-    stop(ending_->signal, out);
+    stop(ending_->signal);
   else if (ending_)
-    part(now, out);
+    part();
   else if (next_)
-    begin(*std::exchange(next_, std::nullopt), out);
+    begin(*std::exchange(next_, std::nullopt));
 }
 
 // The coordinator counts on them, and names them in the next plan.
-void membership::on(const group_parked& event, time_point now, effects& out) {
+void membership::on(const group_parked& event) {
   if (!share_.holds(event.generation) || share_.may_run())
     return;
   parked_ = event.parked;
   if (is_connected())
-    report_stopped(0, now, out);
+    report_stopped(0);
 }
 
-void membership::on(const group_safe_point& event, time_point now,
-                    effects& out) {
+void membership::on(const group_safe_point& event) {
   if (!share_.holds(event.generation) || share_.state() != share_state::running)
     return;
   const auto is_first = !std::exchange(safe_point_, event.report);
   if (!is_connected())
     return;
-  out.emplace_back(send_safe_point{event.generation, event.report});
+  out_.emplace_back(send_safe_point{event.generation, event.report});
   if (is_first) // The limit may have come near while the group changed.
-    want_safe_point(now, out);
+    want_safe_point();
 }
 
 bool membership::has_safe_points() const {
@@ -658,45 +611,42 @@ bool membership::has_safe_points() const {
 }
 
 // Of workers that have no safe points each saves when it likes.
-void membership::on(const limit_near& event, time_point now, effects& out) {
-  limit_ = now + event.left;
+void membership::on(const limit_near& event) {
+  limit_ = now_ + event.left;
   if (has_safe_points()) {
     if (is_connected())
-      want_safe_point(now, out);
+      want_safe_point();
   } else if (share_.state() == share_state::running) {
-    out.emplace_back(notify_workers{share_.generation()});
+    out_.emplace_back(notify_workers{share_.generation()});
   }
 }
 
 // The coordinator knows a limit that it has heard of before.
-void membership::want_safe_point(time_point now, effects& out) const {
-  if (limit_ && now < *limit_ && share_.state() == share_state::running)
-    out.emplace_back(send_safe_point{
+void membership::want_safe_point() {
+  if (limit_ && now_ < *limit_ && share_.state() == share_state::running)
+    out_.emplace_back(send_safe_point{
       share_.generation(),
       {.what = safe_point_report::kind::wanted,
-       .left = std::chrono::ceil<std::chrono::milliseconds>(*limit_ - now)}});
+       .left = std::chrono::ceil<std::chrono::milliseconds>(*limit_ - now_)}});
 }
 
-void membership::add_failures(collateral failures, time_point aged_at,
-                              time_point now) {
-  failures = aged(std::move(failures), since(aged_at, now));
-  std::erase_if(failures.listed, [&](const auto& x) {
-    return was_fenced(x, now) || was_noticed(x, now);
-  });
-  share_.add(std::move(failures), now);
+void membership::add_failures(collateral failures, time_point aged_at) {
+  failures = aged(std::move(failures), since(aged_at, now_));
+  std::erase_if(failures.listed,
+                [&](const auto& x) { return was_fenced(x) || was_noticed(x); });
+  share_.add(std::move(failures), now_);
 }
 
 // Repeated after a link broke; the failures are older by then.
-void membership::report_stopped(uint16_t master_port, time_point now,
-                                effects& out) const {
-  out.emplace_back(send_stopped{share_.generation(), master_port,
-                                share_.others(now), unkillable_count_,
-                                parked_});
+void membership::report_stopped(uint16_t master_port) {
+  out_.emplace_back(send_stopped{share_.generation(), master_port,
+                                 share_.others(now_), unkillable_count_,
+                                 parked_});
 }
 
 // -- the end ------------------------------------------------------------------
 
-void membership::on(const job_ended& event, time_point now, effects& out) {
+void membership::on(const job_ended& event) {
   if (ending_ && ending_->result)
     return;
   auto how = ending{.result = event.result, .why = {}, .signal = 0};
@@ -709,63 +659,62 @@ void membership::on(const job_ended& event, time_point now, effects& out) {
                           "it did: its own workers had no part in that"
                         : "the job has succeeded, and this node stood by: "
                           "nothing was run here"};
-  end(std::move(how), 0, now, out);
+  end(std::move(how), 0);
 }
 
-void membership::on(const leave_requested& event, time_point now,
-                    effects& out) {
+void membership::on(const leave_requested& event) {
   if (std::exchange(is_asked_to_leave_, true)) { // No grace period.
     if (has_workers())
-      out.emplace_back(
+      out_.emplace_back(
         kill_group{.generation = share_.generation(), .with_parked = true});
     return;
   }
   if (ending_) // The workers have been told, for another reason.
     return;
   if (link_ == link::joined)
-    out.emplace_back(send_leaving{event.signal});
-  end({.result = {}, .why = {}, .signal = event.signal}, event.signal, now,
-      out);
+    out_.emplace_back(send_leaving{event.signal});
+  end({.result = {}, .why = {}, .signal = event.signal}, event.signal);
 }
 
 // A coordinator that has taken over knows of no safe point to wait for, and repeats
 // the order without.
-void membership::on(const drain_ordered& event, time_point now, effects& out) {
+void membership::on(const drain_ordered& event) {
   if (ending_)
     return;
-  if (!std::exchange(is_draining_, true)) {
+  if (!drain_) {
+    drain_.emplace();
     if (!share_.may_run())
-      return leave_drained(now, out);
-    arm(alarm::drain, now + event.time, out);
+      return leave_drained();
+    arm(alarm::drain, now_ + event.time);
   }
-  if (!event.at_safe_point && !std::exchange(gives_notice_, true)
+  if (!event.at_safe_point && !std::exchange(drain_->gives_notice, true)
       && share_.state() == share_state::running)
-    give_notice(now, out);
+    give_notice();
 }
 
 // Workers that have not all started yet get it then.
-void membership::give_notice(time_point now, effects& out) {
-  noticed_at_ = now;
-  out.emplace_back(notify_workers{share_.generation()});
+void membership::give_notice() {
+  drain_->noticed_at = now_;
+  out_.emplace_back(notify_workers{share_.generation()});
 }
 
 // The end of a worker that has been told of the end is no failure.
-bool membership::was_noticed(const worker_failure& x, time_point now) const {
-  return noticed_at_ && x.kind != failure_kind::unkillable
-         && now - x.age >= *noticed_at_;
+bool membership::was_noticed(const worker_failure& x) const {
+  return drain_ && drain_->noticed_at && x.kind != failure_kind::unkillable
+         && now_ - x.age >= *drain_->noticed_at;
 }
 
-void membership::say_leaving(effects& out) {
+void membership::say_leaving() {
   if (link_ == link::joined)
-    out.emplace_back(send_leaving{0});
+    out_.emplace_back(send_leaving{0});
   ending_ = ending{.result = {}, .why = {}, .signal = 0};
 }
 
-void membership::leave_drained(time_point now, effects& out) {
+void membership::leave_drained() {
   if (ending_)
     return;
-  say_leaving(out);
-  end(*ending_, 0, now, out);
+  say_leaving();
+  end(*ending_, 0);
 }
 
 // Their memory, devices and ports stay in use, so nothing more can be started on
@@ -785,63 +734,63 @@ void membership::give_up_workers(uint32_t count) {
 }
 
 // Unkillable workers stay a reason, whatever ends the agent.
-void membership::end(ending how, int signal, time_point now, effects& out) {
+void membership::end(ending how, int signal) {
   if (unkillable_count_ > 0)
     how.why = ending_->why;
   ending_ = std::move(how);
   next_.reset();
   if (has_workers())
-    stop(signal, out);
+    stop(signal);
   else
-    part(now, out);
+    part();
 }
 
 // The coordinator acknowledges the notice by cutting the link. An agent that did
 // not wait for that might end before its last messages have been sent.
-void membership::part(time_point now, effects& out) {
-  forget_second_way(out);
-  if (link_ == link::joined && keep_alive_interval_ > duration::zero()) {
-    out.emplace_back(send_left{});
+void membership::part() {
+  forget_second_way();
+  if (link_ == link::joined && lease_.has_keep_alives()) {
+    out_.emplace_back(send_left{});
     link_ = link::parting;
     alarms_.disarm(alarm::keep_alive);
-    arm(alarm::parting, now + limits_.fence(), out);
+    arm(alarm::parting, now_ + limits_.fence());
     return;
   }
   if (link_ == link::joined)
-    out.emplace_back(send_left{});
+    out_.emplace_back(send_left{});
   link_ = link::finished;
-  out.emplace_back(finish{*ending_});
+  out_.emplace_back(finish{*ending_});
 }
 
 // -- timers -------------------------------------------------------------------
 
-void membership::on(const timer_fired& event, time_point now, effects& out) {
+void membership::on(const timer_fired& event) {
   const auto fired = alarms_.take(event.timer);
   if (!fired)
     return;
   switch (fired->which) {
     case alarm::retry:
-      return try_again(out);
+      return try_again();
     case alarm::seek:
-      return give_up(now, out);
+      return give_up();
     case alarm::timeout:
-      drop(out);
+      drop();
       last_failure_ = failure{errc::connection_timed_out,
                               "the coordinator does not answer"};
-      return seek(now, out);
+      return seek();
     case alarm::keep_alive:
-      return on_keep_alive_due(now, out);
+      return on_keep_alive_due();
     case alarm::fence:
-      return on_fence(now, out);
+      return on_fence();
     case alarm::parting:
       link_ = link::finished;
-      out.emplace_back(finish{*ending_});
+      out_.emplace_back(finish{*ending_});
       return;
     case alarm::drain:
-      return leave_drained(now, out);
+      return leave_drained();
     case alarm::second_way:
       if (link_ == link::joining && share_.may_run())
-        begin_second_way(out);
+        begin_second_way();
       return;
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/core/generation.hpp"
+#include "actors/core/protocol/agent_lease.hpp"
 #include "actors/core/protocol/alarm_set.hpp"
 #include "actors/core/protocol/generation_share.hpp"
 #include "actors/core/protocol/membership_events.hpp"
@@ -38,13 +39,11 @@ namespace actorrun::core {
 /// coordinator answers there, the link is given up for it.
 ///
 /// A keep-alive is sent when supervisor and process host have answered, and not
-/// otherwise: the lease proves that the workers can be ended. One at a time is
-/// unanswered: where only the way to this node is cut, each further one would
-/// lengthen the lease and not the fence (decision 0025).
+/// otherwise: the lease proves that the workers can be ended.
 ///
-/// The agent's fence runs from the *sending* of the last keep-alive that was
-/// answered. The coordinator's lease runs from receiving it, and longer. So the
-/// workers here are dead before others can take their place.
+/// The agent's fence (`agent_lease`) runs from the *sending* of the last keep-alive
+/// that was answered. The coordinator's lease runs from receiving it, and longer. So
+/// the workers here are dead before others can take their place.
 ///
 /// Workers that are parked belong to no generation: neither the fence nor a newer
 /// generation concerns them. They go on with the next generation that has a place
@@ -121,71 +120,82 @@ private:
 
   static constexpr size_t alarm_count = size_t(alarm::second_way) + 1;
 
+  /// A link that was given up, as long as it is not known to be gone.
+  enum class dropped_link {
+    none,
+    ends,
+    awaited, ///< The next attempt waits for its end.
+  };
+
+  struct drain {
+    bool gives_notice = false;              ///< To workers that run.
+    std::optional<time_point> noticed_at{}; ///< They know of it.
+  };
+
   // looking for the coordinator
-  void on(const agent_started& event, time_point now, effects& out);
-  void on(const coordinator_found& event, time_point now, effects& out);
-  void on(const coordinator_not_found& event, time_point now, effects& out);
-  void on(const coordinator_disconnected& event, time_point now, effects& out);
-  void seek(time_point now, effects& out);
-  void try_again(effects& out);
-  void drop(effects& out);
-  void on(const second_way_found& event, time_point now, effects& out);
-  void try_second_way_if_silent(time_point now, effects& out);
-  void begin_second_way(effects& out);
-  void forget_second_way(effects& out);
-  void give_up(time_point now, effects& out);
+  void on(const agent_started& event);
+  void on(const coordinator_found& event);
+  void on(const coordinator_not_found& event);
+  void on(const coordinator_disconnected& event);
+  void seek();
+  void try_again();
+  void drop();
+  void on(const second_way_found& event);
+  void try_second_way_if_silent();
+  void begin_second_way();
+  void forget_second_way();
+  void give_up();
   duration retry_delay();
 
   // the lease
-  void on(const join_accepted& event, time_point now, effects& out);
-  void on(const join_rejected& event, time_point now, effects& out);
-  void check_control(time_point now, effects& out);
-  duration repeat_after() const;
-  void on_keep_alive_due(time_point now, effects& out);
-  void on(const control_checked& event, time_point now, effects& out);
-  void on(const lease_granted& event, time_point now, effects& out);
-  void on(const fence_fired& event, time_point now, effects& out);
-  void on_fence(time_point now, effects& out);
-  void extend_fence(time_point due, time_point now, effects& out);
-  bool was_fenced(const worker_failure& failure, time_point now) const;
+  void on(const join_accepted& event);
+  void on(const join_rejected& event);
+  void check_control();
+  void on_keep_alive_due();
+  void on(const control_checked& event);
+  void on(const lease_granted& event);
+  void on(const fence_fired& event);
+  void on_fence();
+  void extend_fence(time_point due);
+  bool was_fenced(const worker_failure& failure) const;
 
   // generations
-  void on(const generation_formed& event, time_point now, effects& out);
-  void on(const charter_changed& event, time_point now, effects& out);
+  void on(const generation_formed& event);
+  void on(const charter_changed& event);
   void keep(const charter& told);
-  void on(const generation_revoked& event, time_point now, effects& out);
-  void on(const safe_point_ordered& event, time_point now, effects& out);
-  void on(const start_ahead_ordered& event, time_point now, effects& out);
-  void begin(const generation_plan& plan, effects& out);
-  void stop(int signal, effects& out);
-  void stop_for_next(const std::string& reason, effects& out);
+  void on(const generation_revoked& event);
+  void on(const safe_point_ordered& event);
+  void on(const start_ahead_ordered& event);
+  void begin(const generation_plan& plan);
+  void stop(int signal);
+  void stop_for_next(const std::string& reason);
   void forget_next();
 
   // what the worker group reports
-  void on(const group_started& event, time_point now, effects& out);
-  void on(const group_failed& event, time_point now, effects& out);
-  void on(const group_succeeded& event, time_point now, effects& out);
-  void on(const group_stopped& event, time_point now, effects& out);
-  void on(const group_parked& event, time_point now, effects& out);
-  void on(const group_safe_point& event, time_point now, effects& out);
-  void add_failures(collateral failures, time_point aged_at, time_point now);
-  void report_stopped(uint16_t master_port, time_point now, effects& out) const;
+  void on(const group_started& event);
+  void on(const group_failed& event);
+  void on(const group_succeeded& event);
+  void on(const group_stopped& event);
+  void on(const group_parked& event);
+  void on(const group_safe_point& event);
+  void add_failures(collateral failures, time_point aged_at);
+  void report_stopped(uint16_t master_port);
 
   // the end
-  void on(const job_ended& event, time_point now, effects& out);
-  void on(const leave_requested& event, time_point now, effects& out);
-  void on(const drain_ordered& event, time_point now, effects& out);
-  void on(const limit_near& event, time_point now, effects& out);
-  void want_safe_point(time_point now, effects& out) const;
-  void give_notice(time_point now, effects& out);
-  void say_leaving(effects& out);
-  void leave_drained(time_point now, effects& out);
-  bool was_noticed(const worker_failure& failure, time_point now) const;
+  void on(const job_ended& event);
+  void on(const leave_requested& event);
+  void on(const drain_ordered& event);
+  void on(const limit_near& event);
+  void want_safe_point();
+  void give_notice();
+  void say_leaving();
+  void leave_drained();
+  bool was_noticed(const worker_failure& failure) const;
   void give_up_workers(uint32_t count);
-  void end(ending how, int signal, time_point now, effects& out);
-  void part(time_point now, effects& out);
+  void end(ending how, int signal);
+  void part();
 
-  void on(const timer_fired& event, time_point now, effects& out);
+  void on(const timer_fired& event);
 
   /// False when the agent can leave.
   bool has_workers() const {
@@ -197,8 +207,8 @@ private:
     return link_ == link::joining || link_ == link::joined;
   }
 
-  void arm(alarm which, time_point due, effects& out) {
-    out.emplace_back(alarms_.arm(which, due));
+  void arm(alarm which, time_point due) {
+    out_.emplace_back(alarms_.arm(which, due));
   }
 
   offer offer_;
@@ -207,20 +217,10 @@ private:
 
   link link_ = link::seeking;
   bool is_remote_ = false; ///< The last coordinator's process is another.
-  bool is_dropping_
-    = false; ///< That link is dropped, and not known to be gone.
-  bool is_retry_due_ = false;   ///< And the next attempt waits for that.
+  dropped_link dropped_ = dropped_link::none;
   bool has_second_way_ = false; ///< It is being tried.
   bool was_accepted_ = false;
-  time_point join_sent_{};
-  time_point accepted_at_{}; ///< When the coordinator last confirmed the lease.
-  duration keep_alive_interval_{0};
-  time_point keep_alive_due_{};             ///< The next one.
-  std::optional<time_point> control_asked_; ///< And not answered yet.
-  std::optional<time_point> unanswered_;    ///< When that keep-alive was sent.
-  bool is_overdue_ = false; ///< The next one waits for the answer.
-  duration fence_{0};       ///< From a keep-alive that was answered.
-  time_point fence_due_ = time_point::max();
+  agent_lease lease_;
   generation_id fenced_; ///< The last whose workers were killed by the fence.
   std::optional<failure> last_failure_; ///< To find the coordinator.
   uint32_t attempts_ = 0;
@@ -240,11 +240,12 @@ private:
   /// known to last.
   std::optional<generation_plan> next_;
   uint32_t unkillable_count_ = 0;
-  bool is_draining_ = false;
-  bool gives_notice_ = false;            ///< Then, to workers that run.
-  std::optional<time_point> noticed_at_; ///< The workers know of it.
-  std::optional<ending> ending_;         ///< Set from the decision to end.
-  bool is_asked_to_leave_ = false;       ///< By a signal here.
+  std::optional<drain> drain_;     ///< It has been ordered.
+  std::optional<ending> ending_;   ///< Set from the decision to end.
+  bool is_asked_to_leave_ = false; ///< By a signal here.
+  // Of the step that is taken.
+  time_point now_{};
+  effects out_;
 };
 
 std::string to_string(membership::link x);

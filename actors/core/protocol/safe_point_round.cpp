@@ -13,9 +13,11 @@ safe_point_order safe_point_round::order() const {
   return {safe_point_order::kind::hold, 0, number_};
 }
 
-void safe_point_round::begin(const std::vector<agent_id>& members) {
+void safe_point_round::begin(const std::vector<agent_id>& members,
+                             time_point now) {
   assert(!is_active_);
   ++number_;
+  began_ = now;
   is_active_ = true;
   members_ = {members.begin(), members.end()};
   waiting_ = members_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/safe_point.hpp"
+#include "actors/core/time.hpp"
 #include "messages/ids.hpp"
 
 #include <optional>
@@ -33,7 +34,10 @@ public:
   safe_point_order order() const;
 
   /// @pre it is not active
-  void begin(const std::vector<agent_id>& members);
+  void begin(const std::vector<agent_id>& members, time_point now);
+
+  /// @pre it is active
+  time_point began() const { return began_; }
 
   void end();
 
@@ -48,6 +52,7 @@ private:
   progress advance();
 
   bool is_active_ = false;
+  time_point began_{};
   uint64_t number_ = 0; ///< Of the latest.
   std::set<agent_id> members_;
   std::set<agent_id> waiting_; ///< Members that have not answered.

@@ -118,7 +118,7 @@ TEST_CASE("chronicle: a successor notes the generation that it takes over",
   CHECK(job.chronicle.now().newest_generation()->formed.adopted);
   job.note(2ms, back("b"));
   job.note(3ms, back("c"));
-  CHECK(job.chronicle.now().phase == rendezvous::phase::running);
+  CHECK(job.chronicle.now().phase == rendezvous_phase::running);
   CHECK(job.chronicle.now().newest_generation()->running_at);
   CHECK(job.chronicle.now().nodes.at({"b"}).now->pids
         == std::vector<int64_t>{5, 6});

@@ -30,7 +30,7 @@ struct fixture {
     now.host = "node-b";
     now.generation = {2};
     now.share = share_state::running;
-    job.phase = rendezvous::phase::running;
+    job.phase = rendezvous_phase::running;
     job.generations.push_back(generation_of(2));
   }
 
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(fixture, "node_state: a node without workers waits",
                  "[core]") {
   SECTION("for a generation") {
     now.share = share_state::idle;
-    job.phase = rendezvous::phase::gathering;
+    job.phase = rendezvous_phase::gathering;
     CHECK(state() == "waiting");
   }
   SECTION("beside one that runs") {
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(fixture, "node_state: a node without workers waits",
   }
   SECTION("for the first one") {
     job.generations.clear();
-    job.phase = rendezvous::phase::gathering;
+    job.phase = rendezvous_phase::gathering;
     CHECK(state() == "waiting");
   }
   CHECK(reason() == "");

@@ -50,30 +50,30 @@ TEST_CASE("agent_table: a newcomer takes the rank of a member that is gone",
     uut.add(offer_of(name));
   CHECK(members(uut.form({1}, 0)) == "a=0 b=2 c=4 d=6");
   SECTION("one for one") {
-    uut.remove({"b"});
+    uut.remove({"b"}, "gone");
     uut.add(offer_of("z"));
     CHECK(members(uut.form({2}, 0)) == "a=0 z=2 c=4 d=6");
   }
   SECTION("for the first") {
-    uut.remove({"a"});
+    uut.remove({"a"}, "gone");
     uut.add(offer_of("z"));
     CHECK(members(uut.form({2}, 0)) == "z=0 b=2 c=4 d=6");
   }
   SECTION("more than are gone: the others follow") {
-    uut.remove({"c"});
+    uut.remove({"c"}, "gone");
     for (const auto* name : {"z", "y", "x"})
       uut.add(offer_of(name));
     CHECK(members(uut.form({2}, 0)) == "a=0 b=2 x=4 d=6 y=8 z=10");
   }
   SECTION("fewer than are gone: the members close the gap in their order") {
-    uut.remove({"b"});
-    uut.remove({"c"});
+    uut.remove({"b"}, "gone");
+    uut.remove({"c"}, "gone");
     uut.add(offer_of("z"));
     CHECK(members(uut.form({2}, 0)) == "a=0 z=2 d=4");
   }
   SECTION("none") {
-    uut.remove({"a"});
-    uut.remove({"c"});
+    uut.remove({"a"}, "gone");
+    uut.remove({"c"}, "gone");
     CHECK(members(uut.form({2}, 0)) == "b=0 d=2");
   }
 }
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(fixture, "agent_table: members keep their places and ranks",
   uut.add(offer_of("a"));
   CHECK(members(uut.form({2}, 0)) == "b=0 c=2");
   CHECK(uut.counts().newcomers == 1);
-  uut.remove({"b"});
+  uut.remove({"b"}, "gone");
   CHECK(members(uut.form({3}, 0)) == "a=0 c=2");
 }
 
@@ -142,8 +142,8 @@ TEST_CASE_METHOD(fixture, "agent_table: counts follow every change", "[core]") {
   uut.change(a, [](auto& x) { x.connected = false; });
   CHECK(uut.counts().candidates == 0);
   CHECK(uut.counts().members == 1);
-  uut.remove({"a"});
-  uut.remove({"a"});
+  uut.remove({"a"}, "gone");
+  uut.remove({"a"}, "gone");
   CHECK(uut.counts().members == 0);
   CHECK(uut.counts().holding == 0);
 }
@@ -195,7 +195,7 @@ TEST_CASE("agent_table: a free rank goes to the agent that has waited longest",
   CHECK(uut.find({"c"})->shadowed);
   CHECK(uut.find({"b"})->shadowed);
   CHECK(uut.counts().candidates == 2);
-  uut.remove({"a"});
+  uut.remove({"a"}, "gone");
   CHECK_FALSE(uut.find({"c"})->shadowed);
   CHECK(uut.find({"b"})->shadowed);
   CHECK(members(uut.form({1}, 0)) == "c=0 d=2");
@@ -209,17 +209,17 @@ TEST_CASE("agent_table: the first that waits for a rank gets it, whatever its "
   for (const auto* name : {"a", "b", "c"})
     uut.add(offer_of(name, 0));
   SECTION("when its owner goes") {
-    uut.remove({"a"});
+    uut.remove({"a"}, "gone");
     CHECK_FALSE(uut.find({"b"})->shadowed);
     CHECK(uut.find({"c"})->shadowed);
   }
   SECTION("and not when another that waits goes") {
-    uut.remove({"b"});
+    uut.remove({"b"}, "gone");
     CHECK(uut.find({"c"})->shadowed);
   }
   SECTION("and not when the owner of another rank goes") {
     uut.add(offer_of("d", 1));
-    uut.remove({"d"});
+    uut.remove({"d"}, "gone");
     CHECK(uut.find({"b"})->shadowed);
     CHECK(uut.find({"c"})->shadowed);
   }
@@ -237,7 +237,7 @@ TEST_CASE("agent_table: an excluded agent has no rank while another wants it",
   CHECK(uut.counts().candidates == 1);
   uut.set_excluded(*uut.find({"a"}), false);
   CHECK(uut.find({"a"})->shadowed);
-  uut.remove({"c"});
+  uut.remove({"c"}, "gone");
   CHECK(uut.find({"a"})->has_rank());
   uut.set_excluded(*uut.find({"b"}), false);
   CHECK(uut.find({"b"})->shadowed);

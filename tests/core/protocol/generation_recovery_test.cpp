@@ -56,7 +56,7 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture,
                  "generation_recovery: it is complete when all are back",
                  "[core]") {
-  uut.listen({});
+  uut.listen({}, time_point{});
   CHECK_FALSE(claims("a", 4, share_state::running).is_complete);
   const auto last = claims("b", 4, share_state::starting);
   CHECK(last.is_complete);
@@ -72,7 +72,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "generation_recovery: stopped workers prove nothing",
                  "[core]") {
-  uut.listen({});
+  uut.listen({}, time_point{});
   claims("a", 4, share_state::running);
   CHECK_FALSE(claims("b", 4, share_state::idle).is_complete);
   CHECK(uut.conclude(agents).stopped_count == 1);
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(fixture, "generation_recovery: stopped workers prove nothing",
 
 TEST_CASE_METHOD(fixture, "generation_recovery: the newest generation goes on",
                  "[core]") {
-  uut.listen({});
+  uut.listen({}, time_point{});
   claims("a", 4, share_state::running);
   CHECK(claims("b", 5, share_state::running).is_newer);
   CHECK(agents.generation() == generation_id{5});
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(fixture,
                  "generation_recovery: of two generations with one number the "
                  "one whose workers run goes on",
                  "[core]") {
-  uut.listen({});
+  uut.listen({}, time_point{});
   claims("a", 4, share_state::stopping, 2, 29500);
   CHECK(claims("b", 4, share_state::running, 2, 29501).is_newer);
   CHECK(agents.common_plan().master_port == 29501);
@@ -111,7 +111,7 @@ TEST_CASE_METHOD(
   "generation_recovery: S3 one that is whole gives way to a larger "
   "one that is whole, too",
   "[core]") {
-  uut.listen({});
+  uut.listen({}, time_point{});
   claims("a", 4, share_state::running);
   REQUIRE(claims("b", 4, share_state::running).is_complete);
   CHECK_FALSE(claims("c", 5, share_state::running, 1).is_newer);
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(fixture, "generation_recovery: claimed failures are found",
                  "[core]") {
-  uut.listen({});
+  uut.listen({}, time_point{});
   CHECK(claims("a", 4, share_state::failed).failure.has_value());
   CHECK_FALSE(claims("b", 4, share_state::running).failure.has_value());
 }
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(fixture, "generation_recovery: claimed failures are found",
 TEST_CASE_METHOD(
   fixture, "generation_recovery: a failure is claimed though its share stops",
   "[core]") {
-  uut.listen({});
+  uut.listen({}, time_point{});
   auto held = claim{.plan = {}, .state = share_state::stopping, .failure = {}};
   held.plan.generation = {4};
   held.plan.node_count = 2;
@@ -146,7 +146,7 @@ TEST_CASE_METHOD(
   "generation_recovery: what failed in a rival generation that is over is "
   "not the other one's",
   "[core]") {
-  uut.listen({});
+  uut.listen({}, time_point{});
   claims("a", 4, share_state::running, 2, 29500);
   auto held = claim{.plan = {}, .state = share_state::stopping, .failure = {}};
   held.plan.generation = {4};
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(
   fixture, "generation_recovery: who leaves after a success has not stopped",
   "[core]") {
-  uut.listen({});
+  uut.listen({}, time_point{});
   for (const auto state : {share_state::running, share_state::succeeded}) {
     const auto name = std::string{state == share_state::running ? "a" : "b"};
     claims(name, 4, state);
@@ -176,7 +176,7 @@ TEST_CASE(
   base.plan.node_count = 2;
   const auto differs = [&](auto change) {
     auto job = fixture{};
-    job.uut.listen({});
+    job.uut.listen({}, time_point{});
     auto stopped = base;
     stopped.state = share_state::stopping;
     job.claims("a", stopped);
@@ -194,7 +194,7 @@ TEST_CASE(
 
 TEST_CASE_METHOD(fixture, "generation_recovery: without claims it stays open",
                  "[core]") {
-  uut.listen({7});
+  uut.listen({7}, time_point{});
   CHECK_FALSE(uut.conclude(agents).has_generation);
   CHECK(uut.is_open());
   CHECK_FALSE(uut.is_listening());
@@ -207,7 +207,7 @@ TEST_CASE_METHOD(fixture,
                  "generation_recovery: running workers prove that there is "
                  "no newer generation",
                  "[core]") {
-  uut.listen({100});
+  uut.listen({100}, time_point{});
   claims("a", 4, share_state::running);
   SECTION("if all its agents say so") {
     claims("b", 4, share_state::running);

@@ -317,7 +317,7 @@ TEST_CASE_METHOD(candidate,
 
 TEST_CASE("leadership: phases have names", "[core]") {
   CHECK(to_string(phase::idle) == "idle");
-  CHECK(to_string(phase::opening_lease) == "opening lease");
+  CHECK(to_string(phase::opening_lease) == "opening_lease");
   CHECK(to_string(phase::retired) == "retired");
   CHECK(to_string(phase{99}) == "unknown");
 }

@@ -13,7 +13,7 @@ const auto a = agent_id{"a"};
 const auto b = agent_id{"b"};
 
 struct fixture {
-  fixture() { uut.begin({a, b}); }
+  fixture() { uut.begin({a, b}, time_point{}); }
 
   safe_point_round uut;
 };
@@ -33,7 +33,7 @@ TEST_CASE_METHOD(fixture, "safe_point_round: all stop at the largest step",
   uut.end();
   CHECK_FALSE(uut.is_active());
   CHECK(to_string(uut.order()) == "go_on");
-  uut.begin({a});
+  uut.begin({a}, time_point{});
   CHECK(uut.order().round == 2);
   CHECK(uut.take(a, {kind::held, 7, 1}) == progress::none);
   CHECK(uut.take(a, {kind::held, 8, 2}) == progress::all_hold);

@@ -1,0 +1,98 @@
+#include "actors/core/protocol/group_change.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace actorrun::core {
+
+namespace {
+
+/// @pre there is such a member
+template <class Condition>
+const agent_record& member_that(const agent_table& agents, Condition is) {
+  const auto i = std::ranges::find_if(agents.records(), [&](const auto& x) {
+    return is(x.second) && agents.is_at_work(x.second);
+  });
+  assert(i != agents.records().end());
+  return i->second;
+}
+
+/// Why a node of the generation has no place in it any more.
+end_reason exclusion_of_member(const agent_table& agents,
+                               const job_orders& orders) {
+  const auto& x = member_that(agents, [](const auto& y) { return y.excluded; });
+  const auto* why = orders.excluded().find(x.offering.host);
+  assert(why != nullptr);
+  return asked_for(to_string(*why), why->by);
+}
+
+end_reason drain_of_member(const agent_table& agents) {
+  const auto& x
+    = member_that(agents, [](const auto& y) { return y.is_draining(); });
+  const auto& by = x.drain->by;
+  return asked_for(agents.title(x) + " is to leave, asked for by " + by, by);
+}
+
+} // namespace
+
+bool is_finishing(const agent_table& agents) {
+  return agents.counts().unfinished < agents.common_plan().node_count;
+}
+
+uint32_t room_in(const agent_table& agents, const job_orders& orders) {
+  const auto max = orders.settings().agent_count_max;
+  return max - std::min(max, agents.counts().members);
+}
+
+group_change change_of(const agent_table& agents, const job_orders& orders,
+                       const newcomer_watch& newcomers) {
+  using kind = group_change::kind;
+  const auto& counts = agents.counts();
+  const auto max = orders.settings().agent_count_max;
+  if (counts.excluded > 0)
+    return {kind::exclusion, exclusion_of_member(agents, orders)};
+  if (counts.members > max && !is_finishing(agents))
+    return {kind::surplus, orders.resize_reason()};
+  if (counts.draining > 0)
+    return {kind::drain, drain_of_member(agents)};
+  if (counts.newcomers > 0 && room_in(agents, orders) > 0
+      && !is_finishing(agents))
+    return {kind::newcomers, newcomers.reason(counts.newcomers)};
+  return {};
+}
+
+end_reason newcomer_watch::reason(uint32_t count) const {
+  const auto joined
+    = count - (admission_.empty() ? 0 : std::min(count, admitted_count_));
+  if (admission_.empty() || count == joined)
+    return {std::to_string(count) + " more joined"};
+  auto out = admission_;
+  if (joined > 0)
+    out.text += "; " + std::to_string(joined) + " more joined";
+  return out;
+}
+
+time_point newcomer_watch::settled_at(const timeouts& limits) const {
+  return std::min(std::max(last_arrival_, *since_) + limits.join_settle,
+                  *since_ + limits.last_call);
+}
+
+void save_request::want(time_point limit) {
+  constexpr auto inaccuracy = std::chrono::seconds{30};
+  const auto is_settled = settled_ && limit - *settled_ <= inaccuracy
+                          && *settled_ - limit <= inaccuracy;
+  if (!is_settled && !limit_)
+    limit_ = limit;
+}
+
+bool save_request::settle() {
+  if (!limit_)
+    return false;
+  settled_ = std::exchange(limit_, std::nullopt);
+  return true;
+}
+
+} // namespace actorrun::core

@@ -1,0 +1,88 @@
+#include "actors/core/protocol/agent_lease.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace actorrun::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto start = time_point{} + 1h;
+
+struct fixture {
+  agent_lease uut;
+
+  fixture() {
+    uut.ask_to_join(start);
+    uut.begin(300ms, 900ms, false, start + 10ms);
+  }
+};
+
+} // namespace
+
+TEST_CASE("agent_lease: there is no fence before the first acceptance",
+          "[core]") {
+  auto uut = agent_lease{};
+  CHECK_FALSE(uut.is_over(start));
+  CHECK_FALSE(uut.has_keep_alives());
+}
+
+TEST_CASE("agent_lease: without keep-alives no fence falls", "[core]") {
+  auto uut = agent_lease{};
+  uut.ask_to_join(start);
+  uut.begin(0ms, 900ms, true, start);
+  CHECK_FALSE(uut.is_over(start + 1h));
+}
+
+TEST_CASE_METHOD(fixture, "agent_lease: it runs from what was sent", "[core]") {
+  CHECK(uut.due() == start + 900ms);
+  uut.ask_for_proof(start + 310ms);
+  CHECK_FALSE(uut.take_proof(start + 309ms)); // Another question.
+  REQUIRE(uut.take_proof(start + 310ms));
+  CHECK(uut.take_answer(start + 310ms, start + 500ms));
+  CHECK(uut.extend(start + 310ms + uut.fence(), true, start + 500ms));
+  CHECK(uut.due() == start + 1'210ms);
+  CHECK(uut.answer_counts_until() == start + 1'400ms);
+  CHECK_FALSE(uut.take_answer(start + 310ms, start + 600ms)); // Once.
+}
+
+TEST_CASE_METHOD(fixture, "agent_lease: nothing revives workers", "[core]") {
+  const auto late = start + 2s;
+  REQUIRE(uut.is_over(late));
+  CHECK_FALSE(uut.extend(start + 3s, true, late));
+  uut.ask_to_join(late);
+  uut.begin(300ms, 900ms, true, late);
+  CHECK(uut.is_over(late));
+  CHECK(uut.extend(start + 3s, false, late));
+}
+
+TEST_CASE_METHOD(fixture, "agent_lease: one keep-alive is on its way",
+                 "[core]") {
+  auto beat = uut.take_beat(start + 310ms);
+  CHECK(beat.is_proof_due);
+  CHECK_FALSE(beat.repeated);
+  CHECK(beat.next == start + 610ms);
+  uut.ask_for_proof(start + 310ms);
+  REQUIRE(uut.take_proof(start + 310ms));
+  // It is repeated until it is answered …
+  CHECK(uut.repeat_after() == 120ms);
+  beat = uut.take_beat(start + 430ms);
+  CHECK(beat.repeated == start + 310ms);
+  CHECK_FALSE(beat.is_proof_due);
+  CHECK(beat.next == start + 550ms);
+  // … and the next one, which is due by then, waits.
+  beat = uut.take_beat(start + 610ms);
+  CHECK(beat.repeated == start + 310ms);
+  CHECK_FALSE(beat.is_proof_due);
+  CHECK(uut.take_answer(start + 310ms, start + 620ms));
+  CHECK(uut.take_overdue());
+  CHECK_FALSE(uut.take_overdue());
+}
+
+TEST_CASE_METHOD(fixture, "agent_lease: it is silent from half of the fence on",
+                 "[core]") {
+  CHECK_FALSE(uut.is_silent(start + 800ms)); // None is on its way.
+  uut.ask_for_proof(start + 310ms);
+  REQUIRE(uut.take_proof(start + 310ms));
+  CHECK_FALSE(uut.is_silent(start + 549ms));
+  CHECK(uut.is_silent(start + 550ms)); // Repeated twice.
+}
