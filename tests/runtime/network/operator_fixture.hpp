@@ -45,7 +45,7 @@ inline std::string frame_with(std::string content) {
 struct raw_operator {
   explicit raw_operator(unique_fd fd) : connection(std::move(fd)) {}
 
-  void send(const v1::OperatorRequest& x) { send(operator_frame(x)); }
+  void send(const v1::OperatorRequest& x) { send(message_frame(x)); }
   void send(const std::string& bytes) {
     REQUIRE(send_whole(connection.get(), bytes));
   }
@@ -54,7 +54,7 @@ struct raw_operator {
   std::optional<v1::OperatorReply> receive(std::chrono::milliseconds wait
                                            = timeout) {
     for (;;) {
-      const auto x = next_reply(replies);
+      const auto x = next_message<v1::OperatorReply>(replies);
       REQUIRE(x);
       if (*x)
         return *x;
@@ -71,7 +71,7 @@ struct raw_operator {
   bool is_cut() { return is_closed(connection.get()); }
 
   unique_fd connection;
-  frame_splitter replies{operator_frame_layout(reply_size_max)};
+  frame_splitter replies{message_frame_layout(reply_size_max)};
 };
 
 struct operator_fixture {

@@ -41,9 +41,9 @@ struct fuzz_fixture : caf_links_fixture {
   std::string good_frame() {
     switch (random() % 3) {
       case 0:
-        return operator_frame(status_request(random()));
+        return message_frame(status_request(random()));
       case 1:
-        return operator_frame(watch_request(random(), uint32_t(random())));
+        return message_frame(watch_request(random(), uint32_t(random())));
       default: // As a later version may have it.
         return frame_with("\x08\x05\x9a\x06\x01\x78");
     }
