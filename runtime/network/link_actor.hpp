@@ -52,10 +52,10 @@ public:
   virtual void begin(const link_opening& x) = 0;
 
   /// The next message has arrived.
-  /// @param frame As `frame_splitter::next` returns it.
+  /// @param content As `frame_splitter::next` returns it.
   /// @returns whether an actor has got it; a failure: what is wrong with the other
   ///          side, as a verb and its object. Then the link ends
-  virtual result<bool> take(std::string_view frame) = 0;
+  virtual result<bool> take(std::string_view content) = 0;
 
   /// Frames that are to be sent back. Leaves nothing.
   virtual std::string take_answers() = 0;

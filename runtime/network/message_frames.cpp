@@ -8,7 +8,7 @@ namespace actorrun::detail {
 
 std::string frame_header(size_t size) {
   assert(size > 0 && size <= message_frame_max);
-  return network_order(size).substr(4);
+  return network_order(size).substr(8 - frame_header_size);
 }
 
 std::string message_frame(const google::protobuf::MessageLite& x) {
@@ -17,9 +17,8 @@ std::string message_frame(const google::protobuf::MessageLite& x) {
   return out;
 }
 
-result<void> read_message(std::string_view frame,
+result<void> read_message(std::string_view content,
                           google::protobuf::MessageLite& to) {
-  const auto content = frame.substr(message_frame_layout(0).header_size);
   if (!to.ParseFromArray(content.data(), static_cast<int>(content.size())))
     return failure{errc::not_actorrun, "sends what is no message of ours"};
   return {};

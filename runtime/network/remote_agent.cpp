@@ -1,7 +1,6 @@
 #include "runtime/network/remote_agent.hpp"
 
 #include "messages/formatted.hpp"
-#include "messages/version.hpp"
 
 #include <chrono>
 #include <optional>
@@ -104,13 +103,13 @@ void remote_agent::begin(const link_opening& x) {
   actor_ = system_.spawn<actor_impl<remote_agent_actor, remote_agent_state>>(
     setup_.coordinator, x.outbox, question_count_);
   auto welcome = v1::Welcome{};
-  welcome.set_version(protocol_version);
+  welcome.set_version(setup_.version);
   link_writer<v1::ToAgent>{x.outbox}.write(std::move(welcome));
 }
 
-result<bool> remote_agent::take(std::string_view frame) {
+result<bool> remote_agent::take(std::string_view content) {
   auto x = v1::ToCoordinator{};
-  if (auto ok = read_message(frame, x); !ok)
+  if (auto ok = read_message(content, x); !ok)
     return ok.error();
   auto out = result{false};
   const auto is_known
@@ -165,6 +164,7 @@ result<bool> remote_agent::join(v1::JoinRequest x) {
     return fault("announces an address that its certificate does not name");
   x.set_is_address_unproved(!setup_.peer_host.empty()
                             && plain(address) != plain(setup_.peer_host));
+  x.set_comes_by_link(true);
   return deliver(std::move(x));
 }
 

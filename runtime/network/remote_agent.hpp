@@ -4,6 +4,7 @@
 
 #include "actors/log.hpp"
 #include "messages/shared_text.hpp"
+#include "messages/version.hpp"
 #include "runtime/network/link_actor.hpp"
 
 #include <atomic>
@@ -22,7 +23,8 @@ using remote_agent_actor = remote_agent_interface::type;
 
 struct remote_agent_setup {
   rendezvous_coordinator_actor coordinator;
-  shared_text id; ///< The agent's, as in its hello.
+  shared_text id;                      ///< The agent's, as in its hello.
+  uint16_t version = protocol_version; ///< Of the protocol, that both know.
   /// Where the link comes from: a request to join is marked if it brings another
   /// address. Empty: none is marked.
   std::string peer_host{};
@@ -43,7 +45,7 @@ public:
   remote_agent(caf::actor_system& system, remote_agent_setup setup);
 
   void begin(const link_opening& x) override;
-  result<bool> take(std::string_view frame) override;
+  result<bool> take(std::string_view content) override;
   std::string take_answers() override;
   void end() override;
 

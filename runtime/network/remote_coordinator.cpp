@@ -1,6 +1,7 @@
 #include "runtime/network/remote_coordinator.hpp"
 
 #include "messages/formatted.hpp"
+#include "messages/version.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -105,9 +106,9 @@ void remote_coordinator::begin(const link_opening& x) {
           x.outbox);
 }
 
-result<bool> remote_coordinator::take(std::string_view frame) {
+result<bool> remote_coordinator::take(std::string_view content) {
   auto x = v1::ToAgent{};
-  if (auto ok = read_message(frame, x); !ok)
+  if (auto ok = read_message(content, x); !ok)
     return ok.error();
   if (x.what_case() == v1::ToAgent::WHAT_NOT_SET) {
     if (!std::exchange(has_said_strange_, true))
@@ -118,6 +119,11 @@ result<bool> remote_coordinator::take(std::string_view frame) {
   if (on_welcome_) {
     if (!x.has_welcome())
       return failure{errc::not_actorrun, "speaks before it serves the link"};
+    const auto version = x.welcome().version();
+    if (version < protocol_version_min || version > protocol_version)
+      return failure{
+        errc::protocol_mismatch,
+        formatted("serves the link in protocol version {}", version)};
     std::exchange(on_welcome_, nullptr)(
       caf::actor_cast<rendezvous_coordinator_actor>(actor_));
     return false;

@@ -28,7 +28,7 @@ public:
                      welcome_taker on_welcome);
 
   void begin(const link_opening& x) override;
-  result<bool> take(std::string_view frame) override;
+  result<bool> take(std::string_view content) override;
   std::string take_answers() override { return {}; }
   void end() override;
 

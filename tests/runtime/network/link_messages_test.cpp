@@ -58,7 +58,7 @@ std::string random_bytes(std::mt19937& random, size_t size) {
 /// fault.
 template <class Envelope>
 size_t count_of_messages(const std::string& bytes) {
-  auto frames = frame_splitter{message_frame_layout(message_frame_max)};
+  auto frames = frame_splitter{message_frame_max};
   frames.add(bytes);
   auto out = size_t{0};
   for (;;) {

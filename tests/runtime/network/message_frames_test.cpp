@@ -13,7 +13,7 @@ namespace {
 constexpr size_t limit = 100;
 
 frame_splitter with(const std::string& bytes) {
-  auto out = frame_splitter{message_frame_layout(limit)};
+  auto out = frame_splitter{limit};
   out.add(bytes);
   return out;
 }

@@ -24,7 +24,7 @@ int frame_count() {
   return x == nullptr ? count_by_default : std::atoi(x);
 }
 
-struct fuzz_fixture : caf_links_fixture {
+struct fuzz_fixture : remote_links_fixture {
   ~fuzz_fixture() {
     run_and_wait(loop, [this] { sessions.clear(); });
   }
@@ -85,7 +85,6 @@ struct fuzz_fixture : caf_links_fixture {
 
   std::mt19937_64 random{20'261'123};
   std::atomic<int> cut_count = 0;
-  reactor loop;
   operator_sessions sessions{loop, questions_to(coordinator)};
 };
 

@@ -84,7 +84,7 @@ TEST_CASE("operator_frames: cut out of a stream at any boundary", "[runtime]") {
   const auto stream
     = message_frame(status_request(1)) + message_frame(watch_request(2));
   for (size_t step = 1; step <= stream.size(); ++step) {
-    auto uut = frame_splitter{message_frame_layout(request_size_max)};
+    auto uut = frame_splitter{request_size_max};
     auto numbers = std::vector<uint64_t>{};
     for (size_t i = 0; i < stream.size(); i += step) {
       uut.add(stream.substr(i, step));
@@ -105,8 +105,8 @@ TEST_CASE("operator_frames: a size is believed up to its limit, and not 0",
     {request_size_max + 1, false},
     {0xffff'ffff, false},
   }));
-  auto uut = frame_splitter{message_frame_layout(request_size_max)};
-  uut.add(network_order(size, 4));
+  auto uut = frame_splitter{request_size_max};
+  uut.add(size_header(size));
   CHECK(bool{next_message<v1::OperatorRequest>(uut)} == passes);
 }
 
@@ -191,11 +191,10 @@ TEST_CASE_METHOD(operator_fixture,
                  "[runtime]") {
   const auto [bytes, reason] = GENERATE(table<std::string, std::string>({
     {std::string(4, '\0'), "announces a message of 0 bytes"},
-    {network_order(request_size_max + 1, 4),
-     "announces a message of 65537 bytes"},
+    {size_header(request_size_max + 1), "announces a message of 65537 bytes"},
     {frame_with("\xff\xff"), "sends what is no message of ours"},
     // CAF's greeting.
-    {client_greeting('c'), "announces a message of 16777216 bytes"},
+    {size_header(1U << 24U), "announces a message of 16777216 bytes"},
   }));
   auto uut = connect();
   uut.send(bytes);

@@ -57,7 +57,7 @@ struct link_side_in_memory {
 
   std::unique_ptr<link_peer> peer;
   std::shared_ptr<link_outbox> outbox = std::make_shared<link_outbox>();
-  frame_splitter frames{message_frame_layout(message_frame_max)};
+  frame_splitter frames{message_frame_max};
 };
 
 /// Passes frames on between two ends until one of them ends, or `cut`.
@@ -119,10 +119,6 @@ public:
     calls.put("probe");
   }
   void sever(const agent_id& x) override { calls.put("sever " + x.value); }
-  void released(const agent_id& x) override {
-    calls.put("released " + x.value);
-  }
-
   inbox<std::string> calls;
 };
 
@@ -161,7 +157,6 @@ struct remote_links_fixture {
     setup.settings = {1, 1, 0};
     setup.limits.keep_alive_interval = std::chrono::seconds{60};
     setup.links = links;
-    setup.lease_all = true;
     setup.on_closed = [this](const core::outcome&) { has_closed = true; };
     coordinator = server.keep(
       spawn_rendezvous_coordinator(server.system, std::move(setup)));
@@ -223,6 +218,7 @@ struct remote_links_fixture {
     x.mutable_offer()->set_agent_id("a");
     x.mutable_offer()->set_address("10.0.0.1");
     x.mutable_offer()->set_slot_count(1);
+    x.mutable_offer()->set_liveness_port(7'000);
     x.mutable_settings()->set_agent_count_min(1);
     x.mutable_settings()->set_agent_count_max(1);
     return x;

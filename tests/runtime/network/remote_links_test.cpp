@@ -79,7 +79,7 @@ TEST_CASE_METHOD(remote_links_fixture,
   CHECK(told.take() == "formed 1");
   cut();
   CHECK(told.take() == "down");
-  CHECK(links->calls.take() == "released a");
+  CHECK(links->calls.take() == "probe");
   const auto again = connect();
   CHECK(again != there);
   join(again);
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(remote_links_fixture,
   }
   SECTION("the agent") {
     caf::anon_send_exit(agent, caf::exit_reason::user_shutdown);
-    CHECK(links->calls.take() == "released a");
+    CHECK(links->calls.take() == "probe");
   }
 }
 
@@ -189,7 +189,7 @@ struct agent_fixture : remote_links_fixture {
     return out;
   }
 
-  frame_splitter of_coordinator{message_frame_layout(message_frame_max)};
+  frame_splitter of_coordinator{message_frame_max};
   std::optional<link_side_in_memory> uut;
 };
 
@@ -292,10 +292,12 @@ TEST_CASE_METHOD(
     open(setup);
     auto request = join_request();
     request.set_is_address_unproved(true); // It is not the agent's to say.
+    request.set_comes_by_link(false);
     CHECK(say(request) == "");
     const auto x = got.take();
     uut->peer->end();
     REQUIRE(x);
+    CHECK(x->comes_by_link());
     return x->is_address_unproved();
   };
   CHECK_FALSE(is_marked("10.0.0.1"));
@@ -391,8 +393,14 @@ struct coordinator_fixture : remote_links_fixture {
     return ok ? "" : ok.error().text;
   }
 
+  static v1::Welcome in_version(uint32_t version) {
+    auto out = v1::Welcome{};
+    out.set_version(version);
+    return out;
+  }
+
   rendezvous_coordinator_actor welcome() {
-    CHECK(say(v1::Welcome{}) == "");
+    CHECK(say(in_version(protocol_version)) == "");
     const auto got = found.take();
     REQUIRE(got);
     return *got;
@@ -412,7 +420,7 @@ struct coordinator_fixture : remote_links_fixture {
   }
 
   actorrun::test::log_lines lines;
-  frame_splitter of_agent{message_frame_layout(message_frame_max)};
+  frame_splitter of_agent{message_frame_max};
   link_side_in_memory uut{std::make_unique<remote_coordinator>(
     client.system, lines.writer(),
     [this](rendezvous_coordinator_actor x) { found.put(std::move(x)); })};
@@ -433,11 +441,21 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(say(granted(1)) == "speaks before it serves the link");
   const auto there = welcome();
   CHECK(say(granted(2)) == ""); // For no receiver.
-  CHECK(say(v1::Welcome{}) == "");
+  CHECK(say(in_version(protocol_version)) == "");
   join(there);
   CHECK(next().join_request().offer().agent_id() == "a");
   CHECK(say(granted(3)) == "");
   CHECK(told.take() == "granted 3");
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "remote_coordinator: it speaks a version that both know",
+                 "[runtime]") {
+  CHECK(say(in_version(protocol_version_min - 1))
+        == "serves the link in protocol version 11");
+  CHECK(say(in_version(protocol_version + 1))
+        == "serves the link in protocol version 13");
+  welcome();
 }
 
 TEST_CASE_METHOD(coordinator_fixture,
