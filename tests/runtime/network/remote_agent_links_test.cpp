@@ -292,7 +292,11 @@ TEST_CASE_METHOD(fixture,
   auto join = v1::JoinRequest{};
   join.mutable_offer()->set_agent_id(an_agent().id);
   own->say(std::move(join));
-  const auto answer
-    = own->told.take(); // It takes it for a request of an operator.
-  CHECK((!answer || answer->what_case() == v1::ToAgent::WHAT_NOT_SET));
+  // It takes that for a request of an operator.
+  const auto answer = own->told.take();
+  REQUIRE(answer);
+  auto reply = v1::OperatorReply{};
+  REQUIRE(reply.ParseFromString(answer->SerializeAsString()));
+  CHECK(reply.status().phase() == "gathering");
+  CHECK(reply.status().agents().empty());
 }
