@@ -66,52 +66,6 @@ public:
 
 // -- actors -------------------------------------------------------------------
 
-template <class Signature>
-struct parts_of_signature;
-
-#if ACTORRUN_CAF_017
-template <class In, class Out>
-struct parts_of_signature<
-  caf::typed_mpi<caf::detail::type_list<In>, caf::output_tuple<Out>>> {
-  using in = In;
-  using out = Out;
-};
-#else
-template <class Out, class In>
-struct parts_of_signature<caf::result<Out>(In)> {
-  using in = In;
-  using out = Out;
-};
-#endif
-
-/// A handler for one message of an interface that calls `fn`, as for all others.
-template <class Signature, class F>
-auto handler_of(F fn) {
-  using in = typename parts_of_signature<Signature>::in;
-  using out = typename parts_of_signature<Signature>::out;
-  if constexpr (std::is_void_v<out>)
-    return [fn](const in& x) { fn(x); };
-  else
-    return [fn](const in& x) -> caf::result<out> { return fn(x); };
-}
-
-/// An interface and a few messages more.
-template <class Handle, class... More>
-struct extended_interface;
-
-template <class... Signatures, class... More>
-struct extended_interface<caf::typed_actor<Signatures...>, More...> {
-  using type = caf::typed_actor<Signatures...,
-                                typename message_signature<More>::type...>;
-
-  /// A behavior that passes all messages to `fn`, which may be a template.
-  template <class F>
-  static typename type::behavior_type behavior(F fn) {
-    return {handler_of<Signatures>(fn)...,
-            handler_of<typename message_signature<More>::type>(fn)...};
-  }
-};
-
 /// Writes messages into a link.
 template <class Envelope>
 class link_writer {
@@ -134,16 +88,6 @@ public:
 private:
   std::shared_ptr<link_outbox> to_;
 };
-
-/// Sends in the name of `from`.
-template <class From, class To, class T>
-void tell_as(const From& from, const To& to, T&& x) {
-#if ACTORRUN_CAF_1
-  caf::detail::send_as(from, to, std::forward<T>(x));
-#else
-  caf::send_as(from, to, std::forward<T>(x));
-#endif
-}
 
 /// Makes the local messages known to CAF. @see register_message_types
 void register_link_types();
