@@ -425,7 +425,7 @@ void node_agent_state::link_up(const ports::location& where) {
   coordinator_
     = caf::actor_cast<rendezvous_coordinator_actor>(where.coordinator);
   has_met_ = true;
-  remote_ = where.coordinator->node() != self_->system().node();
+  remote_ = where.is_remote;
   announce_whereabouts(where);
   liveness_port_ = where.liveness_port;
   watches_.watch(self_, coordinator_, [this] {

@@ -611,16 +611,15 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   const auto sender = self_->current_sender();
   if (!sender || agent.value.empty())
     return;
-  const auto link
-    = speakers_.join(agent, caf::actor_cast<caf::actor_addr>(sender));
+  const auto link = speakers_.join(
+    agent, caf::actor_cast<caf::actor_addr>(sender), x.comes_by_link());
   if (!link) {
     ++dropped_message_count;
     return;
   }
   auto offering = from_wire(x.offer());
   offering.agent = agent; // One text for all.
-  offering.leased
-    = config_.lease_all || sender->node() != self_->system().node();
+  offering.leased = config_.lease_all || x.comes_by_link();
   // If we do not know yet that its last link is down.
   readings_.lost(agent, has_ended());
   stacks_.lost(agent);
@@ -655,7 +654,6 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
   if (!speakers_.hang_up(agent, link))
     return; // It is back already.
   contacts_.at(agent).handle = nullptr;
-  config_.links->released(agent);
   dispatch(agent_disconnected{agent});
   readings_.lost(agent, has_ended());
   stacks_.lost(agent);

@@ -33,8 +33,6 @@
 #include <caf/detail/behavior_impl.hpp>
 #include <caf/init_global_meta_objects.hpp>
 #include <caf/scheduler.hpp>
-#else
-#include <caf/execution_unit.hpp>
 #endif
 
 // -- messages that stay in the process ----------------------------------------
@@ -60,15 +58,6 @@
 #endif
 
 namespace actorrun {
-
-/// Where an actor is run: what CAF passes to `enqueue`.
-#if ACTORRUN_CAF_1
-using actor_host = caf::scheduler;
-using enqueued = bool;
-#else
-using actor_host = caf::execution_unit;
-using enqueued = void;
-#endif
 
 // -- typed interfaces: interface<Result(Argument...), void(Argument...)> ------
 
@@ -96,10 +85,57 @@ template <class... Signatures>
 using interface = caf::typed_actor<
   typename message_signature<Signatures>::type...>;
 
+// -- a behavior for all messages of an interface ------------------------------
+
+template <class Signature>
+struct signature_parts;
+
+#if ACTORRUN_CAF_017
+template <class In, class Out>
+struct signature_parts<
+  caf::typed_mpi<caf::detail::type_list<In>, caf::output_tuple<Out>>> {
+  using in = In;
+  using out = Out;
+};
+#else
+template <class Out, class In>
+struct signature_parts<caf::result<Out>(In)> {
+  using in = In;
+  using out = Out;
+};
+#endif
+
+template <class Signature, class F>
+auto handler_of(F fn) {
+  using in = typename signature_parts<Signature>::in;
+  using out = typename signature_parts<Signature>::out;
+  if constexpr (std::is_void_v<out>)
+    return [fn](const in& x) { fn(x); };
+  else
+    return [fn](const in& x) -> caf::result<out> { return fn(x); };
+}
+
+/// An interface and a few messages more.
+template <class Handle, class... More>
+struct extended_interface;
+
+template <class... Signatures, class... More>
+struct extended_interface<caf::typed_actor<Signatures...>, More...> {
+  using type = caf::typed_actor<Signatures...,
+                                typename message_signature<More>::type...>;
+
+  /// Passes all messages to `fn`, which may be a template.
+  template <class F>
+  static typename type::behavior_type behavior(F fn) {
+    return {handler_of<Signatures>(fn)...,
+            handler_of<typename message_signature<More>::type>(fn)...};
+  }
+};
+
 // -- actors as plain state classes --------------------------------------------
 
-/// How many messages of other processes this one's actors have dropped because no
-/// actor of ours sends such messages.
+/// How many messages this process's actors have dropped because no actor of ours sends
+/// such messages, to them or in this way.
 inline std::atomic<uint64_t> dropped_message_count = 0;
 
 #if ACTORRUN_CAF_1
@@ -138,11 +174,8 @@ inline caf::behavior ending_with(end_task at_end, const caf::behavior& x) {
 #endif
 
 /// Runs `State`, which has `name`, a constructor that takes the actor's pointer
-/// first, `make_behavior()` and `on_exit()`.
-///
-/// Only this process can end it. By default, CAF lets any sender that knows an
-/// actor do that with an exit message or an error, and prints each message that
-/// it does not know.
+/// first, `make_behavior()` and `on_exit()`. By default, CAF ends an actor that gets an
+/// error as a message, and prints each message that it does not know; here they count.
 template <class Handle, class State>
 class actor_impl : public Handle::base {
 public:
@@ -150,15 +183,6 @@ public:
   explicit actor_impl(caf::actor_config& config, Ts&&... xs)
     : Handle::base(config), state_(this, std::forward<Ts>(xs)...) {
     count_strange_messages();
-  }
-
-  using Handle::base::enqueue;
-
-  enqueued enqueue(caf::mailbox_element_ptr x, actor_host* host) override {
-    if (!is_foreign_order(*x, host))
-      return Handle::base::enqueue(std::move(x), host);
-    ++dropped_message_count;
-    return enqueued(); // Of CAF 1: whether the actor has got it.
   }
 
 #if ACTORRUN_CAF_1
@@ -214,16 +238,6 @@ private:
   }
 #pragma GCC diagnostic pop
 
-  // What a network has brought has a sender elsewhere, or none and the host that has
-  // read it.
-  bool is_foreign_order(const caf::mailbox_element& x,
-                        const actor_host* host) const {
-    if (!x.content().template match_elements<caf::exit_msg>())
-      return false;
-    return x.sender == nullptr ? host != nullptr
-                               : x.sender->node() != this->node();
-  }
-
 #if ACTORRUN_CAF_1
   const end_task at_end_
     = std::make_shared<std::function<void()>>([this] { state_.on_exit(); });
@@ -248,6 +262,16 @@ void tell_anonymously(const To& to, Ts&&... xs) {
   caf::anon_mail(std::forward<Ts>(xs)...).send(to);
 #else
   caf::anon_send(to, std::forward<Ts>(xs)...);
+#endif
+}
+
+/// Sends in the name of `from`.
+template <class From, class To, class T>
+void tell_as(const From& from, const To& to, T&& x) {
+#if ACTORRUN_CAF_1
+  caf::detail::send_as(from, to, std::forward<T>(x));
+#else
+  caf::send_as(from, to, std::forward<T>(x));
 #endif
 }
 

@@ -8,7 +8,6 @@
 #else
 #include <caf/detail/meta_object.hpp>
 #include <caf/init_global_meta_objects.hpp>
-#include <caf/io/middleman.hpp>
 #endif
 
 namespace actorrun {
@@ -19,7 +18,6 @@ void register_wire_types(caf::actor_system_config& config) {
 #else
   (void)config;
   caf::core::init_global_meta_objects();
-  caf::io::middleman::init_global_meta_objects();
   caf::init_global_meta_objects<caf::id_block::actorrun>();
 #endif
 }

@@ -4,8 +4,6 @@
 #include "messages/formatted.hpp"
 #include "messages/type_ids.hpp"
 #include "runtime/launcher/members.hpp"
-#include "runtime/network/caf_links.hpp"
-#include "runtime/network/late_network.hpp"
 
 #include <caf/scoped_actor.hpp>
 
@@ -61,8 +59,6 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
   if (std::ranges::any_of(hooks.observers, [](const auto& x) { return !x; }))
     return failure{errc::bad_argument,
                    "launcher_hooks::observers has a null handle"};
-  if (job.rendezvous)
-    network_of(system); // Now, not when the first node comes.
   auto x = std::make_unique<members>(system, job, std::move(hooks), true);
   if (auto loaded = x->load_credentials(); !loaded)
     return loaded.error();
@@ -105,7 +101,6 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
     return valid.error();
   if (!knows_wire_types(system))
     return not_configured();
-  network_of(system);
   auto x = std::make_unique<members>(system, job, std::move(hooks), false);
   if (auto loaded = x->load_credentials(); !loaded)
     return loaded.error();

@@ -5,12 +5,11 @@
 #include "runtime/etcd/leadership.hpp"
 #include "runtime/launcher/hosting.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
-#include "runtime/network/late_network.hpp"
+#include "runtime/network/link_actor.hpp"
 
 #if ACTORRUN_CAF_017
 #include <caf/atom.hpp>
 #endif
-#include <caf/io/middleman.hpp>
 #include <google/protobuf/stubs/logging.h>
 
 namespace actorrun {
@@ -24,13 +23,13 @@ constexpr auto scheduler_threads = size_t{2};
 void register_types(caf::actor_system_config& config) {
   register_message_types(config);
   detail::register_leadership_types();
+  detail::register_link_types();
 }
 
 } // namespace
 
 void configure(caf::actor_system_config& config) {
   register_types(config);
-  config.load<caf::io::middleman>();
 }
 
 actor_place place_of_actors(job_options& job, const agent_options& agent) {
@@ -46,21 +45,15 @@ system_config::system_config(actor_place where) {
   // Protobuf would print a line for each text of a peer that is not UTF-8.
   google::protobuf::SetLogHandler(nullptr);
   register_types(*this);
-  detail::load_network_late(*this);
   if (where == actor_place::reactor)
     detail::loop_scheduler::install(*this);
 #if ACTORRUN_CAF_017
   // `stealing`, the default, wakes up 400 times a second to find nothing.
   set("scheduler.policy", caf::atom("sharing"));
   set("scheduler.max-threads", scheduler_threads);
-  // Messages of a link are decoded where they arrive: one wake-up less each.
-  set("middleman.workers", size_t{0});
 #else
   set("caf.scheduler.policy", "sharing");
   set("caf.scheduler.max-threads", scheduler_threads);
-  set("caf.middleman.workers", size_t{0});
-  // Leases show which agent has gone; CAF 1 would look for it, too.
-  set("caf.middleman.heartbeat-interval", caf::timespan{0});
 #endif
 }
 

@@ -7,9 +7,9 @@
 
 namespace actorrun {
 
-/// Prepares a configuration for launchers: our message types and CAF's network
-/// module. Call it before the actor system is constructed; with CAF 1, before the
-/// first one of the process is.
+/// Prepares a configuration for launchers, which need our message types and no network
+/// module of CAF's. Call it before the actor system is constructed; with CAF 1, before
+/// the first one of the process is.
 void configure(caf::actor_system_config& config);
 
 /// Where actors run.

@@ -23,9 +23,6 @@ public:
 
   /// Cuts the link to an agent, if there is one.
   virtual void sever(const agent_id& agent) = 0;
-
-  /// The agent's handle has gone down: a new link to it may come up.
-  virtual void released(const agent_id& agent) = 0;
 };
 
 } // namespace actorrun::ports

@@ -17,6 +17,7 @@ struct location {
   std::string local_address; ///< The one this node is seen at; may be empty.
   /// Port at which this machine says when the process has ended; 0: none.
   uint16_t liveness_port = 0;
+  bool is_remote = false; ///< The coordinator is in another process.
 };
 
 /// Reaches the coordinator of one job, wherever it runs. At most one attempt

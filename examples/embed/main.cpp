@@ -145,6 +145,7 @@ int main(int argc, char** argv) {
   }
   caf::actor_system_config config;
   register_own_types(config);
+  config.load<caf::io::middleman>(); // For the directory.
   configure(config);
   caf::actor_system system{config};
   return run(system, {argv + 1, argv + argc});

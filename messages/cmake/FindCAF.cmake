@@ -2,7 +2,17 @@
 # libraries of Debian's libcaf-dev (0.17), which has none.
 # Defines the targets CAF::<component> and CAF_VERSION.
 find_package(Threads REQUIRED)
-find_package(CAF QUIET CONFIG COMPONENTS ${CAF_FIND_COMPONENTS})
+# Ours need `core` alone; a host program may want `io`.
+set(needed)
+set(welcome)
+foreach(component ${CAF_FIND_COMPONENTS})
+  if(CAF_FIND_REQUIRED_${component})
+    list(APPEND needed ${component})
+  else()
+    list(APPEND welcome ${component})
+  endif()
+endforeach()
+find_package(CAF QUIET CONFIG COMPONENTS ${needed} OPTIONAL_COMPONENTS ${welcome})
 
 # With two CAFs on a machine, the headers of one compile against the libraries of the
 # other until a program crashes. CAF 1 writes its version into another header, and
@@ -54,7 +64,10 @@ endif()
 set(libraries)
 foreach(component ${CAF_FIND_COMPONENTS})
   find_library(CAF_${component}_LIBRARY caf_${component})
-  list(APPEND libraries CAF_${component}_LIBRARY)
+  if(CAF_FIND_REQUIRED_${component})
+    list(APPEND libraries CAF_${component}_LIBRARY)
+  endif()
+  mark_as_advanced(CAF_${component}_LIBRARY)
   if(CAF_${component}_LIBRARY)
     set(CAF_${component}_FOUND TRUE)
   endif()
@@ -66,7 +79,7 @@ find_package_handle_standard_args(
   HANDLE_COMPONENTS)
 
 foreach(component ${CAF_FIND_COMPONENTS})
-  if(CAF_FOUND AND NOT TARGET CAF::${component})
+  if(CAF_FOUND AND CAF_${component}_FOUND AND NOT TARGET CAF::${component})
     # The file behind the link has the version in its name.
     get_filename_component(file ${CAF_${component}_LIBRARY} REALPATH)
     if(file MATCHES "\\.so\\.([0-9.]+)$")
@@ -92,4 +105,4 @@ endif()
 if(TARGET CAF::io)
   set_property(TARGET CAF::io APPEND PROPERTY INTERFACE_LINK_LIBRARIES CAF::core)
 endif()
-mark_as_advanced(CAF_INCLUDE_DIR ${libraries})
+mark_as_advanced(CAF_INCLUDE_DIR)

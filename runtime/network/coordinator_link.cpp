@@ -2,9 +2,9 @@
 
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/network/caf_links.hpp"
 #include "runtime/network/first_answer.hpp"
 #include "runtime/network/presence.hpp"
+#include "runtime/network/remote_coordinator.hpp"
 #include "runtime/network/tombstone.hpp"
 #include "runtime/os/host_addresses.hpp"
 
@@ -169,40 +169,44 @@ void coordinator_link::on_connected(result<connected> x,
 
 void coordinator_link::attach_to(connected x, const listener& on_result) {
   const auto answer = first_answer<result<ports::location>>{on_result};
-  auto link
-    = carry(home_, std::move(x.connection),
-            {.ends = {link_side::client, to_.agent, node_name(system_)},
-             .key = x.key,
-             .trust = {to_.mine.identity, x.server_host},
-             .limit = std::max<core::duration>(to_.limit, encryption_limit),
-             .on_encrypted =
-               [this](const resumption_key& key) {
-                 earlier_key_ = std::exchange(last_key_, key);
-               },
-             .on_closed =
-               [this, answer](const result<void>& how) {
-                 if (how)
-                   return;
-                 const auto& [code, text] = how.error();
-                 lines_.warn(formatted(
-                   "agent cuts its link: the coordinator's side {}", text));
-                 answer(failure{code, "the coordinator " + text});
-               }});
-  link_ = std::move(link.link);
   auto where = ports::location{
-    {}, x.local_address, liveness_ ? liveness_->port() : uint16_t{0}};
-  attach(system_, std::move(link.for_caf), to_.limit,
-         [this, home = &home_, alive = alive_, where,
-          answer](result<caf::strong_actor_ptr> actor) mutable {
-           if (!actor)
-             return answer(actor.error());
-           home->post([this, alive] {
-             if (*alive)
-               earlier_key_.reset(); // The other side has the newer one.
-           });
-           where.coordinator = *actor;
-           answer(std::move(where));
-         });
+    {}, x.local_address, liveness_ ? liveness_->port() : uint16_t{0}, true};
+  const auto on_welcome
+    = [this, where, answer](const rendezvous_coordinator_actor& actor) mutable {
+        home_.cancel(std::exchange(welcome_timer_, 0));
+        earlier_key_.reset(); // The other side has the newer one.
+        where.coordinator = caf::actor_cast<caf::strong_actor_ptr>(actor);
+        answer(std::move(where));
+      };
+  link_ = carry(
+    home_, std::move(x.connection),
+    {.mine = link_side::client,
+     .peer = std::make_unique<remote_coordinator>(system_, lines_, on_welcome),
+     .key = x.key,
+     .trust = {to_.mine.identity, x.server_host},
+     .limit = std::max<core::duration>(to_.limit, encryption_limit),
+     .on_encrypted =
+       [this](const resumption_key& key) {
+         earlier_key_ = std::exchange(last_key_, key);
+         return true;
+       },
+     .on_closed =
+       [this, answer](const result<void>& how) {
+         home_.cancel(std::exchange(welcome_timer_, 0));
+         if (how)
+           return answer(failure{errc::not_actorrun,
+                                 "the other side closed the connection"});
+         const auto& [code, text] = how.error();
+         lines_.warn(
+           formatted("agent cuts its link: the coordinator's side {}", text));
+         answer(failure{code, "the coordinator " + text});
+       }});
+  welcome_timer_ = home_.after(to_.limit, [this, answer] {
+    welcome_timer_ = 0;
+    cut();
+    answer(failure{errc::connection_timed_out,
+                   "the other side does not serve the connection in time"});
+  });
 }
 
 // The coordinator cuts a link that brings another address.
@@ -276,6 +280,7 @@ void coordinator_link::say_slow() const {
 
 void coordinator_link::cut() {
   home_.cancel(std::exchange(slow_, 0));
+  home_.cancel(std::exchange(welcome_timer_, 0));
   link_.reset();
 }
 

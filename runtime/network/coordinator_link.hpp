@@ -98,8 +98,9 @@ private:
   std::string statement_; ///< What is said there when the agent has ended.
   std::optional<nonce_bytes> served_by_; ///< The last coordinator.
   bool is_present_ = false;
-  reactor::timer slow_ = 0; ///< Of the attempt.
-  bool has_answer_ = false; ///< Of any attempt.
+  reactor::timer slow_ = 0;          ///< Of the attempt.
+  reactor::timer welcome_timer_ = 0; ///< Of the link, until it is served.
+  bool has_answer_ = false;          ///< Of any attempt.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

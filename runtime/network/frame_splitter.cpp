@@ -1,29 +1,30 @@
 #include "runtime/network/frame_splitter.hpp"
 
+#include "messages/formatted.hpp"
+
+#include <cstdint>
+
 namespace actorrun::detail {
 
 namespace {
 
-constexpr size_t size_field_size = 4;
-
-} // namespace
-
-uint64_t number_at(std::string_view bytes, size_t offset, size_t size) {
-  auto out = uint64_t{0};
-  for (const auto x : bytes.substr(offset, size))
+size_t number_in(std::string_view header) {
+  auto out = size_t{0};
+  for (const auto x : header)
     out = out << 8U | static_cast<uint8_t>(x);
   return out;
 }
 
+} // namespace
+
 result<std::optional<std::string_view>> frame_splitter::next() {
   const auto rest = std::string_view{bytes_}.substr(taken_);
-  auto size = size_t{layout_.header_size};
+  auto size = frame_header_size;
   if (rest.size() >= size) {
-    const auto content = number_at(rest, layout_.size_offset, size_field_size);
-    if (content < layout_.content_min || content > layout_.content_max)
-      return failure{errc::not_actorrun, "announces a message of "
-                                           + std::to_string(content)
-                                           + " bytes"};
+    const auto content = number_in(rest.substr(0, frame_header_size));
+    if (content == 0 || content > content_max_)
+      return failure{errc::not_actorrun,
+                     formatted("announces a message of {} bytes", content)};
     size += content;
   }
   if (rest.size() < size) {
@@ -35,7 +36,8 @@ result<std::optional<std::string_view>> frame_splitter::next() {
     return std::optional<std::string_view>{};
   }
   taken_ += size;
-  return std::optional{rest.substr(0, size)};
+  return std::optional{
+    rest.substr(frame_header_size, size - frame_header_size)};
 }
 
 } // namespace actorrun::detail

@@ -12,11 +12,10 @@
 //   tombstone       16 incarnation  36 the job's charter  32 HMAC; follows a server
 //                   hello with the verdict `gone` and ends the connection
 //
-// The version of an agent's link has the protocol's in its lower byte and the CAF's in
-// the upper one (messages/version.hpp).
-// All versions of the protocol share the first six bytes of the client hello
-// and the whole of the server hello; so two versions can report their
-// difference.
+// The client's version is the newest that it speaks, and the server's the newest that both
+// do (messages/version.hpp). All versions of the protocol share the first six bytes of
+// the client hello and the whole of the server hello; so two versions can report their
+// difference. Since version 12 they share the whole of both.
 #pragma once
 
 #include "actors/core/protocol/charter.hpp"

@@ -1,18 +1,16 @@
 #include "runtime/network/guarded_link.hpp"
 
-#include <string_view>
 #include <utility>
 
 namespace actorrun::detail {
 
 namespace {
 
-/// At most about so many bytes wait for a side, above a message, while the other is
-/// read.
+/// At most about so many bytes wait for the network, above a message, while it is read.
 constexpr size_t unread_max = size_t{128} << 10;
 
-/// At most about so many bytes, above a message, are given to CAF and not handled
-/// yet; whether they are is asked at half of that.
+/// At most about so many bytes, above a message, are delivered and not handled yet;
+/// whether they are is asked at half of that.
 constexpr size_t unhandled_max = size_t{128} << 10;
 
 /// What waits in a mailbox takes more than its bytes on the wire.
@@ -20,27 +18,16 @@ constexpr size_t message_overhead = 512;
 
 } // namespace
 
-open_link carry(reactor& home, unique_fd connection, link_setup setup) {
-  auto [ours, for_caf] = pipe_end::open();
-  auto part = std::make_shared<guarded_link>(home, std::move(connection),
-                                             std::move(ours), std::move(setup));
-  return {reactor_handle{home, std::move(part)}, std::move(for_caf)};
+reactor_handle carry(reactor& home, unique_fd connection, link_setup setup) {
+  return {home, std::make_shared<guarded_link>(home, std::move(connection),
+                                               std::move(setup))};
 }
 
-guarded_link::guarded_link(reactor& home, unique_fd network, pipe_end caf,
-                           link_setup setup)
+guarded_link::guarded_link(reactor& home, unique_fd network, link_setup setup)
   : home_(home),
-    network_(std::move(network), setup.ends.mine, setup.key, setup.trust),
-    caf_(std::move(caf)),
+    network_(std::move(network), setup.mine, setup.key, setup.trust),
+    peer_(std::move(setup.peer)),
     network_watch_(home, network_.fd(), [this](uint32_t) { on_network(); }),
-    filter_(
-      setup.ends,
-      [this](const std::string& host) {
-        const auto& session = network_.session();
-        return !session || session->may_speak_for(host);
-      },
-      std::move(setup.has_lease), std::move(setup.is_member),
-      setup.trust.identity ? std::string{} : std::move(setup.peer_host)),
     answer_pause_(setup.answer_pause), limit_(setup.limit),
     call_when_handled_(std::move(setup.call_when_handled)),
     on_encrypted_(std::move(setup.on_encrypted)),
@@ -51,12 +38,13 @@ void guarded_link::start() {
     return;
   if (network_.session())
     timer_ = home_.after(limit_, [this] { finish(late_encryption()); });
-  caf_.on_change([&home = home_, weak = weak_from_this()] {
+  outbox_->on_change([&home = home_, weak = weak_from_this()] {
     home.post([weak] {
       if (const auto self = weak.lock())
-        self->on_caf();
+        self->on_outbox();
     });
   });
+  begin_peer();
   network_.flush();
   watch_network();
 }
@@ -64,8 +52,8 @@ void guarded_link::start() {
 void guarded_link::stop() {
   on_closed_ = nullptr;
   if (!network_.is_closed() && network_.is_open()) {
-    if (network_.unsent() < frame_content_max)
-      read_caf();
+    if (network_.unsent() < message_frame_max)
+      read_outbox();
     network_.say_end();
   }
   finish({});
@@ -84,20 +72,36 @@ void guarded_link::on_network() {
     if (*done == progress::ended)
       return finish({});
   }
-  on_caf();
+  on_outbox();
 }
 
-void guarded_link::on_caf() {
+void guarded_link::on_outbox() {
   const auto self = shared_from_this();
   if (network_.is_closed())
     return; // The call was under way.
   for (auto got = progress::some;
        got == progress::some && network_.is_open() && network_.unsent() == 0;) {
-    got = read_caf();
+    got = read_outbox();
     if (got == progress::ended)
       return finish({});
   }
   watch_network();
+}
+
+/// @returns whether the link goes on
+bool guarded_link::begin_peer() {
+  if (has_begun_ || !network_.is_open())
+    return true;
+  home_.cancel(std::exchange(timer_, 0));
+  if (on_encrypted_ && network_.session()
+      && !on_encrypted_(network_.session()->key_to_resume()))
+    return false;
+  has_begun_ = true;
+  peer_->begin({outbox_, [this](const std::string& host) {
+                  const auto& session = network_.session();
+                  return !session || session->may_speak_for(host);
+                }});
+  return true;
 }
 
 result<guarded_link::progress> guarded_link::read_network() {
@@ -105,19 +109,16 @@ result<guarded_link::progress> guarded_link::read_network() {
   const auto got = network_.receive(plain);
   if (!got)
     return got.error();
-  if (network_.is_open() && timer_ != 0) {
-    home_.cancel(std::exchange(timer_, 0));
-    if (on_encrypted_)
-      on_encrypted_(network_.session()->key_to_resume());
-  }
-  auto checked = std::string{};
-  const auto ok = filter_.arriving(plain, checked);
-  const auto has_passed = !checked.empty();
-  pass_to_caf(std::move(checked)); // Frames before a bad one arrive.
-  const auto answers = filter_.take_answers();
+  if (!begin_peer())
+    return progress::ended;
+  frames_.add(plain);
+  auto passed = size_t{0};
+  const auto ok = pass_to_peer(passed);
+  note_passed(passed);
+  const auto answers = peer_->take_answers();
   if (!answers.empty() && !network_.send(answers))
     return progress::ended;
-  if (!answers.empty() && !has_passed)
+  if (!answers.empty() && passed == 0)
     home_.could_wait(answer_pause_);
   const auto is_written = network_.flush();
   if (!ok)
@@ -125,11 +126,28 @@ result<guarded_link::progress> guarded_link::read_network() {
   return is_written ? *got : progress::ended;
 }
 
-void guarded_link::pass_to_caf(std::string checked) {
-  caf_.write(dialect_.from_wire(checked));
-  if (!call_when_handled_ || checked.empty())
+/// Messages before a bad one arrive.
+/// @param passed Grows by what those take that an actor has got.
+result<void> guarded_link::pass_to_peer(size_t& passed) {
+  for (;;) {
+    const auto frame = frames_.next();
+    if (!frame)
+      return frame.error();
+    if (!*frame)
+      return {};
+    const auto size = (*frame)->size();
+    const auto is_passed = peer_->take(**frame);
+    if (!is_passed)
+      return is_passed.error();
+    if (*is_passed)
+      passed += size + message_overhead;
+  }
+}
+
+void guarded_link::note_passed(size_t size) {
+  if (!call_when_handled_)
     return;
-  unhandled_ += checked.size() + message_overhead * filter_.take_passed_count();
+  unhandled_ += size;
   if (unhandled_ >= unhandled_max / 2 && asked_ == 0)
     ask_whether_handled();
 }
@@ -149,22 +167,20 @@ void guarded_link::ask_whether_handled() {
   });
 }
 
-guarded_link::progress guarded_link::read_caf() {
-  const auto written = caf_.take();
+guarded_link::progress guarded_link::read_outbox() {
+  const auto written = outbox_->take();
   if (written.empty())
-    return caf_.is_over() ? progress::ended : progress::none;
-  const auto frames = dialect_.to_wire(written);
-  auto checked = std::string{};
-  if (!frames || !filter_.leaving(*frames, checked) || !network_.send(checked))
+    return outbox_->is_over() ? progress::ended : progress::none;
+  if (!network_.send(written))
     return progress::ended;
   return network_.flush() ? progress::some : progress::ended;
 }
 
 // -- descriptors --------------------------------------------------------------
 
-// An agent that waits for us in turn still reads: only its own CAF stops it.
+// An agent that waits for us in turn still reads.
 bool guarded_link::may_read_network() {
-  return caf_.has_room(unread_max) && unhandled_ < unhandled_max
+  return unhandled_ < unhandled_max
          && (!network_.is_open() || network_.unsent() < unread_max);
 }
 
@@ -176,11 +192,15 @@ void guarded_link::watch_network() {
 void guarded_link::finish(const result<void>& how) {
   home_.cancel(std::exchange(timer_, 0));
   network_watch_.end();
-  // The callback comes first: CAF may report the end of its side, but not why.
+  outbox_->on_change(nullptr);
+  outbox_->end();
+  // The callback comes first: the actor reports the end of the link, but not why.
   const auto network = network_.take_fd();
-  const auto caf = std::exchange(caf_, {});
+  const auto peer = std::move(peer_);
   if (const auto on_closed = std::exchange(on_closed_, nullptr))
     on_closed(how);
+  if (peer)
+    peer->end();
 }
 
 } // namespace actorrun::detail

@@ -63,32 +63,10 @@ std::optional<job_key> key_in(std::string_view text, std::string_view hellos) {
   return text == sealed_text(key, hellos) ? std::optional{key} : std::nullopt;
 }
 
-/// The protocol's part of the version in a hello.
-uint16_t protocol_of(uint16_t version) {
-  return version & 0xffU;
-}
-
-/// The other part: the major version of the other side's CAF.
-uint8_t caf_of(uint16_t version) {
-  return static_cast<uint8_t>(version >> 8U);
-}
-
-std::string caf_name(uint8_t major) {
-  if (major > 1)
-    return formatted("{}", major);
-  return major == 1 ? "1.1" : "0.17";
-}
-
 std::string versions(uint16_t theirs) {
   return formatted("speaks protocol version {}, this program speaks version "
                    "{}; run the same actorrun everywhere",
-                   protocol_of(theirs), protocol_version);
-}
-
-std::string different_cafs(uint16_t theirs) {
-  return formatted("is built with CAF {}, this program with CAF {}; run an "
-                   "actorrun that is built with one CAF everywhere",
-                   caf_name(caf_of(theirs)), caf_name(caf_major()));
+                   theirs, protocol_version);
 }
 
 } // namespace
@@ -138,9 +116,10 @@ std::string server_handshake::on_part(std::string_view part) {
     return std::string{begins_like_etcd(part) ? not_etcd : ""};
   }
   const auto theirs = version_in(part);
-  if (!theirs || protocol_of(*theirs) == protocol_version)
+  if (!theirs || *theirs >= protocol_version_min)
     return {};
-  // Answered before the rest, which may have another size in that version.
+  // Answered before the rest, which may have another size in that version. A later one
+  // has the same size.
   refuse(errc::protocol_mismatch, versions(*theirs));
   return answer(verdict::version_differs);
 }
@@ -155,15 +134,7 @@ std::string server_handshake::on_hello(std::string_view frame) {
     refuse(errc::not_actorrun, "sends a malformed hello");
     return {};
   }
-  if (hello->intent == purpose::join) {
-    version_ = link_version();
-    if (hello->version != version_) {
-      refuse(
-        errc::protocol_mismatch,
-        formatted("{} ({})", different_cafs(hello->version), hello->peer_id));
-      return answer(verdict::version_differs);
-    }
-  }
+  version_ = std::min(hello->version, protocol_version);
   if (!is_our_job(hello->fingerprint)) {
     refuse(errc::job_mismatch,
            hello->peer_id == successor_id
@@ -299,10 +270,10 @@ client_handshake::client_handshake(const credentials& mine, purpose intent,
                                    const nonce_bytes& nonce, trust how,
                                    std::optional<resumption_key> last)
   : handshake(mine, server_hello_size), how_(how), last_(last),
-    opening_(encode(client_hello{
-      intent == purpose::join ? link_version() : protocol_version, intent,
-      mine.fingerprint, nonce, peer_id, mine.has_secret,
-      mine.identity != nullptr, mine.munge != nullptr, mine.demands_munge})) {}
+    opening_(
+      encode(client_hello{protocol_version, intent, mine.fingerprint, nonce,
+                          peer_id, mine.has_secret, mine.identity != nullptr,
+                          mine.munge != nullptr, mine.demands_munge})) {}
 
 std::string client_handshake::on_part(std::string_view part) {
   if (stage_ == stage::hello && !begins_like_ours(part))
@@ -332,11 +303,11 @@ std::string client_handshake::on_hello(std::string_view frame) {
   if (!hello) {
     refuse(errc::not_actorrun, "sends an answer that is not actorrun's; "
                                "choose another port");
-  } else if (protocol_of(hello->version) != protocol_version) {
+  } else if (hello->version < protocol_version_min
+             || hello->version > protocol_version) {
     refuse(errc::protocol_mismatch, versions(hello->version));
-  } else if (hello->status == verdict::version_differs) {
-    refuse(errc::protocol_mismatch, different_cafs(hello->version));
   } else {
+    version_ = hello->version;
     hellos_ = opening_ + std::string{frame};
     return go_on_after_hello(hello->status);
   }

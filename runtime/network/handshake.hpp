@@ -78,6 +78,9 @@ public:
   /// `trust::secret`
   link_key key() const;
 
+  /// Of the protocol, that both sides know. @pre `state()` is `accepted`
+  uint16_t version() const { return version_; }
+
   /// The job's key: munge may have brought another one.
   const job_key& key_of_job() const { return mine_.key; }
 
@@ -100,6 +103,7 @@ protected:
 
   credentials mine_;
   std::string hellos_; // Both frames as they went over the wire.
+  uint16_t version_ = protocol_version;
 
 private:
   std::string frame_;
@@ -146,8 +150,6 @@ private:
   trust how_;
   resumption_finder resumption_of_;
   std::optional<client_hello> hello_;
-  /// Of our hello: an operator's link needs no CAF.
-  uint16_t version_ = protocol_version;
 };
 
 /// The side that connects.

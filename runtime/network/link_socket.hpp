@@ -4,7 +4,7 @@
 
 #include "messages/result.hpp"
 #include "runtime/network/keys.hpp"
-#include "runtime/network/link_ends.hpp"
+#include "runtime/network/link_side.hpp"
 #include "runtime/network/tls_session.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/unique_fd.hpp"

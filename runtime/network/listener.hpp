@@ -1,5 +1,5 @@
 // Listens for peers of a job and authenticates them, so that no other program
-// reaches CAF.
+// reaches its actors.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -26,7 +26,8 @@ struct peer {
   purpose intent = purpose::join;
   std::string address; ///< `10.0.0.2:40112`, or `pid 4711 (uid 1000)`.
   std::string host{};  ///< `10.0.0.2`; empty on a Unix socket.
-  std::optional<link_key> key{}; ///< None on a Unix socket.
+  std::optional<link_key> key{};       ///< None on a Unix socket.
+  uint16_t version = protocol_version; ///< Of the protocol, that both know.
 };
 
 /// Limits what unauthenticated peers can cost.

@@ -68,7 +68,7 @@ result<void> operator_client::agree(time_point due) {
 }
 
 result<void> operator_client::send(const v1::OperatorRequest& x) {
-  if (!socket_->send(operator_frame(x)))
+  if (!socket_->send(message_frame(x)))
     return system_failure("no memory is left");
   socket_->flush();
   return {};
@@ -77,7 +77,7 @@ result<void> operator_client::send(const v1::OperatorRequest& x) {
 result<std::optional<v1::OperatorReply>>
 operator_client::receive(time_point due, int stop) {
   for (;;) {
-    auto x = next_reply(replies_);
+    auto x = next_message<v1::OperatorReply>(replies_);
     if (!x)
       return of_the_job(x.error());
     if (*x)

@@ -60,7 +60,7 @@ private:
   result<void> exchange();
 
   std::unique_ptr<link_socket> socket_;
-  frame_splitter replies_{operator_frame_layout(reply_size_max)};
+  frame_splitter replies_{reply_size_max};
   bool has_ended_ = false;
 };
 

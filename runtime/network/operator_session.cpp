@@ -124,7 +124,7 @@ void operator_session::end_if_idle() {
 
 result<void> operator_session::take_requests() {
   while (socket_.is_open() && takes_requests()) {
-    const auto x = next_request(requests_);
+    const auto x = next_message<v1::OperatorRequest>(requests_);
     if (!x)
       return x.error();
     if (!*x)
@@ -220,7 +220,7 @@ void operator_session::send(const v1::OperatorReply& x) {
     instead.set_number(x.number());
     return send(instead);
   }
-  if (!socket_.send(operator_frame(x)))
+  if (!socket_.send(message_frame(x)))
     return; // Out of memory; the operator waits in vain.
   socket_.flush();
 }

@@ -192,7 +192,7 @@ private:
   link_socket socket_;
   socket_watch watch_socket_;
   operator_setup setup_;
-  frame_splitter requests_{operator_frame_layout(request_size_max)};
+  frame_splitter requests_{request_size_max};
   std::shared_ptr<reply_path> path_; ///< Null before the start.
   std::map<question_id, question> questions_;
   std::map<question_id, stream> streams_;

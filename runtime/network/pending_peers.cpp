@@ -297,7 +297,7 @@ void pending_peers::admit(connection_id number) {
   const auto key = of_this_host() ? std::optional<link_key>{} : x.talk.key();
   callbacks_.on_peer(std::move(x.fd),
                      peer{hello.peer_id, hello.intent, std::move(x.address),
-                          std::move(x.host), key});
+                          std::move(x.host), key, x.talk.version()});
 }
 
 bool pending_peers::make_room() {

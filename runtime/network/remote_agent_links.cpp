@@ -2,7 +2,6 @@
 
 #include "actors/operator_questions.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/network/caf_links.hpp"
 #include "runtime/network/tombstone.hpp"
 #include "runtime/os/descriptor_room.hpp"
 #include "runtime/os/peer_user.hpp"
@@ -42,9 +41,8 @@ remote_agent_links::remote_agent_links(
   caf::actor_system& system, reactor& home, log lines,
   std::shared_ptr<shared_lease_desk> leases, size_t agent_count_max,
   core::duration answer_pause, core::duration accept_limit)
-  : system_(system), own_node_(node_name(system)), home_(home),
-    lines_(std::move(lines)), leases_(std::move(leases)),
-    answer_pause_(answer_pause),
+  : system_(system), home_(home), lines_(std::move(lines)),
+    leases_(std::move(leases)), answer_pause_(answer_pause),
     pending_max_(std::min(std::max(pending_min, agent_count_max),
                           descriptor_shares_now().pending)),
     pending_time_max_(std::max<core::duration>(
@@ -68,10 +66,8 @@ void remote_agent_links::close() {
   listener_.reset();
   run_and_wait(home_, [this] {
     new_links_.clear();
-    for (auto& [agent, x] : links_) {
-      x.next.reset();
+    for (auto& [agent, x] : links_)
       cut(x);
-    }
     operators_.clear();
   });
 }
@@ -131,8 +127,7 @@ result<std::string> remote_agent_links::listen(
 
 // -- links --------------------------------------------------------------------
 
-// Operators speak a protocol of ours, and CAF never sees them. A key that comes
-// from the job's id alone proves nothing.
+// A key that comes from the job's id alone proves nothing of an operator.
 void remote_agent_links::receive(unique_fd connection, const peer& who) {
   if (who.intent == purpose::join)
     return encrypt(std::move(connection), who);
@@ -180,7 +175,7 @@ bool remote_agent_links::has_room_for(const peer& who) const {
   return link_count_ < link_max_ || (i != links_.end() && i->second.link);
 }
 
-// Only a link that is encrypted takes the place of another, and CAF sees no other.
+// Only a link that is encrypted takes the place of another, and speaks to actors.
 void remote_agent_links::encrypt(unique_fd connection, peer who) {
   if (!has_room_for(who))
     return report_cut(
@@ -194,23 +189,18 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
     new_links_.erase(new_links_.begin());
   auto link = carry(
     home_, std::move(connection),
-    {.ends = {link_side::server, who.id, own_node_,
-              caf::actor_cast<caf::strong_actor_ptr>(coordinator_)->id()},
+    {.mine = link_side::server,
+     .peer = std::make_unique<remote_agent>(system_, setup_for(who)),
      .key = who.key,
      .trust = {mine_.identity},
-     .peer_host = who.host,
      .limit = pending_time_max_,
-     .has_lease = lease_check_of(who.id),
-     .is_member = [this, id = who.id] { return is_member(id); },
      .call_when_handled
      = [this](std::function<void()> fn) { call_when_handled(std::move(fn)); },
      .answer_pause = answer_pause_,
      .on_encrypted =
        [this, number](const resumption_key& key) {
-         if (auto x = new_links_.extract(number)) {
-           x.mapped().key = key;
-           admit(std::move(x.mapped()));
-         }
+         auto x = new_links_.extract(number);
+         return x && admit(std::move(x.mapped()), key);
        },
      .on_closed =
        [this, id = who.id, address = who.address,
@@ -223,18 +213,28 @@ void remote_agent_links::encrypt(unique_fd connection, peer who) {
   new_links_[number] = {std::move(who), std::move(link), number, shown};
 }
 
-frame_filter::lease_check
-remote_agent_links::lease_check_of(const shared_text& agent) {
-  if (!leases_)
-    return {};
-  return [this, agent = agent_id{agent}](int64_t sent_ns) {
-    const auto at = now();
-    const auto is_heard
-      = leases_->hear(agent, core::time_point{core::duration{sent_ns}}, at);
-    if (leases_->wants_sign(at))
-      poke();
-    return is_heard;
-  };
+remote_agent_setup remote_agent_links::setup_for(const peer& who) {
+  auto out = remote_agent_setup{.coordinator = coordinator_,
+                                .id = who.id,
+                                .version = who.version,
+                                .lines = lines_};
+  if (!mine_.identity) // A certificate is the better proof.
+    out.peer_host = who.host;
+  if (leases_)
+    out.has_lease = [this, agent = agent_id{who.id}](int64_t sent_ns) {
+      return hear(agent, sent_ns);
+    };
+  out.is_member = [this, id = who.id] { return is_member(id); };
+  return out;
+}
+
+bool remote_agent_links::hear(const agent_id& agent, int64_t sent_ns) {
+  const auto at = now();
+  const auto is_heard
+    = leases_->hear(agent, core::time_point{core::duration{sent_ns}}, at);
+  if (leases_->wants_sign(at))
+    poke();
+  return is_heard;
 }
 
 /// Where no leases are kept, whoever has a link.
@@ -254,47 +254,29 @@ void remote_agent_links::call_when_handled(std::function<void()> fn) const {
   tell_anonymously(coordinator_, std::move(question));
 }
 
-// The id may have got an owner since the handshake.
-void remote_agent_links::admit(new_link x) {
+// The id may have got an owner since the handshake. An agent that comes again has given
+// up its last link, whether we have noticed or not.
+bool remote_agent_links::admit(new_link x, const resumption_key& key) {
   const auto agent = x.who.id;
   if (const auto last = last_key_of(agent); last && last != x.shown) {
     report_cut(agent, x.who.address,
                {errc::connection_failed,
                 "claims the id of an agent that was there before"});
     // Its link has called us.
-    return home_.post([gone = std::make_shared<new_link>(std::move(x))] {});
+    home_.post([gone = std::make_shared<new_link>(std::move(x))] {});
+    return false;
   }
   forget_old_lines();
   auto& known = links_[agent];
-  known.last_key = x.key;
-  if (!known.is_served)
-    return open(std::move(x));
-  // The agent gave up its last link before we noticed. CAF would take the new
-  // one for a second connection to the same node and close it.
-  known.next = std::make_unique<new_link>(std::move(x));
   cut(known);
-  if (known.release_timer == 0)
-    known.release_timer
-      = home_.after(release_limit, [this, alive = alive_, agent] {
-          if (!*alive)
-            return;
-          let_go(agent);
-          if (const auto i = links_.find(agent); i != links_.end())
-            i->second.late_until = now() + late_release_max;
-        });
-}
-
-void remote_agent_links::open(new_link x) {
-  auto& known = links_[x.who.id];
+  known.last_key = key;
   known.host = x.who.host;
   known.address = x.who.address;
-  known.is_served = true;
-  cut(known);
-  known.link = std::move(x.link.link);
+  known.link = std::move(x.link);
   known.number = x.number;
   ++link_count_;
-  expect(x.who.id, x.number);
-  hand_to_caf(std::move(x.link.for_caf));
+  expect(agent, x.number);
+  return true;
 }
 
 // -- until an agent is accepted -------------------------------------------------
@@ -340,22 +322,12 @@ void remote_agent_links::cut_applicant(const applicant& x) {
   cut(known);
 }
 
-void remote_agent_links::hand_to_caf(pipe_end for_caf) {
-  serve(system_, std::move(for_caf),
-        caf::actor_cast<caf::strong_actor_ptr>(coordinator_));
-}
-
 void remote_agent_links::on_closed(const shared_text& agent,
                                    link_number number) {
   new_links_.erase(number);
   const auto i = links_.find(agent);
-  if (i == links_.end())
-    return;
-  auto& known = i->second;
-  if (known.number == number)
-    cut(known);
-  if (known.next && known.next->number == number)
-    known.next.reset();
+  if (i != links_.end() && i->second.number == number)
+    cut(i->second);
 }
 
 void remote_agent_links::report_cut(const shared_text& id,
@@ -370,35 +342,12 @@ void remote_agent_links::cut(line& x) {
   x.link.reset();
 }
 
-void remote_agent_links::let_go(const shared_text& agent) {
-  auto i = links_.find(agent);
-  if (i == links_.end())
-    return;
-  auto& known = i->second;
-  cut(known);
-  known.is_served = false;
-  home_.cancel(std::exchange(known.release_timer, 0));
-  if (auto next = std::move(known.next))
-    open(std::move(*next));
-}
-
 void remote_agent_links::sever(const agent_id& agent) {
   home_.post([this, alive = alive_, agent] {
     if (!*alive)
       return;
     if (auto i = links_.find(agent.value); i != links_.end())
       cut(i->second);
-  });
-}
-
-void remote_agent_links::released(const agent_id& agent) {
-  home_.post([this, alive = alive_, agent] {
-    const auto i = *alive ? links_.find(agent.value) : links_.end();
-    if (i == links_.end())
-      return;
-    if (now() < std::exchange(i->second.late_until, {}))
-      return; // It is about the link before.
-    let_go(agent.value);
   });
 }
 
@@ -423,7 +372,7 @@ void remote_agent_links::probe(const agent_id& agent, uint16_t port,
 void remote_agent_links::forget_old_lines() {
   if (links_.size() > line_count_max)
     std::erase_if(links_, [this](const auto& x) {
-      return !x.second.link && !x.second.next && !is_member(x.first);
+      return !x.second.link && !is_member(x.first);
     });
 }
 

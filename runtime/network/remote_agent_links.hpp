@@ -12,6 +12,7 @@
 #include "runtime/network/liveness.hpp"
 #include "runtime/network/operator_sessions.hpp"
 #include "runtime/network/rejected_peers.hpp"
+#include "runtime/network/remote_agent.hpp"
 #include "runtime/os/reactor.hpp"
 
 #include <cstddef>
@@ -28,18 +29,9 @@ namespace actorrun::detail {
 /// its lease decides.
 inline constexpr auto probe_limit = std::chrono::seconds{1};
 
-/// CAF notices a cut within a millisecond. Should its notice never come, the
-/// agent's lease would run out before it gets in again; so after this time its
-/// next link is served all the same.
-inline constexpr auto release_limit = std::chrono::milliseconds{300};
-
 /// Timeout for an agent whose link is encrypted to be accepted by the coordinator;
 /// longer in large jobs.
 inline constexpr auto join_limit = std::chrono::seconds{5};
-
-/// A coordinator with much to do may notice the cut later than that. What it says
-/// until then is about the link before.
-inline constexpr auto late_release_max = std::chrono::seconds{5};
 
 class remote_agent_links final : public ports::agent_links {
 public:
@@ -82,19 +74,17 @@ public:
   void probe(const agent_id& agent, uint16_t port,
              std::function<void()> on_gone) override;
   void sever(const agent_id& agent) override;
-  void released(const agent_id& agent) override;
 
 private:
   using link_number = uint64_t; ///< Never used again.
 
-  /// An agent past its handshake, which CAF does not know yet.
+  /// An agent past its handshake, whose link is not encrypted yet.
   struct new_link {
     peer who;
-    open_link link;
+    reactor_handle link;
     link_number number = 0;
     /// That its handshake was checked with: of the link before, if there was one.
     std::optional<resumption_key> shown{};
-    resumption_key key{}; ///< Once it is encrypted.
   };
 
   /// An agent's link, and where the last one came from.
@@ -104,20 +94,13 @@ private:
   struct line {
     std::string host;    ///< Numeric.
     std::string address; ///< With the port.
-    bool is_served
-      = false;           ///< CAF has it, or has not said that it has closed it.
     reactor_handle link; ///< Empty: it has ended.
     link_number number = 0;
     /// Of the newest link that was encrypted, also if it has ended.
     std::optional<resumption_key> last_key;
-    std::unique_ptr<new_link>
-      next; ///< Waits until CAF has closed the one before …
-    reactor::timer release_timer = 0; ///< … or until this expires.
-    /// Until then the release of the link before may still come.
-    core::time_point late_until{};
   };
 
-  /// A link that CAF has, and whose agent the coordinator has not accepted yet.
+  /// A link whose agent the coordinator has not accepted yet.
   struct applicant {
     shared_text agent;
     link_number number = 0;
@@ -129,7 +112,8 @@ private:
                                 const std::string& host);
   bool is_of_job(const unique_fd& client, const std::string& host) const;
   void encrypt(unique_fd connection, peer who);
-  frame_filter::lease_check lease_check_of(const shared_text& agent);
+  remote_agent_setup setup_for(const peer& who);
+  bool hear(const agent_id& agent, int64_t sent_ns);
   bool is_member(const shared_text& agent) const;
   void poke();
   void call_when_handled(std::function<void()> fn) const;
@@ -139,14 +123,11 @@ private:
   void settle_applicants();
   void cut_applicant(const applicant& x);
   bool is_applicant(const applicant& x) const;
-  void admit(new_link x);
-  void open(new_link x);
+  bool admit(new_link x, const resumption_key& key);
   void on_closed(const shared_text& agent, link_number number);
   void report_cut(const shared_text& id, const std::string& address,
                   const failure& why);
-  void hand_to_caf(pipe_end for_caf);
   void cut(line& x);
-  void let_go(const shared_text& agent);
   /// One agent that may have ended, and where its machine says so.
   struct suspect {
     socket_address where;
@@ -159,7 +140,6 @@ private:
   void forget_old_lines();
 
   caf::actor_system& system_;
-  shared_text own_node_; ///< The system's name on the wire.
   reactor& home_;
   log lines_;
   std::shared_ptr<shared_lease_desk> leases_;

@@ -1,7 +1,7 @@
 // Makes what all encrypted links have in common.
 #pragma once
 
-#include "runtime/network/link_ends.hpp"
+#include "runtime/network/link_side.hpp"
 
 #include <openssl/types.h>
 

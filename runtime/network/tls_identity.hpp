@@ -3,7 +3,7 @@
 #pragma once
 
 #include "messages/result.hpp"
-#include "runtime/network/link_ends.hpp"
+#include "runtime/network/link_side.hpp"
 #include "runtime/options.hpp"
 
 #include <openssl/types.h>

@@ -3,7 +3,7 @@
 
 #include "messages/result.hpp"
 #include "runtime/network/keys.hpp"
-#include "runtime/network/link_ends.hpp"
+#include "runtime/network/link_side.hpp"
 #include "runtime/network/tls_identity.hpp"
 
 #include <openssl/types.h>

@@ -10,8 +10,11 @@
 #include "tests/support/log_lines.hpp"
 #include "tests/support/recorder.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace actorrun::test {
@@ -38,7 +41,21 @@ struct coordinator_fixture : actor_fixture {
   // -- agents -----------------------------------------------------------------
 
   agent_recorder local() { return kept(record_agent(system)); }
-  agent_recorder remote() { return kept(record_agent(elsewhere)); }
+  /// Of another process: its link says so when it asks to join.
+  agent_recorder remote() {
+    auto out = local();
+    remote_.push_back(caf::actor_cast<caf::actor_addr>(out.handle));
+    return out;
+  }
+
+  template <class From, class To, class T>
+  void send(const From& from, const To& to, T x) {
+    if constexpr (std::is_same_v<T, v1::JoinRequest>)
+      x.set_comes_by_link(
+        std::ranges::find(remote_, caf::actor_cast<caf::actor_addr>(from))
+        != remote_.end());
+    actor_fixture::send(from, to, std::move(x));
+  }
 
   /// Two slots on host `node-<id>`.
   v1::JoinRequest request(const std::string& id) const {
@@ -230,6 +247,8 @@ private:
     keep(x.handle);
     return x;
   }
+
+  std::vector<caf::actor_addr> remote_;
 };
 
 } // namespace actorrun::test

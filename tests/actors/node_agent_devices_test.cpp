@@ -29,7 +29,7 @@ struct agent_devices_fixture : actor_fixture {
   void join() {
     locator->answer(ports::location{
       caf::actor_cast<caf::strong_actor_ptr>(coordinator.handle), "10.0.0.7",
-      7'000});
+      7'000, true});
     run();
     auto accepted = v1::JoinAccepted{};
     accepted.set_keep_alive_interval_ns(0);
@@ -54,7 +54,7 @@ struct agent_devices_fixture : actor_fixture {
     send(coordinator.handle, uut, question);
   }
 
-  coordinator_recorder coordinator = record_coordinator(elsewhere);
+  coordinator_recorder coordinator = record_coordinator(system);
   std::shared_ptr<fake_locator> locator = std::make_shared<fake_locator>();
   std::shared_ptr<fake_device_monitor> monitor
     = std::make_shared<fake_device_monitor>();

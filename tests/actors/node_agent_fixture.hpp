@@ -41,8 +41,9 @@ struct node_agent_fixture : actor_fixture {
   // -- the link ---------------------------------------------------------------
 
   void link_up(const coordinator_recorder& to) {
-    locator->answer(ports::location{
-      caf::actor_cast<caf::strong_actor_ptr>(to.handle), "10.0.0.7", 7'000});
+    locator->answer(
+      ports::location{caf::actor_cast<caf::strong_actor_ptr>(to.handle),
+                      "10.0.0.7", 7'000, is_remote});
     run();
   }
 
@@ -69,7 +70,7 @@ struct node_agent_fixture : actor_fixture {
 
   /// A new coordinator, as after a broken link: its handle is another one.
   void replace_coordinator() {
-    coordinator = record_coordinator(elsewhere);
+    coordinator = record_coordinator(system);
     keep(coordinator.handle);
   }
 
@@ -145,7 +146,8 @@ struct node_agent_fixture : actor_fixture {
     return **seen;
   }
 
-  coordinator_recorder coordinator = record_coordinator(elsewhere);
+  coordinator_recorder coordinator = record_coordinator(system);
+  bool is_remote = true; ///< The coordinator is in another process.
   std::shared_ptr<fake_locator> locator = std::make_shared<fake_locator>();
   std::shared_ptr<fake_master_ports> ports
     = std::make_shared<fake_master_ports>();

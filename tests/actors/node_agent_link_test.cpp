@@ -12,10 +12,7 @@ namespace {
 
 /// The coordinator lives in the agent's own process.
 struct one_process_fixture : node_agent_fixture {
-  one_process_fixture() {
-    coordinator = record_coordinator(system);
-    keep(coordinator.handle);
-  }
+  one_process_fixture() { is_remote = false; }
 };
 
 } // namespace

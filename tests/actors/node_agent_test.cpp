@@ -362,7 +362,7 @@ TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: a coordinator that is silent for 2 s is not "
                  "waited for",
                  "[actors]") {
-  coordinator = record_coordinator(elsewhere, false);
+  coordinator = record_coordinator(system, false);
   keep(coordinator.handle);
   link_up(coordinator);
   accept(); // Without a lease, which would run out first.

@@ -6,7 +6,7 @@
 #include "runtime/steer.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/runtime/memory.hpp"
-#include "tests/runtime/network/caf_links_fixture.hpp"
+#include "tests/runtime/network/remote_links_fixture.hpp"
 #include "tests/support/sanitizer.hpp"
 
 #include <cstdlib>
@@ -102,7 +102,7 @@ struct local_fixture : run_dir {
 };
 
 /// A coordinator that listens on TCP.
-struct remote_fixture : caf_links_fixture {
+struct remote_fixture : remote_links_fixture {
   remote_fixture() {
     const auto listening
       = uut.listen(loopback(0), credentials_of({"job"}, "secret"),
@@ -116,7 +116,6 @@ struct remote_fixture : caf_links_fixture {
 
   ~remote_fixture() { uut.close(); }
 
-  reactor loop;
   remote_agent_links uut{server.system, loop, {}};
   job_options job;
 };

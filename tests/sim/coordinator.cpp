@@ -467,7 +467,7 @@ void coordinator::receive(const std::shared_ptr<link>& from,
     if (known && known != from)
       known->close(side::coordinator);
     known = from;
-    joined_[from.get()] = {agent, *speakers_.join(agent, agent)};
+    joined_[from.get()] = {agent, *speakers_.join(agent, agent, true)};
     stopped_.erase(agent);
   }
   if (known != from) // The message is of an older link.

@@ -1,5 +1,4 @@
-// Actors on one thread and in virtual time, with a second actor system for
-// actors of another process.
+// Actors on one thread and in virtual time.
 #pragma once
 
 #include "actors/message_types.hpp"
@@ -9,7 +8,6 @@
 
 #include <caf/actor_cast.hpp>
 #include <caf/exit_reason.hpp>
-#include <caf/io/middleman.hpp>
 #include <caf/send.hpp>
 
 #include <chrono>
@@ -28,29 +26,12 @@ struct virtual_time_config : caf::actor_system_config {
   }
 };
 
-/// Actors of two systems are distinguished by the names of their nodes, and CAF
-/// names a node only if it has a network; this one has no connections.
-struct distant_config : virtual_time_config {
-  distant_config() {
-    load<caf::io::middleman>();
-#if ACTORRUN_CAF_1
-    set("caf.middleman.workers", size_t{0});
-#else
-    set("middleman.network-backend", caf::atom("testing"));
-    set("middleman.workers", size_t{0});
-#endif
-  }
-};
-
 /// Actors run only in `run` and `advance`. A test must give the actors that it
 /// spawns to `keep`, so that they end with the test.
 class actor_fixture {
 public:
-  actor_fixture()
-    : system{here_config_}, elsewhere{there_config_}, here_{system},
-      there_{elsewhere} {
+  actor_fixture() : system{here_config_}, here_{system} {
     system.await_actors_before_shutdown(false);
-    elsewhere.await_actors_before_shutdown(false);
   }
 
   ~actor_fixture() {
@@ -66,7 +47,7 @@ public:
 
   /// Delivers all messages that are pending.
   void run() {
-    while (here_.run() + there_.run() > 0)
+    while (here_.run() > 0)
       continue;
   }
 
@@ -128,17 +109,14 @@ public:
 
 private:
   virtual_time_config here_config_;
-  distant_config there_config_;
 
 public:
   caf::actor_system system;
-  caf::actor_system elsewhere;
 
 protected:
   virtual_time here_;
 
 private:
-  virtual_time there_;
   caf::actor_clock::time_point began_ = here_.now();
   std::vector<caf::strong_actor_ptr> kept_;
 };

@@ -8,15 +8,7 @@
 
 namespace actorrun::test {
 
-/// Sends in the name of `from`.
-template <class From, class To, class T>
-void tell_as(const From& from, const To& to, T&& x) {
-#if ACTORRUN_CAF_1
-  caf::detail::send_as(from, to, std::forward<T>(x));
-#else
-  caf::send_as(from, to, std::forward<T>(x));
-#endif
-}
+using actorrun::tell_as;
 
 /// Calls back when `whom` ends. At most once for each actor.
 template <class Self, class Handle>

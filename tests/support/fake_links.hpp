@@ -23,10 +23,6 @@ public:
     calls_.write("sever " + agent.value);
   }
 
-  void released(const agent_id& agent) override {
-    calls_.write("released " + agent.value);
-  }
-
   /// The calls since the last call of `told`.
   std::string told() const { return calls_.told(); }
 

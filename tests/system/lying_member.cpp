@@ -19,9 +19,10 @@
 
 #include "actors/translate.hpp"
 #include "messages/formatted.hpp"
-#include "runtime/network/caf_frame.hpp"
 #include "runtime/network/connector.hpp"
+#include "runtime/network/link_messages.hpp"
 #include "runtime/network/link_socket.hpp"
+#include "runtime/network/message_frames.hpp"
 #include "runtime/program_support.hpp"
 
 #include <charconv>
@@ -29,7 +30,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <future>
-#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -41,12 +41,7 @@ namespace {
 
 using namespace actorrun;
 using namespace std::chrono_literals;
-using detail::frame_kind;
 
-/// The agent's actor: there is one.
-constexpr uint64_t own_actor = 7;
-
-constexpr auto types_prefix = std::string_view{"actorrun::v1::"};
 constexpr auto pause_between_attempts = 2ms;
 constexpr auto keep_alive_interval = 50ms;
 
@@ -70,15 +65,6 @@ uint64_t number(std::string_view text) {
 void say(const std::string& line) {
   std::puts(line.c_str());
   std::fflush(stdout);
-}
-
-/// As CAF names a system: the kind of name, which is the same for all, and 24 bytes.
-std::string new_node_name() {
-  auto out = std::string{"\0\0\x3e\x9a\xab\x9b\xac\x79", 8};
-  auto source = std::random_device{};
-  while (out.size() < detail::node_name_size)
-    out += static_cast<char>(source());
-  return out;
 }
 
 /// Tries until a coordinator lets it in.
@@ -128,50 +114,36 @@ private:
       return false;
     frames_.add(plain);
     for (;;) {
-      const auto frame = frames_.next();
-      if (!frame)
+      auto x = detail::next_message<v1::ToAgent>(frames_);
+      if (!x)
         return false;
-      if (!*frame)
+      if (!*x)
         break;
-      on_frame(detail::parse_frame(**frame));
+      detail::open_envelope(**x, [this](const auto& y) { on(y); });
     }
     keep_alive();
     return socket_.flush();
   }
 
-  void on_frame(const detail::caf_frame& x) {
-    if (x.kind == static_cast<uint8_t>(frame_kind::server_handshake)) {
-      coordinator_ = detail::offered_actor(x.content).value_or(0);
-      const auto own = new_node_name();
-      send_bytes(detail::encode_frame(
-        {.kind = static_cast<uint8_t>(frame_kind::client_handshake),
-         .content = own}));
-      say("linked");
-      join();
-    } else if (x.kind == static_cast<uint8_t>(frame_kind::direct_message)) {
-      if (const auto message = detail::parse_message(x.content))
-        on_message(message->type.substr(types_prefix.size()), message->bytes);
-    }
+  template <class T>
+  void on(const T&) {}
+
+  void on(const v1::Welcome&) {
+    say("linked");
+    join();
   }
 
-  void on_message(std::string_view type, std::string_view bytes) {
-    if (type == "JoinAccepted") {
-      is_accepted_ = true;
-      say("accepted");
-      if (options_.leaves)
-        leave();
-    } else if (type == "JoinRejected") {
-      auto x = v1::JoinRejected{};
-      x.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-      say("rejected: " + x.text());
-    } else if (type == "GenerationFormed") {
-      say("formed");
-    } else if (type == "GenerationRevoked") {
-      say("revoked");
-    } else if (type == "JobEnded") {
-      say("ended");
-    }
+  void on(const v1::JoinAccepted&) {
+    is_accepted_ = true;
+    say("accepted");
+    if (options_.leaves)
+      leave();
   }
+
+  void on(const v1::JoinRejected& x) { say("rejected: " + x.text()); }
+  void on(const v1::GenerationFormed&) { say("formed"); }
+  void on(const v1::GenerationRevoked&) { say("revoked"); }
+  void on(const v1::JobEnded&) { say("ended"); }
 
   void join() {
     auto own = core::offer{};
@@ -184,7 +156,7 @@ private:
     *request.mutable_settings() = to_wire(options_.settings);
     if (options_.claims)
       *request.mutable_claim() = to_wire(claim());
-    send("JoinRequest", request);
+    send(request);
   }
 
   core::claim claim() const {
@@ -204,7 +176,7 @@ private:
     auto notice = v1::LeaveNotice{};
     notice.set_agent_id(options_.id);
     notice.set_done(true);
-    send("LeaveNotice", notice);
+    send(notice);
     say("left");
   }
 
@@ -217,25 +189,20 @@ private:
     notice.set_agent_id(options_.id);
     notice.set_sent_ns(
       std::chrono::nanoseconds{now.time_since_epoch()}.count());
-    send("KeepAlive", notice);
+    send(notice);
   }
 
   template <class T>
-  void send(std::string_view type, const T& x) {
-    send_bytes(detail::write_message(own_actor, coordinator_,
-                                     std::string{types_prefix}.append(type),
-                                     x.SerializeAsString()));
-  }
-
-  void send_bytes(const std::string& x) {
-    if (!socket_.send(x))
+  void send(T x) {
+    const auto envelope
+      = detail::envelope_with<v1::ToCoordinator>(std::move(x));
+    if (!socket_.send(detail::message_frame(envelope)))
       say("nothing can be sent");
   }
 
   options options_;
   detail::link_socket socket_;
-  detail::frame_splitter frames_{detail::caf_frame_layout};
-  uint64_t coordinator_ = 0;
+  detail::frame_splitter frames_{detail::message_frame_max};
   bool is_accepted_ = false;
   std::chrono::steady_clock::time_point next_keep_alive_{};
 };

@@ -11,9 +11,8 @@ namespace actorrun::core {
 
 /// The coordinator's table of links: who speaks for which agent.
 ///
-/// An agent has one id all its life, and its actor one address over all links.
 /// Whoever has joined as an agent is the only one to speak for it until its link
-/// is down; then the next one may be.
+/// is down, or its next link is up; then the next one may be.
 /// @tparam Address Names an actor; it can be compared.
 template <class Address>
 class speakers {
@@ -24,13 +23,16 @@ public:
     foreign, ///< From another actor.
   };
 
-  /// `who` joins as `agent`, over a new link.
+  /// `who` joins as `agent`.
+  /// @param is_linked It has proved over a link to be the agent, and has given up its
+  ///                  last link.
   /// @returns the number of this link; none if another one speaks for the agent
-  std::optional<uint64_t> join(const agent_id& agent, const Address& who) {
+  std::optional<uint64_t> join(const agent_id& agent, const Address& who,
+                               bool is_linked) {
     auto& x = all_[agent];
-    if (x.is_up && x.who != who)
+    if (x.is_up && x.who != who && !(x.is_linked && is_linked))
       return std::nullopt;
-    x = {who, ++link_count_, true};
+    x = {who, ++link_count_, true, is_linked};
     return link_count_;
   }
 
@@ -58,6 +60,7 @@ private:
     Address who{};
     uint64_t link = 0; ///< The newest of all that there have been to it.
     bool is_up = false;
+    bool is_linked = false;
   };
 
   std::map<agent_id, speaker> all_;

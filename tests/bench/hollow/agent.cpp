@@ -4,10 +4,8 @@
 #include "messages/formatted.hpp"
 #include "runtime/network/tombstone.hpp"
 #include "runtime/os/socket.hpp"
-#include "tests/runtime/network/frame_writer.hpp"
 
 #include <cstdio>
-#include <random>
 #include <utility>
 #include <variant>
 
@@ -20,22 +18,7 @@ using namespace detail;
 
 namespace {
 
-/// The agent's actor: there is one.
-constexpr uint64_t own_actor = 7;
-
 constexpr auto loopback_host = "127.0.0.1";
-
-constexpr auto types_prefix = "actorrun::v1::";
-
-/// As CAF names a system: the kind of name, which is the same for all, and 24
-/// bytes.
-std::string new_node_name() {
-  static auto source = std::mt19937_64{std::random_device{}()};
-  auto out = test::node('\0').substr(0, 8);
-  for (auto i = 0; i < 3; ++i)
-    out += test::network_order(source(), 8);
-  return out;
-}
 
 offer offer_of(uint32_t number) {
   char host[32];
@@ -80,7 +63,7 @@ struct hollow_agent::effect_runner {
       *request.mutable_claim() = to_wire(*x.held);
     if (x.told)
       *request.mutable_charter() = to_wire(*x.told);
-    st.send("JoinRequest", request);
+    st.send(request);
   }
 
   void operator()(const check_control& x) {
@@ -91,29 +74,29 @@ struct hollow_agent::effect_runner {
     auto notice = v1::KeepAlive{};
     notice.set_agent_id(id());
     notice.set_sent_ns(x.sent.time_since_epoch().count());
-    st.send("KeepAlive", notice);
+    st.send(notice);
   }
 
   void operator()(const send_started& x) {
     auto notice = about<v1::WorkersStarted>(x.generation);
     notice.mutable_pids()->Assign(x.pids.begin(), x.pids.end());
-    st.send("WorkersStarted", notice);
+    st.send(notice);
   }
 
   void operator()(const send_failed& x) {
     auto notice = about<v1::WorkerFailed>(x.generation);
     *notice.mutable_failure() = to_wire(x.failure);
-    st.send("WorkerFailed", notice);
+    st.send(notice);
   }
 
   void operator()(const send_succeeded& x) {
-    st.send("WorkersSucceeded", about<v1::WorkersSucceeded>(x.generation));
+    st.send(about<v1::WorkersSucceeded>(x.generation));
   }
 
   void operator()(const send_stopped& x) {
     auto notice = about<v1::WorkersStopped>(x.generation);
     notice.set_master_port(x.master_port);
-    st.send("WorkersStopped", notice);
+    st.send(notice);
   }
 
   void operator()(const send_leaving& x) { leave_notice(x.signal, false); }
@@ -160,15 +143,14 @@ struct hollow_agent::effect_runner {
     notice.set_agent_id(id());
     notice.set_signal(signal);
     notice.set_done(done);
-    st.send("LeaveNotice", notice);
+    st.send(notice);
   }
 };
 
 hollow_agent::hollow_agent(reactor& home, const hollow_job& of,
                            const hollow_listener& to, uint32_t number,
                            bool is_mortal)
-  : home_(home), of_(of), to_(to), node_name_(new_node_name()),
-    membership_(offer_of(number), of.limits) {
+  : home_(home), of_(of), to_(to), membership_(offer_of(number), of.limits) {
   if (is_mortal)
     open_liveness();
 }
@@ -245,7 +227,7 @@ void hollow_agent::on_connected(result<connected> x, time_point tried) {
   served_by_ = x->incarnation;
   if (membership_.offering().address.empty())
     membership_.announce_address(x->local_address);
-  frames_.emplace(caf_frame_layout);
+  frames_.emplace(message_frame_max);
   socket_.emplace(std::move(x->connection), link_side::client, x->key,
                   tls_trust{});
   watch_.emplace(home_, socket_->fd(), [this](uint32_t) { on_network(); });
@@ -274,75 +256,65 @@ void hollow_agent::on_network() {
 bool hollow_agent::take(std::string_view plain) {
   frames_->add(plain);
   while (socket_) {
-    const auto frame = frames_->next();
-    if (!frame)
+    auto x = next_message<v1::ToAgent>(*frames_);
+    if (!x)
       return false;
-    if (!*frame)
+    if (!*x)
       return true;
-    on_frame(parse_frame(**frame));
+    open_envelope(**x, [this](const auto& y) { on(y); });
   }
   return true;
 }
 
-void hollow_agent::on_frame(const caf_frame& x) {
-  if (x.kind == static_cast<uint8_t>(frame_kind::server_handshake)) {
-    coordinator_ = offered_actor(x.content).value_or(0);
-    write(test::write_frame(
-      {.kind = frame_kind::client_handshake, .content = node_name_}));
-    return dispatch(coordinator_found{true});
-  }
-  if (x.kind != static_cast<uint8_t>(frame_kind::direct_message))
-    return;
-  if (const auto message = parse_message(x.content))
-    on_message(*message);
+void hollow_agent::on(const v1::Welcome&) {
+  is_served_ = true;
+  dispatch(coordinator_found{true});
 }
 
-void hollow_agent::on_message(const frame_message& x) {
-  const auto read = [&](auto message) {
-    message.ParseFromArray(x.bytes.data(), static_cast<int>(x.bytes.size()));
-    return message;
-  };
-  const auto name = x.type.substr(std::string_view{types_prefix}.size());
-  if (name == "LeaseGranted") {
-    const auto sent = read(v1::LeaseGranted{}).sent_ns();
-    dispatch(lease_granted{time_point{duration{sent}}});
-  } else if (name == "JoinAccepted") {
-    const auto y = read(v1::JoinAccepted{});
-    dispatch(join_accepted{duration{y.keep_alive_interval_ns()},
-                           duration{y.fence_ns()}, from_wire(y.charter())});
-    to_.on_accepted(++accepted_);
-  } else if (name == "JoinRejected") {
-    const auto y = read(v1::JoinRejected{});
-    to_.on_trouble(y.text());
-    dispatch(join_rejected{{static_cast<errc>(y.code()), y.text()}});
-  } else if (name == "GenerationFormed") {
-    const auto y = read(v1::GenerationFormed{});
-    const auto plan = from_wire(y.plan());
-    to_.on_formed(plan.generation);
-    dispatch(generation_formed{plan, from_wire(y.charter())});
-  } else if (name == "CharterChanged") {
-    dispatch(charter_changed{from_wire(read(v1::CharterChanged{}).charter())});
-  } else if (name == "GenerationRevoked") {
-    const auto y = read(v1::GenerationRevoked{});
-    dispatch(generation_revoked{{y.generation()}, y.over()});
-  } else if (name == "JobEnded") {
-    dispatch(job_ended{from_wire(read(v1::JobEnded{}).outcome())});
-  } else if (name == "NodeStatusRequest") {
-    auto answer = v1::NodeStatus{};
-    answer.set_agent_id(membership_.offering().agent.value);
-    answer.set_request(read(v1::NodeStatusRequest{}).request());
-    send("NodeStatus", answer);
-  }
+void hollow_agent::on(const v1::LeaseGranted& x) {
+  dispatch(lease_granted{time_point{duration{x.sent_ns()}}});
+}
+
+void hollow_agent::on(const v1::JoinAccepted& x) {
+  dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
+                         duration{x.fence_ns()}, from_wire(x.charter())});
+  to_.on_accepted(++accepted_);
+}
+
+void hollow_agent::on(const v1::JoinRejected& x) {
+  to_.on_trouble(x.text());
+  dispatch(join_rejected{{static_cast<errc>(x.code()), x.text()}});
+}
+
+void hollow_agent::on(const v1::GenerationFormed& x) {
+  const auto plan = from_wire(x.plan());
+  to_.on_formed(plan.generation);
+  dispatch(generation_formed{plan, from_wire(x.charter())});
+}
+
+void hollow_agent::on(const v1::CharterChanged& x) {
+  dispatch(charter_changed{from_wire(x.charter())});
+}
+
+void hollow_agent::on(const v1::GenerationRevoked& x) {
+  dispatch(generation_revoked{{x.generation()}, x.over()});
+}
+
+void hollow_agent::on(const v1::JobEnded& x) {
+  dispatch(job_ended{from_wire(x.outcome())});
+}
+
+void hollow_agent::on(const v1::NodeStatusRequest& x) {
+  auto answer = v1::NodeStatus{};
+  answer.set_agent_id(membership_.offering().agent.value);
+  answer.set_request(x.request());
+  send(std::move(answer));
 }
 
 template <class T>
-void hollow_agent::send(const char* type, const T& x) {
-  if (coordinator_ != 0)
-    write(test::write_frame(
-      {.source = own_actor,
-       .destination = coordinator_,
-       .content = test::content_of(types_prefix + std::string{type},
-                                   x.SerializeAsString())}));
+void hollow_agent::send(T x) {
+  if (is_served_)
+    write(message_frame(envelope_with<v1::ToCoordinator>(std::move(x))));
 }
 
 void hollow_agent::write(const std::string& bytes) {
@@ -358,7 +330,7 @@ void hollow_agent::hang_up() {
     watch_->end();
   watch_.reset();
   socket_.reset();
-  coordinator_ = 0;
+  is_served_ = false;
 }
 
 void hollow_agent::on_end(const std::string& how) {

@@ -4,9 +4,10 @@
 
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/membership.hpp"
-#include "runtime/network/caf_frame.hpp"
 #include "runtime/network/connector.hpp"
+#include "runtime/network/link_messages.hpp"
 #include "runtime/network/link_socket.hpp"
+#include "runtime/network/message_frames.hpp"
 #include "runtime/os/acceptor.hpp"
 #include "runtime/os/reactor.hpp"
 
@@ -37,8 +38,8 @@ struct hollow_listener {
     on_trouble; ///< No link, or a lost one.
 };
 
-/// Speaks the frames of CAF 0.17.6 itself, because an actor system for each agent
-/// would cost more than all that is measured. Lives on the reactor's thread.
+/// Has no actors, because an actor system for each agent would cost more than all that is
+/// measured. Lives on the reactor's thread.
 class hollow_agent {
 public:
   /// @param number Names it; agents of one job have different ones.
@@ -66,10 +67,19 @@ private:
   void on_connected(result<detail::connected> x, core::time_point tried);
   void on_network();
   bool take(std::string_view plain);
-  void on_frame(const detail::caf_frame& x);
-  void on_message(const detail::frame_message& x);
   template <class T>
-  void send(const char* type, const T& x);
+  void on(const T&) {} ///< What it has no use for.
+  void on(const v1::Welcome& x);
+  void on(const v1::LeaseGranted& x);
+  void on(const v1::JoinAccepted& x);
+  void on(const v1::JoinRejected& x);
+  void on(const v1::GenerationFormed& x);
+  void on(const v1::CharterChanged& x);
+  void on(const v1::GenerationRevoked& x);
+  void on(const v1::JobEnded& x);
+  void on(const v1::NodeStatusRequest& x);
+  template <class T>
+  void send(T x);
   void write(const std::string& bytes);
   void hang_up();
   void on_end(const std::string& how);
@@ -77,7 +87,6 @@ private:
   detail::reactor& home_;
   const hollow_job& of_;
   const hollow_listener& to_;
-  std::string node_name_; ///< As of an actor system.
   core::membership membership_;
   std::deque<core::membership_event> events_;
   bool is_dispatching_ = false;
@@ -91,7 +100,7 @@ private:
   std::optional<detail::frame_splitter> frames_;
   std::optional<detail::resumption_key> last_key_;
   std::optional<detail::nonce_bytes> served_by_;
-  uint64_t coordinator_ = 0; ///< Its actor; 0: it has not been offered.
+  bool is_served_ = false; ///< The coordinator's side has said so.
   // Where its end is proved.
   std::shared_ptr<detail::acceptor> liveness_;
   uint16_t liveness_port_ = 0;

@@ -4,8 +4,7 @@
 
 #include "runtime/network/operator_client.hpp"
 #include "runtime/network/operator_sessions.hpp"
-#include "tests/runtime/network/caf_links_fixture.hpp"
-#include "tests/runtime/network/frame_writer.hpp"
+#include "tests/runtime/network/remote_links_fixture.hpp"
 
 #include <memory>
 #include <optional>
@@ -37,15 +36,20 @@ inline v1::OperatorReply status_reply(const std::string& phase,
   return out;
 }
 
+/// Also of sizes that no frame may have.
+inline std::string size_header(uint32_t size) {
+  return network_order(size).substr(8 - frame_header_size);
+}
+
 inline std::string frame_with(std::string content) {
-  return network_order(content.size(), 4) + content;
+  return size_header(content.size()) + content;
 }
 
 /// An operator on the other end of a connection in clear text.
 struct raw_operator {
   explicit raw_operator(unique_fd fd) : connection(std::move(fd)) {}
 
-  void send(const v1::OperatorRequest& x) { send(operator_frame(x)); }
+  void send(const v1::OperatorRequest& x) { send(message_frame(x)); }
   void send(const std::string& bytes) {
     REQUIRE(send_whole(connection.get(), bytes));
   }
@@ -54,7 +58,7 @@ struct raw_operator {
   std::optional<v1::OperatorReply> receive(std::chrono::milliseconds wait
                                            = timeout) {
     for (;;) {
-      const auto x = next_reply(replies);
+      const auto x = next_message<v1::OperatorReply>(replies);
       REQUIRE(x);
       if (*x)
         return *x;
@@ -71,7 +75,7 @@ struct raw_operator {
   bool is_cut() { return is_closed(connection.get()); }
 
   unique_fd connection;
-  frame_splitter replies{operator_frame_layout(reply_size_max)};
+  frame_splitter replies{reply_size_max};
 };
 
 struct operator_fixture {

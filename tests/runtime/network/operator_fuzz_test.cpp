@@ -24,7 +24,7 @@ int frame_count() {
   return x == nullptr ? count_by_default : std::atoi(x);
 }
 
-struct fuzz_fixture : caf_links_fixture {
+struct fuzz_fixture : remote_links_fixture {
   ~fuzz_fixture() {
     run_and_wait(loop, [this] { sessions.clear(); });
   }
@@ -41,9 +41,9 @@ struct fuzz_fixture : caf_links_fixture {
   std::string good_frame() {
     switch (random() % 3) {
       case 0:
-        return operator_frame(status_request(random()));
+        return message_frame(status_request(random()));
       case 1:
-        return operator_frame(watch_request(random(), uint32_t(random())));
+        return message_frame(watch_request(random(), uint32_t(random())));
       default: // As a later version may have it.
         return frame_with("\x08\x05\x9a\x06\x01\x78");
     }
@@ -85,7 +85,6 @@ struct fuzz_fixture : caf_links_fixture {
 
   std::mt19937_64 random{20'261'123};
   std::atomic<int> cut_count = 0;
-  reactor loop;
   operator_sessions sessions{loop, questions_to(coordinator)};
 };
 

@@ -105,11 +105,11 @@ TEST_CASE_METHOD(
   auto uut = connect();
   uut.send(logs_request(7));
   REQUIRE(questions.take());
-  auto frames = operator_frame(credit_request(8, 1)); // Of no reading.
+  auto frames = message_frame(credit_request(8, 1)); // Of no reading.
   constexpr uint32_t count = 1'000;
   for (uint32_t i = 0; i < count; ++i)
-    frames += operator_frame(credit_request(7, 2));
-  frames += operator_frame(status_request(9));
+    frames += message_frame(credit_request(7, 2));
+  frames += message_frame(status_request(9));
   REQUIRE(send_whole(uut.connection.get(), frames));
   auto sum = uint32_t{0};
   auto messages = uint32_t{0};
@@ -135,8 +135,8 @@ TEST_CASE_METHOD(
   uut.send(logs_request(7));
   REQUIRE(questions.take());
   REQUIRE(
-    send_whole(uut.connection.get(), operator_frame(credit_request(7, 5))
-                                       + operator_frame(credit_request(7, 0))));
+    send_whole(uut.connection.get(), message_frame(credit_request(7, 5))
+                                       + message_frame(credit_request(7, 0))));
   CHECK(questions.take()->what.log_credit().size() == 5);
   const auto end = questions.take();
   REQUIRE(end);

@@ -82,13 +82,14 @@ TEST_CASE_METHOD(operator_fixture,
 
 TEST_CASE("operator_frames: cut out of a stream at any boundary", "[runtime]") {
   const auto stream
-    = operator_frame(status_request(1)) + operator_frame(watch_request(2));
+    = message_frame(status_request(1)) + message_frame(watch_request(2));
   for (size_t step = 1; step <= stream.size(); ++step) {
-    auto uut = frame_splitter{operator_frame_layout(request_size_max)};
+    auto uut = frame_splitter{request_size_max};
     auto numbers = std::vector<uint64_t>{};
     for (size_t i = 0; i < stream.size(); i += step) {
       uut.add(stream.substr(i, step));
-      for (auto x = next_request(uut); *x; x = next_request(uut))
+      for (auto x = next_message<v1::OperatorRequest>(uut); *x;
+           x = next_message<v1::OperatorRequest>(uut))
         numbers.push_back((*x)->number());
     }
     CHECK(numbers == std::vector<uint64_t>{1, 2});
@@ -104,9 +105,9 @@ TEST_CASE("operator_frames: a size is believed up to its limit, and not 0",
     {request_size_max + 1, false},
     {0xffff'ffff, false},
   }));
-  auto uut = frame_splitter{operator_frame_layout(request_size_max)};
-  uut.add(network_order(size, 4));
-  CHECK(bool{next_request(uut)} == passes);
+  auto uut = frame_splitter{request_size_max};
+  uut.add(size_header(size));
+  CHECK(bool{next_message<v1::OperatorRequest>(uut)} == passes);
 }
 
 TEST_CASE_METHOD(operator_fixture,
@@ -190,11 +191,10 @@ TEST_CASE_METHOD(operator_fixture,
                  "[runtime]") {
   const auto [bytes, reason] = GENERATE(table<std::string, std::string>({
     {std::string(4, '\0'), "announces a message of 0 bytes"},
-    {network_order(request_size_max + 1, 4),
-     "announces a message of 65537 bytes"},
+    {size_header(request_size_max + 1), "announces a message of 65537 bytes"},
     {frame_with("\xff\xff"), "sends what is no message of ours"},
     // CAF's greeting.
-    {client_greeting('c'), "announces a message of 16777216 bytes"},
+    {size_header(1U << 24U), "announces a message of 16777216 bytes"},
   }));
   auto uut = connect();
   uut.send(bytes);
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(operator_fixture,
   auto uut = connect();
   auto all = std::string{};
   for (uint64_t i = 1; i <= 2 * open_question_count_max; ++i)
-    all += operator_frame(status_request(i));
+    all += message_frame(status_request(i));
   uut.send(all);
   auto open = std::vector<operator_question>{};
   while (open.size() < open_question_count_max)
@@ -440,7 +440,7 @@ TEST_CASE_METHOD(operator_fixture,
   auto uut = connect();
   auto all = std::string{};
   for (uint64_t i = 1; i <= 1'000; ++i)
-    all += operator_frame(watch_request(i));
+    all += message_frame(watch_request(i));
   uut.send(all);
   for (size_t i = 0; i < open_question_count_max; ++i)
     REQUIRE(questions.take());

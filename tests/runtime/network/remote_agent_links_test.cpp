@@ -1,19 +1,64 @@
 #include "actors/rendezvous_coordinator.hpp"
-#include "runtime/network/caf_links.hpp"
 #include "runtime/network/remote_agent_links.hpp"
 #include "runtime/system_config.hpp"
-#include "tests/runtime/network/frame_writer.hpp"
+#include "tests/runtime/deadline.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
-#include "tests/runtime/network/pipe_reader.hpp"
 #include "tests/support/catch.hpp"
 
+#include <atomic>
+#include <memory>
 #include <string>
+#include <utility>
 
 using namespace actorrun;
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
 namespace {
+
+/// An agent's end of a link, which does nothing by itself.
+struct agent_end {
+  bool is_closed() const {
+    return test_deadline::soon([this] { return has_ended.load(); });
+  }
+
+  template <class T>
+  void say(T x) const {
+    link_writer<v1::ToCoordinator>{outbox}.write(std::move(x));
+  }
+
+  reactor_handle link;
+  std::shared_ptr<link_outbox> outbox;
+  inbox<bool> begun;
+  inbox<v1::ToAgent> told;
+  std::atomic<bool> has_ended = false;
+};
+
+class agent_peer final : public link_peer {
+public:
+  explicit agent_peer(agent_end& to) : to_(to) {}
+
+  void begin(const link_opening& x) override {
+    to_.outbox = x.outbox;
+    to_.begun.put(true);
+  }
+
+  result<bool> take(std::string_view content) override {
+    auto x = v1::ToAgent{};
+    if (auto ok = read_message(content, x); !ok)
+      return ok.error();
+    to_.told.put(std::move(x));
+    return true;
+  }
+
+  std::string take_answers() override { return {}; }
+  void end() override { to_.has_ended = true; }
+
+private:
+  agent_end& to_;
+};
+
+using agent_link = std::unique_ptr<agent_end>;
 
 /// A coordinator that listens, and an agent that goes no further than encryption.
 struct fixture {
@@ -53,26 +98,33 @@ struct fixture {
     return std::move(**got);
   }
 
-  open_link link() {
+  agent_link link() {
     auto got = try_to_connect();
     REQUIRE(got);
-    auto another = node_name(system);
-    another.back() ^= 1;
-    auto out = carry(
-      home, std::move(got->connection),
-      {.ends = {link_side::client, an_agent().id, another, 0},
-       .key = got->key,
-       .on_encrypted = [this](const resumption_key& x) { keys.put(x); }});
+    return link(std::move(*got));
+  }
+
+  agent_link link(connected x) {
+    auto out = std::make_unique<agent_end>();
+    out->link = carry(home, std::move(x.connection),
+                      {.mine = link_side::client,
+                       .peer = std::make_unique<agent_peer>(*out),
+                       .key = x.key,
+                       .on_encrypted = [this](const resumption_key& key) {
+                         keys.put(key);
+                         return true;
+                       }});
     return out;
   }
 
-  /// Whether the coordinator's CAF greets on this connection.
-  bool is_served(open_link& x) {
+  /// Whether the coordinator's side welcomes the agent on this link.
+  bool is_served(agent_link& x) {
     const auto got = keys.take();
     if (!got)
       return false;
     last_key = got;
-    return !await_bytes(x.for_caf).empty();
+    const auto first = x->told.take();
+    return first && first->has_welcome();
   }
 
   /// Returns when timers that are due in `delay` have run.
@@ -95,55 +147,18 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture,
-                 "remote_agent_links: a new link of an agent ends the last, "
-                 "and is served when that is released",
-                 "[runtime]") {
-  auto first = link();
-  CHECK(is_served(first));
-  auto second = link();
-  CHECK(is_closed(first.for_caf));
-  uut.released({an_agent().id});
-  CHECK(is_served(second));
-}
-
-TEST_CASE_METHOD(fixture,
-                 "remote_agent_links: a link whose release is never reported "
-                 "does not hold up the next for ever",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture,
+  "remote_agent_links: a new link of an agent is served at once, "
+  "and ends the last",
+  "[runtime]") {
   auto first = link();
   CHECK(is_served(first));
   auto second = link();
   CHECK(is_served(second));
-}
-
-TEST_CASE_METHOD(fixture,
-                 "remote_agent_links: a release that comes late does not end "
-                 "the next link",
-                 "[runtime]") {
-  auto first = link();
-  CHECK(is_served(first));
-  auto second = link();
-  CHECK(is_served(second)); // Without a release.
-  uut.released({an_agent().id});
-  pass(std::chrono::milliseconds{1});
-  CHECK_FALSE(second.for_caf.is_over());
-  // The next release is this link's own.
-  uut.released({an_agent().id});
-  CHECK(is_closed(second.for_caf));
-}
-
-TEST_CASE_METHOD(fixture,
-                 "remote_agent_links: a link that was served on a release "
-                 "outlives the time after which it would have been",
-                 "[runtime]") {
-  auto first = link();
-  CHECK(is_served(first));
-  auto second = link();
-  uut.released({an_agent().id});
-  CHECK(is_served(second));
-  pass(2 * release_limit);
-  CHECK_FALSE(second.for_caf.is_over());
+  CHECK(first->is_closed());
+  pass(1ms);
+  CHECK_FALSE(second->has_ended);
 }
 
 TEST_CASE_METHOD(
@@ -155,8 +170,7 @@ TEST_CASE_METHOD(
   REQUIRE(machine);
   auto first = link();
   CHECK(is_served(first));
-  first.link.reset();
-  uut.released({an_agent().id});
+  first->link.reset();
   const auto asked_at = port_of(*local_address_of(machine->get()));
   uut.probe({"another"}, asked_at, [] {});
   CHECK_FALSE(is_ready(machine->get(), POLLIN, 20ms));
@@ -175,7 +189,7 @@ TEST_CASE_METHOD(fixture,
   REQUIRE_FALSE(second);
   CHECK(second.error().code == errc::connection_failed);
   CHECK(second.error().text.find("another agent") != std::string::npos);
-  CHECK_FALSE(first.for_caf.is_over());
+  CHECK_FALSE(first->has_ended);
 }
 
 TEST_CASE_METHOD(fixture,
@@ -185,8 +199,7 @@ TEST_CASE_METHOD(fixture,
   auto first = link();
   CHECK(is_served(first));
   const auto own = last_key;
-  first.link.reset();
-  uut.released({an_agent().id});
+  first->link.reset();
   pass(1ms);
   last_key.reset();
   const auto thief = try_to_connect();
@@ -197,8 +210,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(is_served(second));
   // Also when the coordinator has forgotten it.
   uut.sever({an_agent().id});
-  uut.released({an_agent().id});
-  CHECK(is_closed(second.for_caf));
+  CHECK(second->is_closed());
   const auto newer = last_key;
   last_key = own;
   CHECK_FALSE(try_to_connect());
@@ -214,16 +226,11 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(early);
   auto owner = link();
   CHECK(is_served(owner));
-  auto another = node_name(system);
-  another.back() ^= 2;
-  auto thief
-    = carry(home, std::move(early->connection),
-            {.ends = {link_side::client, an_agent().id, another, 0},
-             .key = early->key,
-             .on_encrypted = [this](const resumption_key& x) { keys.put(x); }});
+  auto thief = link(std::move(*early));
   REQUIRE(keys.take());
-  CHECK(is_closed(thief.for_caf));
-  CHECK_FALSE(owner.for_caf.is_over());
+  CHECK(thief->is_closed());
+  CHECK(thief->told.size() == 0);
+  CHECK_FALSE(owner->has_ended);
 }
 
 namespace {
@@ -245,7 +252,7 @@ TEST_CASE_METHOD(strict_fixture,
                  "[runtime]") {
   auto applicant = link();
   CHECK(is_served(applicant));
-  CHECK(is_closed(applicant.for_caf));
+  CHECK(applicant->is_closed());
 }
 
 TEST_CASE_METHOD(
@@ -255,23 +262,12 @@ TEST_CASE_METHOD(
   "[runtime]") {
   auto applicant = link();
   CHECK(is_served(applicant));
-  auto another = node_name(system);
-  another.back() ^= 1;
-  const auto message = [&](const std::string& type, const std::string& bytes) {
-    return write_frame({.operation_data = 0x1000'0000'0000'0001,
-                        .source = 9,
-                        .destination = coordinator.id(),
-                        .content = content_of("actorrun::v1::" + type, bytes)});
-  };
   auto join = v1::JoinRequest{};
   join.mutable_offer()->set_agent_id(an_agent().id);
-  auto all
-    = write_frame({.kind = frame_kind::client_handshake, .content = another})
-      + message("JoinRequest", join.SerializeAsString());
+  applicant->say(std::move(join));
   for (auto i = 0; i < 9; ++i)
-    all += message("StatusRequest", {});
-  applicant.for_caf.write(frame_dialect{}.from_wire(all));
-  CHECK(is_closed(applicant.for_caf));
+    applicant->say(v1::StatusRequest{});
+  CHECK(applicant->is_closed());
 }
 
 TEST_CASE_METHOD(
@@ -283,26 +279,24 @@ TEST_CASE_METHOD(
   auto member = link();
   CHECK(is_served(member));
   pass(200ms);
-  CHECK_FALSE(member.for_caf.is_over());
+  CHECK_FALSE(member->has_ended);
 }
 
 TEST_CASE_METHOD(fixture,
-                 "remote_agent_links: an operator's link never reaches CAF",
+                 "remote_agent_links: an operator cannot speak as an agent",
                  "[runtime]") {
   auto got = try_to_connect(purpose::operate);
   REQUIRE(got);
-  // What an agent would say: CAF would greet, too.
-  auto another = node_name(system);
-  another.back() ^= 1;
-  auto link
-    = carry(home, std::move(got->connection),
-            {.ends = {link_side::client, an_agent().id, another, 0},
-             .key = got->key,
-             .on_encrypted = [this](const resumption_key& x) { keys.put(x); }});
-  REQUIRE(keys.take());
-  const auto greeting
-    = write_frame({.kind = frame_kind::client_handshake, .content = another});
-  link.for_caf.write(frame_dialect{}.from_wire(greeting));
-  CHECK(await_bytes(link.for_caf).empty());
-  CHECK(link.for_caf.is_over());
+  auto own = link(std::move(*got));
+  REQUIRE(own->begun.take());
+  auto join = v1::JoinRequest{};
+  join.mutable_offer()->set_agent_id(an_agent().id);
+  own->say(std::move(join));
+  // It takes that for a request of an operator.
+  const auto answer = own->told.take();
+  REQUIRE(answer);
+  auto reply = v1::OperatorReply{};
+  REQUIRE(reply.ParseFromString(answer->SerializeAsString()));
+  CHECK(reply.status().phase() == "gathering");
+  CHECK(reply.status().agents().empty());
 }

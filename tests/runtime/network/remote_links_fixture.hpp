@@ -1,20 +1,17 @@
-// Two actor systems, a coordinator on one side and an agent on the other, and
-// connections between them that CAF did not make.
+// Two actor systems, a coordinator on one side and an agent on the other, and a link
+// between them without a network.
 #pragma once
 
 #include "actors/rendezvous_coordinator.hpp"
-#include "runtime/network/caf_links.hpp"
-#include "runtime/network/late_network.hpp"
+#include "runtime/network/remote_agent.hpp"
+#include "runtime/network/remote_coordinator.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/system_config.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
-#include "tests/runtime/network/pipe_reader.hpp"
 #include "tests/support/caf.hpp"
 #include "tests/support/catch.hpp"
 
 #include <caf/event_based_actor.hpp>
-#include <caf/io/middleman.hpp>
-#include <caf/io/network/multiplexer.hpp>
 
 #include <atomic>
 #include <memory>
@@ -39,17 +36,46 @@ inline socket_pair connected_sockets() {
   return {unique_fd{fds[0]}, unique_fd{fds[1]}};
 }
 
-/// Passes bytes on between two pipes until one of them ends, or `cut`.
-class joint : public std::enable_shared_from_this<joint> {
+/// One end of a link without a network.
+struct link_side_in_memory {
+  explicit link_side_in_memory(std::unique_ptr<link_peer> x)
+    : peer(std::move(x)) {}
+
+  /// @returns what is wrong with the bytes that have come
+  result<void> take(std::string_view bytes) {
+    frames.add(bytes);
+    for (;;) {
+      const auto frame = frames.next();
+      if (!frame)
+        return frame.error();
+      if (!*frame)
+        return {};
+      if (const auto got = peer->take(**frame); !got)
+        return got.error();
+    }
+  }
+
+  std::unique_ptr<link_peer> peer;
+  std::shared_ptr<link_outbox> outbox = std::make_shared<link_outbox>();
+  frame_splitter frames{message_frame_max};
+};
+
+/// Passes frames on between two ends until one of them ends, or `cut`.
+class memory_link : public std::enable_shared_from_this<memory_link> {
 public:
-  joint(reactor& loop, pipe_end a, pipe_end b)
-    : loop_(loop), a_(std::move(a)), b_(std::move(b)) {}
+  memory_link(reactor& loop, std::unique_ptr<link_peer> server,
+              std::unique_ptr<link_peer> client)
+    : loop_(loop), server_(std::move(server)), client_(std::move(client)) {}
 
   void start() {
-    for (auto* x : {&a_, &b_})
-      x->on_change([this] {
-        loop_.post([self = shared_from_this()] { self->pass_on(); });
-      });
+    run_and_wait(loop_, [this] {
+      for (auto* x : {&server_, &client_}) {
+        x->outbox->on_change([this] {
+          loop_.post([self = shared_from_this()] { self->pass_on(); });
+        });
+        x->peer->begin({x->outbox, {}});
+      }
+    });
   }
 
   void cut() {
@@ -58,20 +84,32 @@ public:
 
 private:
   void pass_on() {
-    b_.write(a_.take());
-    a_.write(b_.take());
-    if (a_.is_over() || b_.is_over())
+    if (is_closed_)
+      return;
+    const auto is_good = pass(client_, server_) && pass(server_, client_);
+    if (!is_good || server_.outbox->is_over() || client_.outbox->is_over())
       close();
   }
 
+  static bool pass(link_side_in_memory& from, link_side_in_memory& to) {
+    const auto ok = to.take(from.peer->take_answers() + from.outbox->take());
+    return bool{ok};
+  }
+
   void close() {
-    a_.close();
-    b_.close();
+    if (std::exchange(is_closed_, true))
+      return;
+    for (auto* x : {&server_, &client_}) {
+      x->outbox->on_change(nullptr);
+      x->outbox->end();
+      x->peer->end();
+    }
   }
 
   reactor& loop_;
-  pipe_end a_;
-  pipe_end b_;
+  link_side_in_memory server_;
+  link_side_in_memory client_;
+  bool is_closed_ = false;
 };
 
 /// The coordinator's requests to the network, on its own thread.
@@ -81,23 +119,12 @@ public:
     calls.put("probe");
   }
   void sever(const agent_id& x) override { calls.put("sever " + x.value); }
-  void released(const agent_id& x) override {
-    calls.put("released " + x.value);
-  }
-
   inbox<std::string> calls;
 };
 
 /// A simulated process: it has its own actor system.
 struct side {
   side() { system.await_actors_before_shutdown(false); }
-
-  /// Returns when the network's thread has done what it was to do.
-  void pass_network_thread() {
-    auto passed = inbox<bool>{};
-    network_of(system).backend().post([&] { passed.put(true); });
-    REQUIRE(passed.take());
-  }
 
   ~side() {
     for (const auto& x : kept)
@@ -116,13 +143,13 @@ struct side {
 };
 
 /// A coordinator on one side, an agent of one slot on the other.
-struct caf_links_fixture {
-  using found = std::shared_ptr<result<caf::strong_actor_ptr>>;
-
-  caf_links_fixture() {
+struct remote_links_fixture {
+  remote_links_fixture() {
     begin_job();
     agent = client.keep(client.system.spawn(writer, &told));
   }
+
+  ~remote_links_fixture() { cut(); }
 
   /// The coordinator is another one from now on.
   void begin_job() {
@@ -148,6 +175,10 @@ struct caf_links_fixture {
       [=](const v1::GenerationRevoked& x) {
         to->put("revoked " + std::to_string(x.generation()));
       },
+      [=](const v1::LeaseGranted& x) {
+        to->put("granted " + std::to_string(x.sent_ns()));
+      },
+      [](const v1::NodeStatusRequest&) {},
       [=](const caf::strong_actor_ptr& whom) {
         actorrun::test::notice_end(self, caf::actor_cast<caf::actor>(whom),
                                    [to] { to->put("down"); });
@@ -156,55 +187,56 @@ struct caf_links_fixture {
     };
   }
 
-  ~caf_links_fixture() {
+  void cut() {
     if (between)
       between->cut();
   }
 
-  found attach_to(pipe_end link, core::duration limit = timeout) {
-    attach(client.system, std::move(link), limit,
-           [this](result<caf::strong_actor_ptr> x) {
-             answers.put(
-               std::make_shared<result<caf::strong_actor_ptr>>(std::move(x)));
-           });
-    auto out = answers.take();
-    REQUIRE(out);
-    return *out;
-  }
+  remote_agent_setup agent_setup() { return {coordinator, "a"}; }
 
-  /// Lets both sides speak CAF over a new link.
+  /// A new link.
   /// @returns the client's handle of the coordinator
-  caf::strong_actor_ptr connect() {
-    auto [of_server, a] = pipe_end::open();
-    auto [of_client, b] = pipe_end::open();
-    between = std::make_shared<joint>(loop, std::move(a), std::move(b));
+  rendezvous_coordinator_actor connect() {
+    between = std::make_shared<memory_link>(
+      loop, std::make_unique<remote_agent>(server.system, agent_setup()),
+      std::make_unique<remote_coordinator>(
+        client.system, log{},
+        [this](rendezvous_coordinator_actor x) { found.put(std::move(x)); }));
     between->start();
-    serve(server.system, std::move(of_server),
-          caf::actor_cast<caf::strong_actor_ptr>(coordinator));
-    const auto got = attach_to(std::move(of_client));
-    REQUIRE(*got);
-    return **got;
+    const auto got = found.take();
+    REQUIRE(got);
+    return *got;
   }
 
-  void join(const caf::strong_actor_ptr& there) {
+  template <class T>
+  void say(const rendezvous_coordinator_actor& there, const T& x) {
+    actorrun::test::tell_as(agent, caf::actor_cast<caf::actor>(there), x);
+  }
+
+  static v1::JoinRequest join_request() {
     auto x = v1::JoinRequest{};
     x.mutable_offer()->set_agent_id("a");
     x.mutable_offer()->set_address("10.0.0.1");
     x.mutable_offer()->set_slot_count(1);
+    x.mutable_offer()->set_liveness_port(7'000);
     x.mutable_settings()->set_agent_count_min(1);
     x.mutable_settings()->set_agent_count_max(1);
-    actorrun::test::tell_as(agent, caf::actor_cast<caf::actor>(there), x);
+    return x;
+  }
+
+  void join(const rendezvous_coordinator_actor& there) {
+    say(there, join_request());
   }
 
   // These outlive the actors, which write to them.
   std::atomic<bool> has_closed = false; ///< The coordinator's job is over.
   inbox<std::string> told;
-  inbox<found> answers;
+  inbox<rendezvous_coordinator_actor> found;
   std::shared_ptr<links_inbox> links = std::make_shared<links_inbox>();
-  reactor loop;
-  std::shared_ptr<joint> between; ///< Of `connect`.
   side server;
   side client;
+  reactor loop; ///< CAF keeps something of a system in each thread that spawns.
+  std::shared_ptr<memory_link> between; ///< Of `connect`.
   rendezvous_coordinator_actor coordinator;
   caf::actor agent;
 };
