@@ -23,26 +23,6 @@ bool is_continuation(char c) {
   return (static_cast<uint8_t>(c) & 0xC0) == 0x80;
 }
 
-// Bytes of the character that begins here; 0: none does. The limits of the
-// second byte keep out overlong forms, surrogates and what is beyond U+10FFFF.
-size_t character_length(std::string_view text) {
-  const auto first = static_cast<uint8_t>(text[0]);
-  if (first < 0x80)
-    return 1;
-  const auto length = first >= 0xF0 ? size_t{4} : first >= 0xE0 ? 3u : 2u;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length)
-    return 0;
-  const auto second = static_cast<uint8_t>(text[1]);
-  const auto least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const auto most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  if (second < least || second > most)
-    return 0;
-  for (size_t i = 2; i < length; ++i)
-    if (!is_continuation(text[i]))
-      return 0;
-  return length;
-}
-
 // Bytes of an escape sequence: `ESC [ … final`, `ESC ] … BEL` (or ESC \), or
 // ESC with one more. One that does not end on its line is no more than its
 // first two bytes.
@@ -104,22 +84,12 @@ bool is_host_text(std::string_view text) {
          && text.find_first_not_of(host_characters) == text.npos;
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const auto length = character_length(text);
-    if (length == 0)
-      return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 std::string printable(std::string_view bytes) {
   auto out = std::string{};
   out.reserve(bytes.size());
   while (!bytes.empty()) {
     const auto c = bytes.front();
-    auto length = character_length(bytes);
+    auto length = utf8_at(bytes).length;
     if (length == 0 || is_late_control(bytes.substr(0, length))
         || is_direction(bytes.substr(0, length))) {
       out += replacement;

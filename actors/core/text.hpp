@@ -2,6 +2,7 @@
 // and numbers into text: ranks, signals, errors.
 #pragma once
 
+#include "actors/core/utf8.hpp"
 #include "messages/result.hpp"
 
 #include <chrono>
@@ -12,9 +13,6 @@
 #include <string_view>
 
 namespace actorrun::core {
-
-/// Whether it is valid UTF-8.
-bool is_utf8(std::string_view text);
 
 /// Makes any bytes readable: escape sequences of terminals are left out, other
 /// control characters but tab and line end become `\x07`, what is not UTF-8

@@ -1,12 +1,12 @@
 #include "actors/core/timers/json.hpp"
 
+#include "actors/core/utf8.hpp"
+
 #include <array>
 
 namespace actorrun::core {
 
 namespace {
-
-constexpr uint32_t replacement = 0xFFFD;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -39,27 +39,6 @@ void put_utf8(std::string& out, uint32_t x) {
             tail(x)};
 }
 
-// Bytes of the character beyond ASCII that begins the text; 0: that is not
-// UTF-8. The limits of the second byte keep out overlong forms, surrogates and
-// what is beyond U+10FFFF.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) {
-    return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0};
-  };
-  const auto first = byte(0);
-  if (first < 0xC2 || first > 0xF4)
-    return 0;
-  const auto least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const auto most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  if (byte(1) < least || byte(1) > most)
-    return 0;
-  const auto length = first < 0xE0 ? size_t{2} : first < 0xF0 ? 3u : 4u;
-  for (size_t i = 2; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80)
-      return 0;
-  return length;
-}
-
 } // namespace
 
 bool json_cursor::at_end() {
@@ -72,7 +51,8 @@ bool json_cursor::fail(error what) {
   if (what == error::not_json && at_ < text_.size()) {
     const auto c = text_[at_];
     const auto is_ascii = static_cast<uint8_t>(c) < 0x80;
-    if (is_ascii ? c < ' ' || c == '\x7f' : utf8_length(text_.substr(at_)) == 0)
+    if (is_ascii ? c < ' ' || c == '\x7f'
+                 : utf8_at(text_.substr(at_)).length == 0)
       what = error::not_text;
   }
   wrong_ = what;
@@ -102,7 +82,7 @@ bool json_cursor::read_plain(std::string* out) {
     if (is_plain(text_[at_])) {
       ++at_;
     } else if (static_cast<uint8_t>(text_[at_]) >= 0x80) {
-      const auto length = utf8_length(text_.substr(at_));
+      const auto length = utf8_at(text_.substr(at_)).length;
       if (length == 0)
         return fail(error::not_text);
       at_ += length;
@@ -150,7 +130,7 @@ bool json_cursor::read_unicode(std::string* out) {
   }
   if (out) {
     const auto is_half = is_high_surrogate(*x) || is_low_surrogate(*x);
-    put_utf8(*out, is_half ? replacement : *x);
+    put_utf8(*out, is_half ? utf8_replacement : *x);
   }
   return true;
 }
@@ -180,7 +160,7 @@ std::optional<std::string_view> json_cursor::read_number() {
   const auto is_negative = sees('-');
   at_ += is_negative;
   const auto is_word = at_ < text_.size() && !is_digit(text_[at_]);
-  if (is_word && (skip_word("Infinity") || (!is_negative && skip_word("NaN"))))
+  if (is_word && (take_word("Infinity") || (!is_negative && take_word("NaN"))))
     return text_.substr(start, at_ - start);
   const auto is_zero = at_ < text_.size() && text_[at_] == '0';
   if (is_zero)
@@ -209,7 +189,7 @@ bool json_cursor::skip_digits() {
   return at_ > start ? true : fail();
 }
 
-bool json_cursor::skip_word(std::string_view word) {
+bool json_cursor::take_word(std::string_view word) {
   if (!text_.substr(at_).starts_with(word))
     return false;
   at_ += word.size();
@@ -258,7 +238,7 @@ bool json_cursor::skip_key() {
 bool json_cursor::skip_scalar() {
   if (sees('"'))
     return read_string(nullptr);
-  if (skip_word("true") || skip_word("false") || skip_word("null"))
+  if (take_word("true") || take_word("false") || take_word("null"))
     return true;
   return read_number().has_value();
 }

@@ -52,6 +52,9 @@ public:
   /// @returns its text; none if it is not one
   std::optional<std::string_view> read_number();
 
+  /// Reads a word, as `true`, that comes next without white space: after `sees`.
+  bool take_word(std::string_view word);
+
   /// Reads a value of any kind.
   bool skip_value();
 
@@ -75,7 +78,6 @@ private:
   }
 
   bool fail(error what = error::not_json);
-  bool skip_word(std::string_view word);
   bool skip_digits();
   bool read_plain(std::string* out);
   bool read_escape(std::string* out);

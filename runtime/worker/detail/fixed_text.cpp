@@ -1,5 +1,7 @@
 #include "runtime/worker/detail/fixed_text.hpp"
 
+#include "actors/core/utf8.hpp"
+
 #include <algorithm>
 
 namespace actorrun::recording {
@@ -7,35 +9,6 @@ namespace actorrun::recording {
 namespace {
 
 constexpr auto hex_digits = "0123456789abcdef";
-constexpr auto replacement = 0xFFFDu;
-
-struct character {
-  unsigned code = replacement;
-  size_t length = 1;
-};
-
-// The first character of a text. What is cut, overlong, half of a pair or too
-// large counts byte by byte.
-character decode(std::string_view text) {
-  const auto first = static_cast<uint8_t>(text[0]);
-  if (first < 0x80)
-    return {first, 1};
-  const auto length = first >= 0xF0 ? size_t{4} : first >= 0xE0 ? 3u : 2u;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length)
-    return {};
-  auto code = first & (0xFFu >> (length + 1));
-  for (size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<uint8_t>(text[i]);
-    if ((next & 0xC0) != 0x80)
-      return {};
-    code = code << 6 | (next & 0x3F);
-  }
-  constexpr unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < least[length] || code > 0x10FFFF
-      || (code >= 0xD800 && code < 0xE000))
-    return {};
-  return {code, length};
-}
 
 /// The letter behind the backslash, for those that have one.
 char short_escape(unsigned code) {
@@ -98,7 +71,7 @@ void fixed_text::put_unit(unsigned unit) {
 
 fixed_text& fixed_text::put_json(std::string_view text) {
   while (!text.empty()) {
-    const auto [code, length] = decode(text);
+    const auto [code, length] = core::utf8_at(text);
     if (const auto letter = short_escape(code); letter != 0) {
       const char escape[] = {'\\', letter};
       put({escape, sizeof escape});
@@ -110,7 +83,7 @@ fixed_text& fixed_text::put_json(std::string_view text) {
       put_unit(0xD800 + ((code - 0x10000) >> 10));
       put_unit(0xDC00 + ((code - 0x10000) & 0x3FF));
     }
-    text.remove_prefix(length);
+    text.remove_prefix(std::max(length, size_t{1}));
   }
   return *this;
 }

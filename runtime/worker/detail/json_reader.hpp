@@ -34,8 +34,6 @@ struct json_value {
 ///          half of a surrogate pair becomes U+FFFD.
 std::optional<json_value> parse_json(std::string_view text);
 
-bool is_utf8(std::string_view text);
-
 /// Appends a text in quotes. What is not UTF-8 becomes `?`.
 void append_json(std::string& out, std::string_view text);
 

@@ -1,5 +1,6 @@
 #include "runtime/worker/detail/live_orders.hpp"
 
+#include "actors/core/utf8.hpp"
 #include "runtime/worker/detail/json_reader.hpp"
 
 #include <limits>
@@ -169,7 +170,8 @@ std::string plain_line(std::string_view text) {
   text = text.substr(0, text.find_last_not_of(" \t\r") + 1);
   if (text.size() > text_size_max) {
     text = text.substr(0, text_size_max);
-    while (!text.empty() && !is_utf8(text) && text_size_max - text.size() < 4)
+    while (!text.empty() && !core::is_utf8(text)
+           && text_size_max - text.size() < 4)
       text.remove_suffix(1);
   }
   auto out = std::string{text};

@@ -1,5 +1,7 @@
 #include "runtime/worker/detail/timer_message.hpp"
 
+#include "actors/core/utf8.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -9,7 +11,6 @@ namespace actorrun::worker {
 namespace {
 
 constexpr int64_t nanoseconds_per_second = 1'000'000'000;
-constexpr uint32_t replacement = 0xFFFD;
 
 /// Appends to a place of fixed size; what is too much makes all of it void.
 class line_writer {
@@ -62,32 +63,6 @@ bool is_special(char c) {
   return code < ' ' || c == '"' || c == '\\' || code >= 0x7f;
 }
 
-struct character {
-  uint32_t code = replacement;
-  size_t length = 1;
-};
-
-// The character that begins the text, which is not ASCII.
-character character_of(std::string_view text) {
-  const auto first = static_cast<uint8_t>(text[0]);
-  const auto length = first >= 0xF0 ? size_t{4} : first >= 0xE0 ? 3u : 2u;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length)
-    return {};
-  auto code = static_cast<uint32_t>(first & (0x7F >> length));
-  for (size_t i = 1; i < length; ++i) {
-    const auto byte = static_cast<uint8_t>(text[i]);
-    if ((byte & 0xC0) != 0x80)
-      return {};
-    code = code << 6 | (byte & 0x3F);
-  }
-  const auto is_overlong
-    = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const auto is_surrogate = code >= 0xD800 && code < 0xE000;
-  if (is_overlong || is_surrogate || code > 0x10FFFF)
-    return {};
-  return {code, length};
-}
-
 void line_writer::put_escaped(std::string_view text) {
   while (!text.empty() && !is_full_) {
     const auto* special = std::find_if(text.begin(), text.end(), is_special);
@@ -96,15 +71,14 @@ void line_writer::put_escaped(std::string_view text) {
     text.remove_prefix(plain);
     if (text.empty())
       return;
-    const auto c = static_cast<uint8_t>(text[0]);
-    const auto x = c < 0x80 ? character{c, 1} : character_of(text);
+    const auto x = core::utf8_at(text);
     if (x.code >= 0x10000) {
       put_code(0xD800 + ((x.code - 0x10000) >> 10));
       put_code(0xDC00 + (x.code & 0x3FF));
     } else {
       put_code(x.code);
     }
-    text.remove_prefix(x.length);
+    text.remove_prefix(std::max(x.length, size_t{1}));
   }
 }
 
