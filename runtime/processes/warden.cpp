@@ -294,13 +294,13 @@ std::string warden::residence_obstacle() const {
 
 std::shared_ptr<warden> start_warden(std::shared_ptr<reactor> loop,
                                      std::function<void()> on_lost) {
+  assert(!loop->on_thread());
   auto out = std::shared_ptr<warden>{
     new warden{*loop, std::move(on_lost)},
     [loop](warden* x) { run_and_wait(*loop, [x] { delete x; }); }};
-  loop->post([x = std::weak_ptr{out}] {
-    if (const auto alive = x.lock())
-      (void)alive->ensure();
-  });
+  // Whatever deletes it is posted later. A weak pointer would keep what deletes it, and
+  // with that the reactor, which then might end on its own thread.
+  loop->post([x = out.get()] { (void)x->ensure(); });
   return out;
 }
 

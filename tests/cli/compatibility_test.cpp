@@ -26,7 +26,7 @@ struct entry {
 
 /// The rows of the table below a heading.
 std::vector<entry> table(const std::string& heading) {
-  static const auto row = std::regex{R"(\| (.*?) \| (\w+) \|( (.*) )?\|)"};
+  static const auto row = std::regex{R"(\| (.*?) \| (\w+) \|( (.*))? \|)"};
   auto in = std::ifstream{DOCS_FOLDER "/torchrun-compatibility.md"};
   auto out = std::vector<entry>{};
   auto is_inside = false;
