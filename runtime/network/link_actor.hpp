@@ -8,6 +8,8 @@
 #include "runtime/network/link_outbox.hpp"
 #include "runtime/network/message_frames.hpp"
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,6 +33,7 @@ struct coordinator_spoke {
 struct agent_asked {
   uint64_t number = 0;
   v1::StatusRequest what;
+  std::shared_ptr<std::atomic<size_t>> open; ///< Is counted down by the answer.
 };
 
 // -- the other side -----------------------------------------------------------

@@ -2,8 +2,11 @@
 
 #include "messages/formatted.hpp"
 
+#include <caf/behavior.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/message.hpp>
+
 #include <chrono>
-#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -33,75 +36,106 @@ failure fault(std::string text) {
   return {errc::not_actorrun, std::move(text)};
 }
 
-/// Writes what the coordinator says to an agent. Ends with the coordinator, and the link
-/// with it.
-class remote_agent_state {
+#if ACTORRUN_CAF_1
+using handled = caf::skippable_result;
+#else
+using handled = caf::result<caf::message>;
+#endif
+
+/// Writes what the coordinator says to an agent.
+///
+/// A coordinator has thousands, and a behavior with a handler for each message of the
+/// interface would take 2 KB of each.
+class agent_writer final : public caf::event_based_actor {
 public:
-  static constexpr const char* name = "remote-agent";
-
-  remote_agent_state(remote_agent_actor::pointer self,
-                     rendezvous_coordinator_actor coordinator,
-                     std::shared_ptr<link_outbox> to,
-                     std::shared_ptr<std::atomic<size_t>> question_count)
-    : self_(self), coordinator_(std::move(coordinator)), to_(std::move(to)),
-      question_count_(std::move(question_count)) {}
-
-  remote_agent_actor::behavior_type make_behavior() {
-    watches_.watch(self_, coordinator_, [this] { self_->quit(); });
-    return remote_agent_interface::behavior(
-      [this](const auto& x) { return on(x); });
+  agent_writer(caf::actor_config& config,
+               rendezvous_coordinator_actor coordinator,
+               std::shared_ptr<link_outbox> to)
+    : event_based_actor(config), coordinator_(std::move(coordinator)),
+      to_(std::move(to)) {
+    write_all_others();
   }
 
-  void on_exit() {
+  caf::behavior make_behavior() override {
+    return {
+      [this](const agent_asked& x) { ask_coordinator(x); },
+      [this](const link_ended&) {
+        quit(caf::exit_reason::remote_link_unreachable);
+      },
+    };
+  }
+
+  void on_exit() override {
     to_.end();
     coordinator_ = nullptr;
+    event_based_actor::on_exit();
   }
+
+  const char* name() const override { return "remote-agent"; }
 
 private:
-  template <class T>
-  void on(const T& x) {
-    if constexpr (can_have<v1::ToAgent, T>)
-      to_.write(x);
-    else
+// CAF 1 would rather have these in the behavior.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  void write_all_others() {
+    set_error_handler(
+      [](caf::scheduled_actor*, caf::error&) { ++dropped_message_count; });
+#if ACTORRUN_CAF_1
+    set_default_handler(
+      [this](caf::scheduled_actor*, caf::message& x) { return write(x); });
+#else
+    set_default_handler([this](caf::scheduled_actor*, caf::message_view& x) {
+      return write(x.content());
+    });
+#endif
+  }
+#pragma GCC diagnostic pop
+
+  /// Whoever sends it expects no answer.
+  template <class Content>
+  handled write(const Content& x) {
+    const auto is_for_agents = std::apply(
+      [&](const auto&... rows) {
+        return (write_if<typename std::decay_t<decltype(rows)>::type>(x)
+                || ...);
+      },
+      link_table<v1::ToAgent>);
+    if (!is_for_agents)
       ++dropped_message_count; // It concerns agents of this process only.
+    return caf::delegated<caf::message>{};
   }
 
-  caf::result<v1::JobStatus> on(const v1::StatusRequest&) {
-    return caf::make_error(caf::sec::unexpected_message);
+  template <class T, class Content>
+  bool write_if(const Content& x) {
+    if (!x.template match_elements<T>())
+      return false;
+    to_.write(x.template get_as<T>(0));
+    return true;
   }
 
-  void on(const agent_asked& x) {
-    const auto done = [count = question_count_] { --*count; };
-    actorrun::ask(self_, coordinator_, answer_limit, x.what)
+  void ask_coordinator(const agent_asked& x) {
+    const auto count = [open = x.open] { --*open; };
+    actorrun::ask(this, coordinator_, answer_limit, x.what)
       .then(
-        [this, done, number = x.number](const v1::JobStatus& y) {
-          done();
+        [this, count, number = x.number](const v1::JobStatus& y) {
+          count();
           to_.write(y, number);
         },
-        [done](const caf::error&) { done(); });
+        [count](const caf::error&) { count(); });
   }
 
-  void on(const link_ended&) {
-    self_->quit(caf::exit_reason::remote_link_unreachable);
-  }
-
-  remote_agent_actor::pointer self_;
-  watch_list watches_{self_};
   rendezvous_coordinator_actor coordinator_;
   link_writer<v1::ToAgent> to_;
-  std::shared_ptr<std::atomic<size_t>> question_count_;
 };
 
 } // namespace
 
 remote_agent::remote_agent(caf::actor_system& system, remote_agent_setup setup)
-  : system_(system), setup_(std::move(setup)),
-    question_count_(std::make_shared<std::atomic<size_t>>(0)) {}
+  : system_(system), setup_(std::move(setup)) {}
 
 void remote_agent::begin(const link_opening& x) {
   may_speak_for_ = x.may_speak_for;
-  actor_ = system_.spawn<actor_impl<remote_agent_actor, remote_agent_state>>(
-    setup_.coordinator, x.outbox, question_count_);
+  actor_ = system_.spawn<agent_writer>(setup_.coordinator, x.outbox);
   auto welcome = v1::Welcome{};
   welcome.set_version(setup_.version);
   link_writer<v1::ToAgent>{x.outbox}.write(std::move(welcome));
@@ -171,13 +205,15 @@ result<bool> remote_agent::join(v1::JoinRequest x) {
 // They cost the coordinator more than they cost their sender, and its mailbox has no
 // limit. A peer that was not accepted gets no answer, so it is cut after a few.
 result<bool> remote_agent::ask(v1::StatusRequest x, uint64_t number) {
+  if (!question_count_)
+    question_count_ = std::make_shared<std::atomic<size_t>>(0);
   if (++*question_count_ > question_count_max)
     return fault(formatted("asks for the status again and again: {} questions "
                            "have no answer yet",
                            question_count_max));
   if (setup_.is_member && !setup_.is_member())
     return false;
-  tell_anonymously(actor_, agent_asked{number, std::move(x)});
+  tell_anonymously(actor_, agent_asked{number, std::move(x), question_count_});
   return true;
 }
 

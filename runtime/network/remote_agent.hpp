@@ -7,6 +7,8 @@
 #include "messages/version.hpp"
 #include "runtime/network/link_actor.hpp"
 
+#include <caf/actor.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,11 +17,6 @@
 #include <string>
 
 namespace actorrun::detail {
-
-/// The interface of an agent, and what its link says to its actor.
-using remote_agent_interface
-  = extended_interface<node_agent_actor, void(link_ended), void(agent_asked)>;
-using remote_agent_actor = remote_agent_interface::type;
 
 struct remote_agent_setup {
   rendezvous_coordinator_actor coordinator;
@@ -61,10 +58,11 @@ private:
   caf::actor_system& system_;
   remote_agent_setup setup_;
   std::function<bool(const std::string& host)> may_speak_for_;
-  remote_agent_actor actor_; ///< Null before the beginning, and after the end.
+  /// A `node_agent_actor`. Null before the beginning, and after the end.
+  caf::actor actor_;
   std::string answers_;
   size_t join_count_ = 0;
-  /// Questions without an answer. The actor counts them down.
+  /// Questions without an answer. The actor counts them down. Null: there was none.
   std::shared_ptr<std::atomic<size_t>> question_count_;
   bool has_said_strange_ = false;
 };

@@ -65,9 +65,7 @@ remote_agent_links::remote_agent_links(
 void remote_agent_links::close() {
   listener_.reset();
   run_and_wait(home_, [this] {
-    new_links_.clear();
-    for (auto& [agent, x] : links_)
-      cut(x);
+    cut_all();
     operators_.clear();
   });
 }
@@ -76,6 +74,7 @@ remote_agent_links::~remote_agent_links() {
   listener_.reset();
   run_and_wait(home_, [this] {
     *alive_ = false;
+    watch_.release();
     home_.cancel(applicant_timer_);
     cut_links_.stop();
     probes_.clear();
@@ -94,8 +93,15 @@ result<std::string> remote_agent_links::listen(
   const auto begin = [&](int socket, const nonce_bytes& incarnation) {
     home_.post(
       [this, alive = alive_, coordinator = on_listening(socket, incarnation)] {
-        if (*alive)
-          coordinator_ = coordinator;
+        if (!*alive)
+          return;
+        coordinator_ = coordinator;
+        watch_ = actor_watch{coordinator_, [this, alive](const std::string&) {
+                               home_.post([this, alive] {
+                                 if (*alive)
+                                   cut_all();
+                               });
+                             }};
       });
   };
   auto listener = listener::listen(
@@ -340,6 +346,12 @@ void remote_agent_links::cut(line& x) {
   if (x.link)
     --link_count_;
   x.link.reset();
+}
+
+void remote_agent_links::cut_all() {
+  new_links_.clear();
+  for (auto& [agent, x] : links_)
+    cut(x);
 }
 
 void remote_agent_links::sever(const agent_id& agent) {

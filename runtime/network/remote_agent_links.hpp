@@ -6,6 +6,7 @@
 #include "actors/log.hpp"
 #include "actors/ports/agent_links.hpp"
 #include "actors/shared_lease_desk.hpp"
+#include "runtime/network/actor_watch.hpp"
 #include "runtime/network/connector.hpp"
 #include "runtime/network/guarded_link.hpp"
 #include "runtime/network/listener.hpp"
@@ -128,6 +129,7 @@ private:
   void report_cut(const shared_text& id, const std::string& address,
                   const failure& why);
   void cut(line& x);
+  void cut_all();
   /// One agent that may have ended, and where its machine says so.
   struct suspect {
     socket_address where;
@@ -155,6 +157,7 @@ private:
   std::optional<listener> listener_;
   // The rest belongs to the reactor's thread.
   rendezvous_coordinator_actor coordinator_;
+  actor_watch watch_; ///< Of it: its links end with it.
   std::map<link_number, new_link> new_links_;
   std::map<shared_text, line> links_;
   size_t link_count_ = 0; ///< Of these, those with a link.

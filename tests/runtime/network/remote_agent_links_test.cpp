@@ -163,6 +163,17 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(
   fixture,
+  "remote_agent_links: the end of the coordinator's actor is the "
+  "end of its links",
+  "[runtime]") {
+  auto first = link();
+  CHECK(is_served(first));
+  caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
+  CHECK(first->is_closed());
+}
+
+TEST_CASE_METHOD(
+  fixture,
   "remote_agent_links: an agent's machine is asked where its link "
   "came from, also when that has ended",
   "[runtime]") {
