@@ -107,10 +107,12 @@ private:
 
   template <class T, class Content>
   bool write_if(const Content& x) {
-    if (!x.template match_elements<T>())
-      return false;
-    to_.write(x.template get_as<T>(0));
-    return true;
+    if constexpr (!std::is_same_v<T, v1::Welcome>) // No actor sends it.
+      if (x.template match_elements<T>()) {
+        to_.write(x.template get_as<T>(0));
+        return true;
+      }
+    return false;
   }
 
   void ask_coordinator(const agent_asked& x) {
