@@ -93,8 +93,9 @@ struct overrun_probed {
 struct follow_generation {
   core::generation_plan plan;
   core::generation_outputs outputs;
-  /// These workers go on with the files of an older generation …
-  std::vector<uint32_t> continued{};
+  /// These workers go on with the files of an older generation: by local rank, the
+  /// one that each had there …
+  std::map<uint32_t, uint32_t> continued{};
   generation_id last{}; ///< … which were followed as this one's.
 };
 

@@ -68,16 +68,19 @@ void log_tailer_state::follow(const follow_generation& x) {
   const auto count = static_cast<uint32_t>(x.outputs.workers.size());
   if (!streams_.open(x.plan.generation, count))
     return;
-  const auto continued = std::set(x.continued.begin(), x.continued.end());
-  for (const auto rank : continued)
-    for (auto* s : streams_.carry(x.last, rank)) {
+  const auto has_rank = [&x](uint32_t rank) {
+    return !x.plan.is_ahead && rank < x.plan.own.slot_count;
+  };
+  for (const auto& [rank, was] : x.continued)
+    for (auto* s : streams_.carry(x.last, was, rank)) {
       s->global_rank = x.plan.own.global_rank(rank);
-      s->prefix = prefix_of(rank, s->global_rank);
+      s->prefix = prefix_of(rank, has_rank(rank) ? std::optional{s->global_rank}
+                                                 : std::nullopt);
     }
   auto problems = std::vector<std::string>{};
   for (uint32_t rank = 0; rank < count; ++rank)
     for (const auto to : {output_stream::out, output_stream::err})
-      if (auto problem = continued.contains(rank) ? "" : add(x, rank, to);
+      if (auto problem = x.continued.contains(rank) ? "" : add(x, rank, to);
           !problem.empty())
         problems.push_back(std::move(problem));
   if (!problems.empty())
@@ -151,9 +154,10 @@ std::string log_tailer_state::add(const follow_generation& x,
       streams_.remove(s.number);
       return why;
     }
-    s.prefix
-      = prefix_of(local_rank, x.plan.is_ahead ? std::nullopt
-                                              : std::optional{s.global_rank});
+    const auto has_rank
+      = !x.plan.is_ahead && local_rank < x.plan.own.slot_count;
+    s.prefix = prefix_of(local_rank, has_rank ? std::optional{s.global_rank}
+                                              : std::nullopt);
     s.filter_path = is_err ? x.outputs.filtered_err : x.outputs.filtered_out;
     s.is_held = streams_.has_to_wait(s);
   } else {

@@ -102,6 +102,8 @@ struct worker_supervisor_state::effect_runner {
 
   void operator()(const start_workers&) { st.start(); }
 
+  void operator()(const core::start_spares& x) { st.start_spares(x.numbers); }
+
   void operator()(const resume_workers& x) { st.resume(x.local_ranks); }
 
   void operator()(const ask_to_park& x) {
@@ -122,8 +124,9 @@ struct worker_supervisor_state::effect_runner {
   void operator()(const probe_workers& x) { st.inspect_workers(x.overdue); }
 
   void operator()(const signal_worker& x) {
-    st.config_.processes->signal_one(st.birth_of(x.local_rank), x.local_rank,
-                                     x.signal, ports::signal_scope::group);
+    const auto who = st.origin_of(x.local_rank);
+    st.config_.processes->signal_one(who.generation, who.local_rank, x.signal,
+                                     ports::signal_scope::group);
   }
 
   void operator()(const release_workers&) { st.release(); }
@@ -141,8 +144,8 @@ struct worker_supervisor_state::effect_runner {
 
   void operator()(const report_started&) {
     auto pids = std::vector<int64_t>{};
-    for (const auto& worker : st.group_->workers())
-      pids.push_back(worker.pid);
+    for (uint32_t i = 0; i < st.group_->plan().own.slot_count; ++i)
+      pids.push_back(st.group_->workers()[i].pid);
     report(group_started{generation, std::move(pids)});
   }
 
@@ -241,15 +244,20 @@ void worker_supervisor_state::obey(const fenced_start& order) {
   decided_ = order.decided;
   generation_reason_ = order.reason;
   tell_deaths(); // Of workers that were parked.
-  const auto parked = group_ ? group_->parked() : parked_workers{};
-  auto births = std::map<uint32_t, generation_id>{};
-  for (const auto& [local_rank, pid] : parked.pids)
-    births[local_rank] = birth_of(local_rank);
-  births_ = std::move(births);
+  auto parked = group_ ? group_->parked() : parked_workers{};
+  auto origins = std::map<uint32_t, origin>{};
+  for (const auto& [local_rank, pid] : parked.pids) {
+    origins[local_rank] = origin_of(local_rank);
+    origins[local_rank].last = local_rank;
+  }
+  origins_ = std::move(origins);
   release_earlier();
   close_outputs();
+  const auto seated = parked.seat_spares(order.plan);
   group_.emplace(order.plan, config_.host, config_.workers.kill_timeout,
-                 config_.workers.start_timeout, parked);
+                 config_.workers.start_timeout, parked,
+                 config_.workers.spare_count);
+  move_in(seated);
   events_ = {};
   files_hang_ = false;
   is_second_attempt_ = false;
@@ -330,11 +338,19 @@ void worker_supervisor_state::obey(const check_control& order) {
 // A death waits until the worker's last lines are on the console, and later
 // events wait behind it. While all workers are stopping, no event waits.
 void worker_supervisor_state::take(const process_report& report) {
-  notify_timer_server(report);
-  admit(report);
-  for (const auto& event : report) {
-    if (!is_known(event))
-      continue;
+  auto known = process_report{};
+  for (const auto& event : report)
+    if (auto now = with_rank_of_now(event))
+      known.push_back(std::move(*now));
+    else if (const auto* death = std::get_if<ports::process_exited>(&event);
+             death != nullptr && config_.timers && group_)
+      // It was parked, and no generation has resumed it.
+      tell(
+        self_, config_.timers,
+        workers_untimed{death->generation, {{death->local_rank, death->pid}}});
+  notify_timer_server(known);
+  admit(known);
+  for (const auto& event : known) {
     const auto* death = std::get_if<ports::process_exited>(&event);
     if (death == nullptr || !is_shown(death->local_rank)) {
       events_.push(event);
@@ -349,14 +365,15 @@ void worker_supervisor_state::take(const process_report& report) {
   advance();
 }
 
-bool worker_supervisor_state::is_known(
-  const ports::process_event& event) const {
-  return std::visit(
-    [this](const auto& x) {
-      return group_ && x.local_rank < group_->workers().size()
-             && birth_of(x.local_rank) == x.generation;
-    },
+std::optional<ports::process_event>
+worker_supervisor_state::with_rank_of_now(ports::process_event event) const {
+  const auto rank = std::visit(
+    [this](const auto& x) { return rank_of(x.generation, x.local_rank); },
     event);
+  if (!rank)
+    return std::nullopt;
+  std::visit([&](auto& x) { x.local_rank = *rank; }, event);
+  return event;
 }
 
 void worker_supervisor_state::drain(uint32_t local_rank) {
@@ -412,6 +429,8 @@ bool worker_supervisor_state::examine(const ports::process_event& event) {
       };
   const auto& evidence = config_.evidence;
   if (const auto* x = std::get_if<ports::process_exited>(&event)) {
+    if (group_->is_spare(x->local_rank))
+      return false;
     const auto& outputs = outputs_.workers.at(x->local_rank);
     const auto is_stopped = wants_account(*x, outputs);
     const auto is_listed
@@ -425,7 +444,8 @@ bool worker_supervisor_state::examine(const ports::process_event& event) {
                         : evidence->examine(death, outputs));
     });
   } else if (const auto* y = std::get_if<ports::process_not_started>(&event)) {
-    if (group_->has_ordered(y->when) || !group_->lists_more())
+    if (group_->is_spare(y->local_rank) || group_->has_ordered(y->when)
+        || !group_->lists_more())
       return false;
     run_aside([=, start = *y, spec = spec_of(y->local_rank)] {
       answer(evidence->examine(start, spec));
@@ -460,7 +480,7 @@ void worker_supervisor_state::read_on(const ports::process_event& event,
   if (const auto* x = std::get_if<ports::process_started>(&event))
     return dispatch(worker_started{x->local_rank, x->pid});
   if (const auto* x = std::get_if<ports::process_exited>(&event)) {
-    if (group_->plan().is_ahead)
+    if (group_->plan().is_ahead || group_->is_spare(x->local_rank))
       say_ended_ahead(*x);
     const auto failed = failed_at(details);
     auto exited = to_event(*x, std::move(details));
@@ -470,6 +490,11 @@ void worker_supervisor_state::read_on(const ports::process_event& event,
   const auto& x = std::get<ports::process_not_started>(event);
   if (details.subject.empty())
     details.subject = x.subject;
+  if (group_->is_spare(x.local_rank) && !group_->has_ordered(x.when))
+    say_spare_ended(x.local_rank,
+                    formatted("cannot be started: {}: {}",
+                              one_line(x.subject, reason_size_max),
+                              error_text(x.error)));
   dispatch(
     worker_not_started{x.local_rank, x.error, std::move(details), x.when});
 }
@@ -478,11 +503,21 @@ void worker_supervisor_state::say_ended_ahead(
   const ports::process_exited& x) const {
   if (group_->has_ordered(to_event(x)))
     return;
-  config_.lines.warn(formatted(
-    "local rank {} has ended before its first generation, {} {}: it is started"
-    " again with it",
-    x.local_rank, x.signal != 0 ? "by signal" : "with code",
-    x.signal != 0 ? x.signal : x.exit_code));
+  const auto how = formatted("has ended before its first generation, {} {}",
+                             x.signal != 0 ? "by signal" : "with code",
+                             x.signal != 0 ? x.signal : x.exit_code);
+  if (group_->is_spare(x.local_rank))
+    return say_spare_ended(x.local_rank, how);
+  config_.lines.warn(formatted("local rank {} {}: it is started again with it",
+                               x.local_rank, how));
+}
+
+void worker_supervisor_state::say_spare_ended(uint32_t number,
+                                              const std::string& how) const {
+  config_.lines.warn(
+    formatted("spare worker {} {}: it is started again with the next "
+              "generation",
+              number - group_->plan().own.slot_count, how));
 }
 
 // Wall clocks stay in the details: they may have been set meanwhile.
@@ -520,10 +555,12 @@ void worker_supervisor_state::prepare() {
   const auto& plan = group_->plan();
   if (!config_.layout)
     return take(outputs_prepared{plan.generation, generation_outputs{}});
-  run_aside([layout = config_.layout, plan,
+  auto asked = plan;
+  asked.own.slot_count += config_.workers.spare_count; // They write, too.
+  run_aside([layout = config_.layout, asked = std::move(asked),
              handle = worker_supervisor_actor{self_}] {
-    tell_anonymously(handle,
-                     outputs_prepared{plan.generation, layout->prepare(plan)});
+    tell_anonymously(
+      handle, outputs_prepared{asked.generation, layout->prepare(asked)});
   });
 }
 
@@ -531,10 +568,9 @@ void worker_supervisor_state::take(outputs_prepared x) {
   if (!group_ || group_->plan().generation != x.generation
       || group_->current_phase() != worker_group::phase::preparing)
     return;
-  std::erase_if(
-    births_, [this](const auto& birth) { // Others take their places.
-      return group_->workers()[birth.first].now != worker_record::state::parked;
-    });
+  std::erase_if(origins_, [this](const auto& x) { // Others take their places.
+    return group_->workers()[x.first].now != worker_record::state::parked;
+  });
   adopt(std::move(x.outputs));
   open_store(group_->plan());
   if (refusal_.empty())
@@ -547,12 +583,12 @@ void worker_supervisor_state::take(outputs_prepared x) {
 void worker_supervisor_state::adopt(result<generation_outputs> made) {
   const auto& plan = group_->plan();
   refusal_.clear();
-  outputs_.workers.resize(plan.own.slot_count);
+  outputs_.workers.resize(group_->workers().size());
   if (!config_.layout)
     return;
   const auto last = outputs_;
   if (made) {
-    assert(made->workers.size() == plan.own.slot_count);
+    assert(made->workers.size() == group_->workers().size());
     outputs_ = std::move(*made);
     had_files_ = true;
     lost_files_ = false;
@@ -569,8 +605,8 @@ void worker_supervisor_state::adopt(result<generation_outputs> made) {
         one_line(made.error().text, reason_size_max)));
   }
   // Who lives through a change has its files open.
-  for (const auto& [local_rank, birth] : births_)
-    outputs_.workers[local_rank] = last.workers[local_rank];
+  for (const auto& [local_rank, from] : origins_)
+    outputs_.workers[local_rank] = last.workers[from.last];
 }
 
 // The store of workers that have all succeeded stays: those of other nodes may
@@ -593,9 +629,9 @@ void worker_supervisor_state::announce_outputs() {
     run_aside([evidence = config_.evidence] { evidence->begin(); });
   is_followed_ = config_.tailer != nullptr;
   if (is_followed_) {
-    auto continued = std::vector<uint32_t>{};
-    for (const auto& [local_rank, birth] : births_)
-      continued.push_back(local_rank);
+    auto continued = std::map<uint32_t, uint32_t>{};
+    for (const auto& [local_rank, from] : origins_)
+      continued.emplace(local_rank, from.last);
     tell(self_, config_.tailer,
          follow_generation{plan, outputs_, std::move(continued), followed_});
     followed_ = plan.generation;
@@ -603,9 +639,15 @@ void worker_supervisor_state::announce_outputs() {
   if (plan.is_ahead)
     return; // Until they have ranks, operators cannot name them.
   if (config_.vitals)
-    config_.vitals->follow(plan.generation, outputs_);
+    config_.vitals->follow(plan.generation, outputs_of_workers());
   if (config_.reader)
-    config_.reader->follow(plan, outputs_);
+    config_.reader->follow(plan, outputs_of_workers());
+}
+
+core::generation_outputs worker_supervisor_state::outputs_of_workers() const {
+  auto out = outputs_;
+  out.workers.resize(group_->plan().own.slot_count);
+  return out;
 }
 
 void worker_supervisor_state::start() {
@@ -663,12 +705,16 @@ ports::process_spec
 worker_supervisor_state::spec_of(uint32_t local_rank) const {
   if (config_.processes_of)
     return given_.at(local_rank);
+  const auto& error_file = outputs_.workers.at(local_rank).error_file;
   auto spec = ports::process_spec{
     .local_rank = local_rank,
     .arguments = command_of(config_.workers, local_rank),
-    .environment = worker_environment(
-      config_.environment, config_.job, group_->plan(), local_rank,
-      outputs_.workers.at(local_rank).error_file)};
+    .environment
+    = group_->is_spare(local_rank)
+        ? spare_environment(config_.environment, config_.job, group_->plan(),
+                            error_file)
+        : worker_environment(config_.environment, config_.job, group_->plan(),
+                             local_rank, error_file)};
   if (!config_.bindings.empty())
     spec.binding = config_.bindings.at(local_rank);
   return spec;
@@ -681,77 +727,140 @@ bool worker_supervisor_state::is_shown(uint32_t local_rank) const {
 
 // -- workers that live through a change ---------------------------------------
 
-generation_id worker_supervisor_state::birth_of(uint32_t local_rank) const {
-  const auto i = births_.find(local_rank);
-  return i == births_.end() ? group_->plan().generation : i->second;
+worker_supervisor_state::origin
+worker_supervisor_state::origin_of(uint32_t local_rank) const {
+  const auto i = origins_.find(local_rank);
+  return i == origins_.end()
+           ? origin{group_->plan().generation, local_rank, local_rank}
+           : i->second;
+}
+
+std::optional<uint32_t>
+worker_supervisor_state::rank_of(generation_id birth,
+                                 uint32_t local_rank) const {
+  if (!group_)
+    return std::nullopt;
+  for (const auto& [rank, from] : origins_)
+    if (from.generation == birth && from.local_rank == local_rank)
+      return rank;
+  const auto is_new = birth == group_->plan().generation
+                      && local_rank < group_->workers().size()
+                      && !origins_.contains(local_rank);
+  return is_new ? std::optional{local_rank} : std::nullopt;
 }
 
 std::vector<uint32_t>
 worker_supervisor_state::parked_of(generation_id birth) const {
   auto out = std::vector<uint32_t>{};
   for (const auto& [local_rank, pid] : group_->parked().pids)
-    if (birth_of(local_rank) == birth)
-      out.push_back(local_rank);
+    if (const auto from = origin_of(local_rank); from.generation == birth)
+      out.push_back(from.local_rank);
   return out;
 }
 
-// Its end is known here before anything that was said in its name.
-void worker_supervisor_state::admit(const process_report& report) {
-  if (!config_.control)
+// Spares take the places of workers that have ended: from now on they are these.
+void worker_supervisor_state::move_in(
+  const std::map<uint32_t, uint32_t>& seated) {
+  if (seated.empty())
     return;
-  for (const auto& event : report) {
-    if (!is_known(event))
-      continue;
+  auto who = std::string{};
+  for (const auto& [local_rank, number] : seated) {
+    auto moved = origins_.extract(number);
+    moved.key() = local_rank;
+    origins_.insert(std::move(moved));
+    pids_.erase(local_rank);
+    auto pid = pids_.extract(number);
+    if (pid) {
+      pid.key() = local_rank;
+      who += formatted("{}local rank {} is pid {}", who.empty() ? "" : ", ",
+                       local_rank, pid.mapped());
+      pids_.insert(std::move(pid));
+    }
+  }
+  config_.lines.info("spare workers take vacant places: "
+                     + one_line(who, reason_size_max));
+  admit_all();
+}
+
+void worker_supervisor_state::start_spares(
+  const std::vector<uint32_t>& numbers) {
+  auto specs = std::vector<ports::process_spec>{};
+  for (const auto number : numbers) {
+    specs.push_back(spec_of(number));
+    specs.back().out = outputs_.workers.at(number).out;
+    specs.back().err = outputs_.workers.at(number).err;
+  }
+  config_.processes->start(
+    group_->plan().generation, decided_, std::move(specs),
+    [handle = worker_supervisor_actor{self_}](process_report report) {
+      tell_anonymously(handle, std::move(report));
+    });
+}
+
+// Its end is known here before anything that was said in its name.
+void worker_supervisor_state::admit(const process_report& known) {
+  for (const auto& event : known) {
     if (const auto* x = std::get_if<ports::process_started>(&event))
       pids_[x->local_rank] = x->pid;
     else if (const auto* y = std::get_if<ports::process_exited>(&event))
       pids_.erase(y->local_rank);
   }
+  admit_all();
+}
+
+void worker_supervisor_state::admit_all() {
+  if (!config_.control)
+    return;
   auto admitted = std::vector<ports::controlled_worker>{};
   for (const auto& [local_rank, pid] : pids_)
     admitted.push_back({local_rank, pid});
   config_.control->admit(std::move(admitted));
 }
 
+// It may have been a spare when it spoke, so its process counts.
 void worker_supervisor_state::take(const ports::worker_message& x) {
-  const auto known = pids_.find(x.local_rank);
-  if (!group_ || known == pids_.end() || known->second != x.pid)
+  const auto known = std::ranges::find(
+    pids_, x.pid, [](const auto& entry) { return entry.second; });
+  if (!group_ || known == pids_.end())
     return;
+  const auto local_rank = known->first;
+  const auto& plan = group_->plan();
+  const auto has_no_generation = plan.is_ahead || group_->is_spare(local_rank);
+  const auto number = has_no_generation ? 0 : number_of(plan.generation);
   if (std::holds_alternative<said_hello>(x.word)) {
-    dispatch(worker_greeted{x.local_rank});
+    dispatch(worker_greeted{local_rank});
     if (group_->current_phase() < worker_group::phase::stopping
-        && !group_->plan().is_ahead)
-      begin_generation(x.local_rank);
+        && !has_no_generation)
+      begin_generation(local_rank);
   } else if (const auto* parked = std::get_if<said_parked>(&x.word)) {
-    const auto& plan = group_->plan();
-    if (parked->generation == (plan.is_ahead ? 0 : number_of(plan.generation)))
-      dispatch(worker_parked{x.local_rank});
+    if (parked->generation == number)
+      dispatch(worker_parked{local_rank});
   } else if (const auto* trouble = std::get_if<said_trouble>(&x.word)) {
     config_.lines.info(formatted("rank {} waits for news of the group: {}",
-                                 group_->plan().own.global_rank(x.local_rank),
+                                 plan.own.global_rank(local_rank),
                                  one_line(trouble->text, reason_size_max)));
   } else if (std::holds_alternative<said_step>(x.word)) {
-    dispatch(worker_stepped{x.local_rank});
+    dispatch(worker_stepped{local_rank});
   } else if (const auto* held = std::get_if<said_held>(&x.word)) {
-    if (held->generation == number_of(group_->plan().generation))
-      dispatch(worker_held{x.local_rank, held->step});
+    if (held->generation == number_of(plan.generation))
+      dispatch(worker_held{local_rank, held->step});
   } else if (const auto* reached = std::get_if<said_reached>(&x.word)) {
-    if (reached->generation == number_of(group_->plan().generation))
-      dispatch(worker_reached{x.local_rank, reached->step});
+    if (reached->generation == number_of(plan.generation))
+      dispatch(worker_reached{local_rank, reached->step});
   } else if (std::holds_alternative<hung_up>(x.word)) {
-    dispatch(worker_hung_up{x.local_rank});
+    dispatch(worker_hung_up{local_rank});
   }
 }
 
 void worker_supervisor_state::begin_generation(uint32_t local_rank) {
   const auto& plan = group_->plan();
-  config_.control->tell(
-    local_rank,
-    tell_generation{.generation = plan.generation,
-                    .environment = generation_environment(plan, local_rank),
-                    .survivors = plan.survivors,
-                    .restart_count = plan.restart_count,
-                    .reason = generation_reason_});
+  config_.control->tell(local_rank,
+                        tell_generation{.generation = plan.generation,
+                                        .environment = generation_environment(
+                                          config_.job, plan, local_rank),
+                                        .survivors = plan.survivors,
+                                        .restart_count = plan.restart_count,
+                                        .reason = generation_reason_});
 }
 
 void worker_supervisor_state::tell_live(const worker_order& order) {
@@ -770,23 +879,31 @@ void worker_supervisor_state::park(uint32_t local_rank) {
          workers_untimed{generation,
                          {{local_rank, group_->workers()[local_rank].pid}},
                          true});
+  const auto who = origin_of(local_rank);
   config_.processes->park(
-    birth_of(local_rank), local_rank,
+    who.generation, who.local_rank,
     [handle = worker_supervisor_actor{self_}, generation, local_rank] {
       tell_anonymously(handle, process_spared{generation, local_rank});
     });
 }
 
 void worker_supervisor_state::take(const process_spared& x) {
-  if (group_ && group_->plan().generation == x.generation)
-    dispatch(worker_spared{x.local_rank});
+  if (!group_ || group_->plan().generation != x.generation)
+    return;
+  dispatch(worker_spared{x.local_rank});
+  if (group_->is_spare(x.local_rank)
+      && group_->workers()[x.local_rank].now == worker_record::state::parked)
+    config_.lines.info(formatted("spare worker {} is ready (pid {})",
+                                 x.local_rank - group_->plan().own.slot_count,
+                                 group_->workers()[x.local_rank].pid));
 }
 
 void worker_supervisor_state::resume(const std::vector<uint32_t>& local_ranks) {
-  auto by_birth = std::map<generation_id, std::vector<uint32_t>>{};
+  auto by_birth = std::map<generation_id, std::map<uint32_t, uint32_t>>{};
   auto timed = std::vector<timed_process>{};
   for (const auto local_rank : local_ranks) {
-    by_birth[birth_of(local_rank)].push_back(local_rank);
+    const auto who = origin_of(local_rank);
+    by_birth[who.generation].emplace(who.local_rank, local_rank);
     timed.push_back({local_rank, group_->workers()[local_rank].pid});
   }
   const auto generation = group_->plan().generation;
@@ -794,14 +911,20 @@ void worker_supervisor_state::resume(const std::vector<uint32_t>& local_ranks) {
     tell(self_, config_.timers,
          workers_timed{generation, std::move(timed),
                        worker_supervisor_actor{self_}});
-  for (auto& [birth, ranks] : by_birth)
+  for (auto& [birth, ranks] : by_birth) {
+    auto born_as = std::vector<uint32_t>{};
+    for (const auto& [was, local_rank] : ranks)
+      born_as.push_back(was);
     config_.processes->resume(
-      birth, decided_, std::move(ranks),
-      [handle = worker_supervisor_actor{self_},
-       generation](std::vector<uint32_t> resumed) {
+      birth, decided_, std::move(born_as),
+      [handle = worker_supervisor_actor{self_}, generation,
+       ranks = std::move(ranks)](std::vector<uint32_t> resumed) {
+        for (auto& x : resumed)
+          x = ranks.at(x);
         tell_anonymously(handle,
                          workers_resumed{generation, std::move(resumed)});
       });
+  }
 }
 
 // One that has been asked to park meanwhile did not expect that.
@@ -823,9 +946,9 @@ void worker_supervisor_state::signal(int signal,
                        ? ports::signal_scope::group
                        : ports::signal_scope::worker;
   config_.processes->signal(group_->plan().generation, signal, spared, scope);
-  for (const auto& [local_rank, birth] : births_)
+  for (const auto& [local_rank, from] : origins_)
     config_.processes->signal_one(
-      birth, local_rank,
+      from.generation, from.local_rank,
       std::ranges::find(spared, local_rank) == spared.end() ? signal : 0,
       scope);
 }
@@ -861,27 +984,19 @@ void worker_supervisor_state::release_earlier() {
 
 // Not delayed by waiting events: a worker may use a timer as soon as it runs, and
 // one that has ended must not be overdue.
-void worker_supervisor_state::notify_timer_server(
-  const process_report& report) {
+void worker_supervisor_state::notify_timer_server(const process_report& known) {
   if (!config_.timers || !group_)
     return;
   const auto generation = group_->plan().generation;
   auto begun = std::vector<timed_process>{};
   auto ended = std::vector<timed_process>{};
-  for (const auto& event : report) {
-    const auto* death = std::get_if<ports::process_exited>(&event);
-    if (!is_known(event)) {
-      if (death != nullptr) // It was parked, and no generation has resumed it.
-        tell(self_, config_.timers,
-             workers_untimed{death->generation,
-                             {{death->local_rank, death->pid}}});
-      continue;
+  for (const auto& event : known)
+    if (const auto* x = std::get_if<ports::process_started>(&event)) {
+      if (!group_->is_spare(x->local_rank))
+        begun.push_back({x->local_rank, x->pid});
+    } else if (const auto* y = std::get_if<ports::process_exited>(&event)) {
+      ended.push_back({y->local_rank, y->pid});
     }
-    if (const auto* x = std::get_if<ports::process_started>(&event))
-      begun.push_back({x->local_rank, x->pid});
-    else if (death != nullptr)
-      ended.push_back({death->local_rank, death->pid});
-  }
   if (!begun.empty())
     tell(self_, config_.timers,
          workers_timed{generation, std::move(begun),

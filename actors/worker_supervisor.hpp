@@ -101,8 +101,10 @@ private:
   void obey(const core::check_control& order);
   void tell_of_stop(const stop_lasts& x) const;
   void take(const process_report& report);
-  bool is_known(const ports::process_event& event) const;
-  void notify_timer_server(const process_report& report);
+  /// @returns null if it is no process of the group's
+  std::optional<ports::process_event>
+  with_rank_of_now(ports::process_event event) const;
+  void notify_timer_server(const process_report& known);
   void take(const worker_overrun& x);
   void inspect_workers(uint32_t overdue);
   core::worker_failure explained(core::worker_failure x) const;
@@ -116,6 +118,7 @@ private:
   void read_on(const ports::process_event& event, core::death_details details);
   void dispatch(const core::worker_group_event& event);
   void say_ended_ahead(const ports::process_exited& x) const;
+  void say_spare_ended(uint32_t number, const std::string& how) const;
   core::time_point failed_at(const core::death_details& x) const;
   bool wants_account(const ports::process_exited& x,
                      const core::worker_outputs& outputs) const;
@@ -132,7 +135,8 @@ private:
   void take(const ports::worker_message& x);
   void take(const process_spared& x);
   void take(const workers_resumed& x);
-  void admit(const process_report& report);
+  void admit(const process_report& known);
+  void admit_all();
   void begin_generation(uint32_t local_rank);
   void park(uint32_t local_rank);
   void tell_live(const core::worker_order& order);
@@ -141,8 +145,19 @@ private:
   void release();
   void release_earlier();
   void close_outputs();
+  void start_spares(const std::vector<uint32_t>& numbers);
+  void move_in(const std::map<uint32_t, uint32_t>& seated);
+  /// How the process host knows a process for its life.
+  struct origin {
+    generation_id generation; ///< In which it was started, …
+    uint32_t local_rank = 0;  ///< … as this one.
+    uint32_t last = 0;        ///< Its local rank in the last group.
+  };
   std::vector<uint32_t> parked_of(generation_id birth) const;
-  generation_id birth_of(uint32_t local_rank) const;
+  origin origin_of(uint32_t local_rank) const;
+  std::optional<uint32_t> rank_of(generation_id birth,
+                                  uint32_t local_rank) const;
+  core::generation_outputs outputs_of_workers() const;
   std::vector<ports::process_spec> processes();
   ports::process_spec spec_of(uint32_t local_rank) const;
   bool is_shown(uint32_t local_rank) const;
@@ -152,9 +167,8 @@ private:
   group_owner_actor owner_;
   watch_list watches_;
   std::optional<core::worker_group> group_;
-  /// When the workers were started that have lived through a change: the process
-  /// host knows them by that generation.
-  std::map<uint32_t, generation_id> births_;
+  /// Of the workers that have lived through a change.
+  std::map<uint32_t, origin> origins_;
   std::set<generation_id>
     earlier_; ///< Generations that the host has not quite released.
   std::map<uint32_t, int64_t> pids_; ///< That may speak, by local rank.

@@ -159,6 +159,7 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.job.exclude_after = settings.exclude_after;
   out.agent.local_address = settings.local_address;
   out.agent.workers.role = settings.role;
+  out.agent.workers.spare_count = settings.spare_count;
   out.agent.workers.grace_period = settings.grace_period;
   out.agent.agent_store = !settings.workers_serve_store;
   out.logs_events = settings.logs_events;
@@ -177,6 +178,9 @@ result<void> check(const run_arguments& x) {
     return ok;
   auto agent = x.agent;
   agent.workers.command = {x.program.name};
+  agent.workers.command.insert(agent.workers.command.end(),
+                               x.program.arguments.begin(),
+                               x.program.arguments.end());
   return validate(agent);
 }
 

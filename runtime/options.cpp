@@ -274,6 +274,37 @@ result<void> check_devices(const agent_options& x) {
     x.visible_devices.size(), x.workers.slot_count));
 }
 
+/// A spare has no local rank before it has taken a place.
+result<void> check_spares(const agent_options& x) {
+  const auto& workers = x.workers;
+  if (workers.spare_count == 0)
+    return {};
+  if (auto ok = check_count(
+        "the number of workers and spares per node",
+        workers.slot_count
+          + std::min(workers.spare_count, core::slots_per_agent_max),
+        1, core::slots_per_agent_max);
+      !ok)
+    return ok;
+  const auto names_rank
+    = std::ranges::any_of(workers.command, [](const auto& text) {
+        return core::expand(text, 0) != core::expand(text, 1);
+      });
+  const auto& logs = x.logs;
+  const auto* what = names_rank                              ? "arguments with"
+                     : x.virtual_local_rank                  ? "devices by"
+                     : x.binding != core::binding_mode::none ? "a binding by"
+                     : !logs.redirects.by_rank.empty()
+                         || !logs.tees.by_rank.empty() || logs.shown_ranks
+                       ? "output that differs by"
+                       : nullptr;
+  if (what == nullptr)
+    return {};
+  return bad_argument(formatted("spares cannot have {} local rank: they have "
+                                "none before they take the place of a worker",
+                                what));
+}
+
 result<void> check_timers(const timer_options& x) {
   if (auto ok = check_text("the path of the timer FIFO", x.path,
                            timer_path_length_max, {"\0", 1});
@@ -415,6 +446,8 @@ result<void> validate(const agent_options& options) {
   if (auto ok = check_label("the name of the program", options.entry_name); !ok)
     return ok;
   if (auto ok = check_timers(options.timers); !ok)
+    return ok;
+  if (auto ok = check_spares(options); !ok)
     return ok;
   if (auto ok = check_devices(options); !ok)
     return ok;

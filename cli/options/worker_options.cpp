@@ -1,5 +1,7 @@
 #include "cli/options/worker_options.hpp"
 
+#include "actors/core/generation.hpp"
+
 #include <limits>
 
 namespace actorrun::cli {
@@ -32,6 +34,11 @@ void add_worker_options(CLI::App& app, run_settings& out) {
       restart_count_reader(out.restart_count_max));
   add_exclude_after(add, out.exclude_after);
   add_safe_point_timeout(add, out.safe_point_timeout);
+  add(
+    "--spares", "N",
+    "keep N processes per node beside the workers that have imported and wait "
+    "for the place of one that ends; for live workers (default: 0)",
+    into(out.spare_count, count_parser(0, core::slots_per_agent_max)));
   add("--role", "NAME", "label of the workers (default: default)", out.role);
   add("-m,--module", "SCRIPT is a module: run it as python -m", out.is_module);
   add("--no-python", "SCRIPT is a program, looked up in PATH", out.no_python);

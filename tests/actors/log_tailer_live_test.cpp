@@ -16,7 +16,7 @@ struct fixture : log_tailer_fixture {
     plan.own.first_global_rank = 20;
     auto files_of = outputs(generation, 2);
     files_of.workers[0] = outputs(1, 2).workers[0];
-    tell_tailer(follow_generation{plan, files_of, {0}, {last}});
+    tell_tailer(follow_generation{plan, files_of, {{0, 0}}, {last}});
   }
 };
 
@@ -65,4 +65,26 @@ TEST_CASE_METHOD(fixture, "log_tailer: one that ends parked has its last lines",
   follow(2);
   write(0, "never\n");
   CHECK(out().empty());
+}
+
+TEST_CASE_METHOD(fixture,
+                 "log_tailer: T3 a spare that takes a place writes on as the "
+                 "worker",
+                 "[actors]") {
+  options.prefix_template = "${local_rank}/${rank}> ";
+  uut = keep(spawn_log_tailer(system, config()));
+  auto plan = core::generation_plan{};
+  plan.generation = {1};
+  plan.own.slot_count = 1;
+  plan.own.first_global_rank = 20;
+  tell_tailer(follow_generation{plan, outputs(1, 2)});
+  write(1, "import\n");
+  CHECK(out() == "1/-> import\n");
+  tell_tailer(close_generation{{1}, {1}});
+  plan.generation = {2};
+  auto files_of = outputs(2, 2);
+  files_of.workers[0] = outputs(1, 2).workers[1];
+  tell_tailer(follow_generation{plan, files_of, {{0, 1}}, {1}});
+  write(1, "train\n");
+  CHECK(out() == "0/20> train\n");
 }

@@ -62,7 +62,7 @@ TEST_CASE_METHOD(fixture, "worker_supervisor: only its workers may speak",
   start(1);
   CHECK(control->admitted() == "0:100 1:101");
   say(0, 4711, said_hello{});
-  say(7, 100, said_hello{});
+  say(7, 4712, said_hello{});
   CHECK(control->told().empty());
   host->exit(1, 1, 0);
   run();
@@ -292,4 +292,99 @@ TEST_CASE_METHOD(
   order(fenced_start{plan(4), {5}});
   CHECK(host->told() == "release 3 but for 0; resume 3/0; start 4");
   CHECK(host->process_count(4) == 1);
+}
+
+namespace {
+
+/// Workers 100 and 101 of generation 1 are live, and so is spare 102.
+struct spare_fixture : live_setting {
+  spare_fixture() {
+    auto with = config();
+    with.workers.command = {"train"};
+    with.workers.spare_count = 1;
+    with.control = control;
+    begin(std::move(with));
+    start(1);
+    say(0, 100, said_hello{});
+    CHECK(host->told().empty());
+    say(1, 101, said_hello{});
+    CHECK(host->told() == "start 1");
+    REQUIRE(host->process_count(1) == 1); // Of the second call.
+    CHECK(host->process(1, 0).local_rank == 2);
+    CHECK(host->has(1, 0, "ACTORRUN_AHEAD=1"));
+    for (const auto& line : host->process(1, 0).environment)
+      CHECK_FALSE(line.starts_with("LOCAL_RANK="));
+    control->told();
+    host->start_all(1, 100);
+    run();
+    CHECK(agent.told().empty());
+    CHECK(control->admitted() == "0:100 1:101 2:102");
+    say(2, 102, said_hello{});
+    CHECK(control->told().empty()); // It has no generation.
+    say(2, 102, said_parked{1});
+    CHECK(host->told().empty());
+    say(2, 102, said_parked{0});
+    REQUIRE(host->told() == "park 1/2");
+  }
+
+  /// It has taken the place of worker 1 in generation 2.
+  void take_place() {
+    host->exit(1, 1, 3);
+    run();
+    order(
+      stop_group{.generation = {1}, .may_park = true, .reason = "1 failed"});
+    CHECK(host->told() == "signal 1 15 but for 0,1,2");
+    say(0, 100, said_parked{1});
+    CHECK(host->told() == "park 1/0; release 1 but for 0,2");
+    agent.told();
+    control->told();
+    order(fenced_start{next(), {5}, "rank 5 failed"});
+    CHECK(control->admitted() == "0:100 1:102");
+    CHECK(host->told()
+          == "release 1 but for 0,2; resume 1/0; resume 1/2; start 2");
+    CHECK(control->told()
+          == "0 generation 2 RANK=4 4-4, rank 5 failed; 1 generation 2 RANK=5 "
+             "4-4, rank 5 failed");
+    CHECK(agent.told() == "started 2: 100 102");
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(spare_fixture,
+                 "worker_supervisor: T3 a spare takes the place of a worker "
+                 "that has failed",
+                 "[actors]") {
+  take_place();
+  SECTION("its words from before count as those of the worker") {
+    say(2, 102, hung_up{});
+    say(0, 100, said_step{1});
+    CHECK(agent.told() == "stepping of 2");
+    order(stop_group{.generation = {2}, .may_park = true, .reason = "again"});
+    CHECK(control->told() == "0 regroup: again");
+  }
+  SECTION("its end is that of the worker") {
+    host->exit(1, 2, 4);
+    run();
+    CHECK(agent.told().find("failed 2: rank 5 (local rank 1, pid 102)") == 0);
+  }
+  SECTION("the next spare has a number of its own") {
+    host->start_all(2, 200);
+    run();
+    CHECK(control->admitted() == "0:100 1:102 2:202");
+    say(2, 202, said_hello{});
+    say(2, 202, said_parked{0});
+    CHECK(host->told() == "park 2/2");
+    order(stop_group{.generation = {2}});
+    CHECK(host->told() == "signal 2 15; signal 1/0 15; signal 1/2 15");
+  }
+}
+
+TEST_CASE_METHOD(spare_fixture,
+                 "worker_supervisor: T3 the end of a spare is no failure",
+                 "[actors]") {
+  host->exit(1, 2, 1);
+  run();
+  CHECK(agent.told().empty());
+  CHECK(control->admitted() == "0:100 1:101");
 }

@@ -357,3 +357,31 @@ TEST_CASE("options: timers have a path and a watchdog in bounds", "[runtime]") {
     CHECK(has(watchdog(length),
               "the watchdog is " + std::to_string(length.count()) + " ms"));
 }
+
+TEST_CASE("options: T3 spares have no local rank before they have a place",
+          "[runtime]") {
+  const auto with = [](const std::function<void(agent_options&)>& change) {
+    return verdict_on_agent([&](agent_options& x) {
+      x.workers.spare_count = 2;
+      change(x);
+    });
+  };
+  CHECK(with([](auto&) {}).empty());
+  CHECK(with([](auto& x) { x.workers.spare_count = 4'095; }).empty());
+  CHECK(has(with([](auto& x) { x.workers.spare_count = 4'096; }),
+            "the number of workers and spares per node is 4097, not 1..4096"));
+  CHECK(has(with([](auto& x) { x.workers.spare_count = UINT32_MAX; }),
+            "not 1..4096"));
+  CHECK(
+    has(with([](auto& x) { x.workers.command.push_back("--r=$local_rank"); }),
+        "spares cannot have arguments with local rank"));
+  CHECK(has(with([](auto& x) { x.virtual_local_rank = true; }),
+            "devices by local rank"));
+  CHECK(has(with([](auto& x) { x.binding = core::binding_mode::node; }),
+            "a binding by local rank"));
+  CHECK(has(with([](auto& x) { x.logs.shown_ranks.emplace({0U}); }),
+            "output that differs by local rank"));
+  CHECK(
+    has(with([](auto& x) { x.logs.tees.by_rank[0] = core::std_streams::all; }),
+        "output that differs by local rank"));
+}

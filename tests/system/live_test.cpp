@@ -27,6 +27,16 @@ bool is_apart(const worker_records& old, const worker_records& fresh) {
   return last_of(old) < first_of(fresh);
 }
 
+/// The spares that were ready.
+std::set<pid_t> pids_in(const std::string& output) {
+  constexpr auto sign = std::string_view{"is ready (pid "};
+  auto out = std::set<pid_t>{};
+  for (auto at = output.find(sign); at != output.npos;
+       at = output.find(sign, at + 1))
+    out.insert(std::stoi(output.substr(at + sign.size())));
+  return out;
+}
+
 } // namespace
 
 TEST_CASE_METHOD(scene, "live: a worker fails, and its peers go on", "[live]") {
@@ -198,6 +208,72 @@ TEST_CASE_METHOD(scene, "live: twenty changes in a row", "[live]") {
   }
   order_end();
   CHECK(x.wait() == 0);
+}
+
+TEST_CASE_METHOD(scene, "live: T3 spares take the places of dead workers",
+                 "[live]") {
+  auto& x = agent({.nodes = "1",
+                   .restart_count_max = 9,
+                   .slots = 3,
+                   .more = {"--spares=2"},
+                   .worker = {"--live"}});
+  auto last = await_world(3);
+  const auto spares = [&](size_t count) {
+    require(eventually(
+              [&] { return count_of(x.output(), "is ready (pid ") == count; }),
+            "spares are ready");
+    return pids_in(x.output());
+  };
+  const auto first = spares(2);
+  CHECK(workers_of(last[0].generation).size() == 3); // They have no rank.
+  SECTION("of one") {
+    order_exit(last[2].pid, 3);
+    const auto next = await_world(3, last[0].generation);
+    CHECK(unchanged(last, next).size() == 2);
+    CHECK(first.contains(next[2].pid));
+    CHECK(next[2].local_rank == 2);
+    CHECK(next[2].survivors == "0-1");
+    CHECK(is_apart(workers_of(last[0].generation), next));
+    last = next;
+    spares(3); // Another is started for the next failure.
+  }
+  SECTION("of two at once") {
+    order_exit(last[0].pid, 3);
+    order_exit(last[1].pid, 3);
+    CHECK(all_dead({last[0], last[1]}));
+    const auto next = await_world(3, last[0].generation);
+    for (const auto& worker : next)
+      CHECK((worker.pid == last[2].pid || first.contains(worker.pid)));
+    last = next;
+  }
+  SECTION("again and again") {
+    for (auto i = size_t{0}; i < 5; ++i) {
+      const auto ready = spares(2 + i);
+      order_exit(last[i % 3].pid, 3);
+      const auto next = await_world(3, last[0].generation);
+      CHECK(unchanged(last, next).size() == 2);
+      for (const auto& worker : next)
+        CHECK((unchanged(last, next).contains(worker.pid)
+               || ready.contains(worker.pid)));
+      last = next;
+    }
+  }
+  SECTION("unless they are dead themselves") {
+    for (const auto pid : first)
+      ::kill(pid, SIGKILL);
+    CHECK(x.says("spare worker 0 has ended before its first generation, by "
+                 "signal 9"));
+    CHECK(x.says("spare worker 1 has ended"));
+    order_exit(last[1].pid, 3);
+    const auto next = await_world(3, last[0].generation);
+    CHECK(unchanged(last, next).size() == 2);
+    spares(4);
+  }
+  const auto all = pids_in(x.output());
+  order_end();
+  CHECK(x.wait() == 0);
+  for (const auto pid : all)
+    CHECK_FALSE(alive(pid));
 }
 
 } // namespace actorrun::test

@@ -66,8 +66,9 @@ tail_streams::of_generation(generation_id generation) {
 }
 
 std::vector<tail_stream*> tail_streams::carry(generation_id from,
+                                              uint32_t was,
                                               uint32_t local_rank) {
-  auto old = of_worker(from, local_rank);
+  auto old = of_worker(from, was);
   if (old.empty() || generations_.empty())
     return {};
   const auto number = old.front()->number;

@@ -70,10 +70,11 @@ public:
                                       uint32_t local_rank);
   std::vector<tail_stream*> of_generation(generation_id generation);
 
-  /// From now on the worker's streams count as those of the newest generation: it
-  /// goes on in that, with the same files.
+  /// From now on the streams of the worker that had local rank `was` count as those of
+  /// `local_rank` in the newest generation: it goes on in that, with the same files.
   /// @returns them
-  std::vector<tail_stream*> carry(generation_id from, uint32_t local_rank);
+  std::vector<tail_stream*> carry(generation_id from, uint32_t was,
+                                  uint32_t local_rank);
   /// All, oldest first.
   std::vector<tail_stream*> all();
 

@@ -460,9 +460,11 @@ void rendezvous::note_charter() {
   const auto is_news
     = orders_.revise(policy_.restart_count(), costs_.failing_hosts(),
                      recovery_.is_learning(now_), !recovery_.is_open());
+  if (!is_news || phase_ == phase::ended)
+    return;
   auto order = tell_charter{};
   for (const auto& [id, x] : agents())
-    if (is_news && x.connected && phase_ != phase::ended)
+    if (x.connected)
       order.agents.push_back(id);
   if (!order.agents.empty())
     out_.emplace_back(std::move(order));

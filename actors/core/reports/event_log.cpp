@@ -90,7 +90,15 @@ event_log::lines event_log::note(const worker_group_event& event,
                                  const worker_group& group, time_point now,
                                  int64_t wall_ms) {
   auto out = lines{};
-  std::visit([&](const auto& x) { on(x, group, {now, wall_ms}, out); }, event);
+  std::visit(
+    [&](const auto& x) {
+      if constexpr (requires { x.local_rank; })
+        if (group.is_spare(
+              x.local_rank)) // It is no worker of a generation yet.
+          return;
+      on(x, group, {now, wall_ms}, out);
+    },
+    event);
   return out;
 }
 

@@ -134,11 +134,11 @@ result<std::string> device_of(const std::vector<std::string>& devices,
     + (names.empty() ? "all devices are hidden" : "the devices are " + names));
 }
 
-std::vector<std::string>
-worker_environment(std::span<const std::string> inherited,
-                   const job_environment& job, const generation_plan& plan,
-                   uint32_t local_rank, const std::string& error_file) {
-  assert(local_rank < plan.own.slot_count);
+namespace {
+
+variables all_variables(std::span<const std::string> inherited,
+                        const job_environment& job, const generation_plan& plan,
+                        uint32_t local_rank, const std::string& error_file) {
   auto env = read(inherited);
   env["LOCAL_RANK"] = std::to_string(local_rank);
   env.erase(ahead_variable); // Of a worker that has started this launcher.
@@ -163,13 +163,36 @@ worker_environment(std::span<const std::string> inherited,
   // Several workers with as many threads as cores each would fight over them.
   if (plan.own.slot_count > 1)
     env.try_emplace("OMP_NUM_THREADS", "1");
+  return env;
+}
+
+} // namespace
+
+std::vector<std::string>
+worker_environment(std::span<const std::string> inherited,
+                   const job_environment& job, const generation_plan& plan,
+                   uint32_t local_rank, const std::string& error_file) {
+  assert(local_rank < plan.own.slot_count);
+  return lines_of(all_variables(inherited, job, plan, local_rank, error_file));
+}
+
+std::vector<std::string>
+spare_environment(std::span<const std::string> inherited,
+                  const job_environment& job, generation_plan plan,
+                  const std::string& error_file) {
+  assert(!job.virtual_local_rank);
+  plan.is_ahead = true;
+  auto env = all_variables(inherited, job, plan, 0, error_file);
+  env.erase("LOCAL_RANK");
   return lines_of(env);
 }
 
-std::vector<std::string> generation_environment(const generation_plan& plan,
+std::vector<std::string> generation_environment(const job_environment& job,
+                                                const generation_plan& plan,
                                                 uint32_t local_rank) {
   auto env = variables{};
   set_ranks(env, plan, local_rank);
+  env["LOCAL_RANK"] = std::to_string(job.virtual_local_rank ? 0 : local_rank);
   return lines_of(env);
 }
 

@@ -69,9 +69,16 @@ worker_environment(std::span<const std::string> inherited,
                    const job_environment& job, const generation_plan& plan,
                    uint32_t local_rank, const std::string& error_file = {});
 
+/// The same for a spare, which has no rank of any kind before its first generation.
+std::vector<std::string>
+spare_environment(std::span<const std::string> inherited,
+                  const job_environment& job, generation_plan plan,
+                  const std::string& error_file);
+
 /// What differs between the generations of a worker that lives through a change, of
-/// the variables that `worker_environment` makes.
-std::vector<std::string> generation_environment(const generation_plan& plan,
+/// the variables that `worker_environment` makes, or that a spare lacks.
+std::vector<std::string> generation_environment(const job_environment& job,
+                                                const generation_plan& plan,
                                                 uint32_t local_rank);
 
 } // namespace actorrun::core

@@ -18,6 +18,9 @@ namespace {
 /// happened so little before another event may have happened after it.
 constexpr auto file_time_grain = std::chrono::milliseconds{10};
 
+/// So long spares wait for the next generation.
+constexpr auto idle_spares_max = std::chrono::minutes{1};
+
 /// What an error file says of a time so long before its group counts as that time.
 constexpr auto earliest_before_group = std::chrono::hours{24};
 
@@ -29,19 +32,43 @@ duration earliest_beginning(const worker_exited& event) {
   return longest_teardown(event.signal == SIGKILL ? all : event.memory);
 }
 
+uint32_t workers_among(const parked_workers& parked, uint32_t slot_count) {
+  const auto end = parked.pids.lower_bound(slot_count);
+  return uint32_t(std::distance(parked.pids.begin(), end));
+}
+
 } // namespace
+
+std::map<uint32_t, uint32_t>
+parked_workers::seat_spares(const generation_plan& plan) {
+  auto out = std::map<uint32_t, uint32_t>{};
+  for (uint32_t i = 0; i < plan.own.slot_count; ++i) {
+    const auto spare = pids.lower_bound(plan.own.slot_count);
+    const auto is_vacant
+      = !pids.contains(i) && !contains(plan.survivors, plan.own.global_rank(i));
+    if (!is_vacant || plan.is_ahead || spare == pids.end())
+      continue;
+    pids.emplace(i, spare->second);
+    out.emplace(i, spare->first);
+    pids.erase(spare);
+  }
+  return out;
+}
 
 worker_group::worker_group(generation_plan plan, std::string host,
                            std::chrono::milliseconds kill_timeout,
                            std::chrono::milliseconds start_timeout,
-                           const parked_workers& parked)
+                           const parked_workers& parked, uint32_t spare_count)
   : plan_(std::move(plan)), host_(std::move(host)), kill_timeout_(kill_timeout),
     start_timeout_(start_timeout), workers_(plan_.own.slot_count),
-    waiting_count_(plan_.own.slot_count - uint32_t(parked.pids.size())),
-    parked_count_(uint32_t(parked.pids.size())),
+    waiting_count_(plan_.own.slot_count
+                   - workers_among(parked, plan_.own.slot_count)),
+    parked_count_(workers_among(parked, plan_.own.slot_count)),
     parked_generation_(parked.generation), may_park_(plan_.is_ahead),
     hold_(plan_.own.slot_count) {
   assert(!workers_.empty());
+  workers_.resize(plan_.own.slot_count + spare_count,
+                  {.now = worker_record::state::absent});
   for (const auto& [local_rank, pid] : parked.pids)
     workers_.at(local_rank)
       = {.now = worker_record::state::parked,
@@ -85,6 +112,11 @@ void worker_group::on(const worker_started& event, time_point now,
     return;
   worker->now = worker_record::state::running;
   worker->pid = event.pid;
+  if (is_spare(event.local_rank)) {
+    if (spare_timer_.value != 0) // The others have been killed meanwhile.
+      out.emplace_back(signal_worker{event.local_rank, SIGKILL});
+    return;
+  }
   --waiting_count_;
   try_again(now, out);
   settle(now, out);
@@ -95,6 +127,10 @@ void worker_group::on(const worker_not_started& event, time_point now,
   auto* worker = in_state(event.local_rank, worker_record::state::waiting);
   if (worker == nullptr)
     return;
+  if (is_spare(event.local_rank)) {
+    worker->now = worker_record::state::ended;
+    return settle(now, out);
+  }
   if (delay(event, now, out))
     return try_again(now, out);
   worker->now = worker_record::state::ended;
@@ -118,6 +154,8 @@ void worker_group::on(const worker_exited& event, time_point now,
   if (worker == nullptr)
     return;
   worker->now = worker_record::state::ended;
+  if (is_spare(event.local_rank))
+    return settle(now, out);
   ++ended_count_;
   const auto overdue = overdue_.find(event.local_rank);
   // Its end was ordered because of its timer, so a later order to stop does not
@@ -150,17 +188,16 @@ void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
     return;
   phase_ = phase::stopping;
   end_delayed();
-  if (plan_.is_ahead && !event.may_park)
+  if (!event.may_park && (plan_.is_ahead || has_begun_))
     end_parking();
   stop_ordered_at_ = now;
   stop_signal_ = event.signal;
   may_park_ = event.may_park;
   if (!has_begun_) { // What is being prepared may still take long.
-    for (auto& worker : workers_)
-      if (worker.now == worker_record::state::waiting)
-        worker.now = worker_record::state::ended;
-    ended_count_ = uint32_t(workers_.size()) - parked_count_;
-    if (!may_park_ && parked_count_ > 0) {
+    for (const auto i : in_state(worker_record::state::waiting))
+      workers_[i].now = worker_record::state::ended;
+    ended_count_ = plan_.own.slot_count - parked_count_;
+    if (!may_park_ && !parked_processes().empty()) {
       may_park_ = true;
       return stop_parked(event, now, out);
     }
@@ -177,7 +214,8 @@ void worker_group::on(const stop_ordered& event, time_point now, effects& out) {
 
 void worker_group::on(const kill_ordered& event, time_point now, effects& out) {
   if (phase_ == phase::stopping
-      || (phase_ == phase::stopped && event.with_parked && parked_count_ > 0)) {
+      || (phase_ == phase::stopped && event.with_parked
+          && !parked_processes().empty())) {
     phase_ = phase::stopping;
     grace_timer_ = {};
     if (event.with_parked)
@@ -209,6 +247,8 @@ void worker_group::on(const timer_fired& event, time_point now, effects& out) {
     return end_hold(now, out);
   if (event.timer == retry_timer_)
     return start_delayed(out);
+  if (event.timer == spare_timer_)
+    return end_spares(now, out);
   if (phase_ == phase::stopping && event.timer == grace_timer_) {
     grace_timer_ = {};
     return kill_all(now, out);
@@ -229,10 +269,12 @@ void worker_group::on(const timer_fired& event, time_point now, effects& out) {
 // -- workers that live through a change ---------------------------------------
 
 // One that greets while it is being stopped has not been asked to park.
-void worker_group::on(const worker_greeted& event, time_point, effects&) {
+void worker_group::on(const worker_greeted& event, time_point, effects& out) {
   assert(event.local_rank < workers_.size());
-  if (phase_ < phase::stopping)
-    workers_[event.local_rank].is_live = true;
+  if (phase_ >= phase::stopping)
+    return;
+  workers_[event.local_rank].is_live = true;
+  start_spares(out);
 }
 
 // The fence may have been quicker. What it has killed may take long to end, and
@@ -248,6 +290,8 @@ void worker_group::on(const worker_spared& event, time_point now,
   if (!can_park(event.local_rank))
     return;
   workers_[event.local_rank].now = worker_record::state::parked;
+  if (is_spare(event.local_rank))
+    return;
   ++parked_count_;
   settle(now, out);
 }
@@ -262,6 +306,7 @@ void worker_group::on(const worker_hung_up& event, time_point, effects& out) {
     return;
   answer_order(out);
   const auto is_lost = worker.now == worker_record::state::parked
+                       || is_spare(event.local_rank)
                        || (plan_.is_ahead && is_active());
   if (is_lost) {
     out.emplace_back(signal_worker{event.local_rank, SIGKILL});
@@ -277,7 +322,7 @@ bool worker_group::have_stepped() const {
 
 void worker_group::on(const worker_stepped& event, time_point, effects& out) {
   assert(event.local_rank < workers_.size());
-  if (phase_ > phase::running)
+  if (phase_ > phase::running || is_spare(event.local_rank))
     return;
   const auto is_first = !have_stepped();
   workers_[event.local_rank].has_stepped = true;
@@ -289,6 +334,8 @@ void worker_group::on(const worker_stepped& event, time_point, effects& out) {
 
 void worker_group::on(const worker_held& event, time_point, effects& out) {
   assert(event.local_rank < workers_.size());
+  if (is_spare(event.local_rank))
+    return;
   hold_.held(event.local_rank, event.step);
   workers_[event.local_rank].has_stepped |= event.step > 0;
   answer_order(out);
@@ -296,6 +343,8 @@ void worker_group::on(const worker_held& event, time_point, effects& out) {
 
 void worker_group::on(const worker_reached& event, time_point, effects& out) {
   assert(event.local_rank < workers_.size());
+  if (is_spare(event.local_rank))
+    return;
   hold_.reached(event.local_rank, event.step);
   answer_order(out);
 }
@@ -334,9 +383,8 @@ void worker_group::resume(time_point now, effects& out) {
   parked_generation_ = plan_.is_ahead ? generation_id{} : plan_.generation;
   if (!resumed.empty())
     out.emplace_back(resume_workers{std::move(resumed)});
-  for (uint32_t i = 0; i < workers_.size(); ++i)
-    if (workers_[i].now == worker_record::state::waiting
-        && contains(plan_.survivors, plan_.own.global_rank(i)))
+  for (const auto i : in_state(worker_record::state::waiting))
+    if (contains(plan_.survivors, plan_.own.global_rank(i)))
       fail_survivor(i, now, out);
 }
 
@@ -365,11 +413,14 @@ void worker_group::ask_to_park(std::chrono::milliseconds grace,
 bool worker_group::can_park(uint32_t local_rank) const {
   assert(local_rank < workers_.size());
   const auto& worker = workers_[local_rank];
+  if (worker.now != worker_record::state::running || !worker.is_live)
+    return false;
+  if (is_spare(local_rank))
+    return phase_ <= phase::running;
   const auto is_asked
     = plan_.is_ahead ? is_active()
                      : phase_ == phase::stopping && grace_timer_.value != 0;
-  return worker.now == worker_record::state::running && worker.is_live
-         && may_park_ && is_asked;
+  return may_park_ && is_asked;
 }
 
 // There is no next generation for them.
@@ -403,8 +454,12 @@ void worker_group::stop_parked(const stop_ordered& event, time_point now,
 
 // The next generation starts another in its place.
 void worker_group::lose_parked(worker_record& worker, effects& out) {
-  --parked_count_;
   worker.is_live = false;
+  if (&worker - workers_.data() >= plan_.own.slot_count) {
+    worker.now = worker_record::state::ended;
+    return;
+  }
+  --parked_count_;
   if (phase_ < phase::stopping && !plan_.is_ahead) {
     worker = {};
     ++waiting_count_;
@@ -419,17 +474,27 @@ void worker_group::lose_parked(worker_record& worker, effects& out) {
 // From now on they are workers that are being stopped, as others.
 void worker_group::end_parking() {
   may_park_ = false;
-  if (parked_count_ > 0)
+  const auto parked = parked_processes();
+  if (!parked.empty())
     kill_timer_ = {};
-  for (const auto i : in_state(worker_record::state::parked))
+  for (const auto i : parked)
     workers_[i].now = worker_record::state::running;
   parked_count_ = 0;
 }
 
+// Of the workers alone: spares take part in nothing.
 std::vector<uint32_t> worker_group::in_state(worker_record::state state) const {
   auto out = std::vector<uint32_t>{};
-  for (uint32_t i = 0; i < workers_.size(); ++i)
+  for (uint32_t i = 0; i < plan_.own.slot_count; ++i)
     if (workers_[i].now == state)
+      out.push_back(i);
+  return out;
+}
+
+std::vector<uint32_t> worker_group::parked_processes() const {
+  auto out = std::vector<uint32_t>{};
+  for (uint32_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].now == worker_record::state::parked)
       out.push_back(i);
   return out;
 }
@@ -439,14 +504,14 @@ std::vector<uint32_t> worker_group::spared() const {
   auto out = std::vector<uint32_t>{};
   for (uint32_t i = 0; i < workers_.size(); ++i)
     if (workers_[i].now == worker_record::state::parked
-        || (may_park_ && workers_[i].is_live))
+        || (may_park_ && workers_[i].is_live && !is_spare(i)))
       out.push_back(i);
   return out;
 }
 
 parked_workers worker_group::parked() const {
   auto out = parked_workers{.generation = parked_generation_};
-  for (const auto i : in_state(worker_record::state::parked)) {
+  for (const auto i : parked_processes()) {
     out.pids.emplace(i, workers_[i].pid);
     if (workers_[i].has_stepped)
       out.stepped.insert(i);
@@ -591,22 +656,27 @@ void worker_group::settle(time_point now, effects& out) {
       out.emplace_back(report_started{});
     if (have_stepped())
       out.emplace_back(report_safe_point{{safe_point_report::kind::stepping}});
+    start_spares(out);
   }
-  if (plan_.is_ahead && phase_ == phase::running
-      && ended_count_ + parked_count_ == workers_.size())
+  const auto none_runs = ended_count_ + parked_count_ == plan_.own.slot_count;
+  if (plan_.is_ahead && phase_ == phase::running && none_runs)
     phase_ = phase::stopping;
   answer_order(out);
-  if (ended_count_ + parked_count_ < workers_.size())
+  if (phase_ >= phase::stopping || none_runs)
+    kill_spares(now, out);
+  if (!none_runs || !spares_under_way().empty())
     return;
   if (phase_ == phase::running && !others_.empty()) {
     if (plan_.node_count == 1) // Else the reason may be on another node.
       end_hold(now, out);
   } else if (phase_ == phase::running) {
     phase_ = phase::succeeded;
+    await_place(now, out);
     out.emplace_back(release_workers{});
     out.emplace_back(report_succeeded{});
   } else if (phase_ == phase::stopping) {
     phase_ = phase::stopped;
+    await_place(now, out);
     out.emplace_back(release_workers{});
     out.emplace_back(
       report_stopped{others_at(now), given_up_count_, parked_ranks()});
@@ -616,13 +686,78 @@ void worker_group::settle(time_point now, effects& out) {
   }
 }
 
+// -- spares -------------------------------------------------------------------
+
+// Not before all workers have shown that they are live: the program would take a
+// spare for a worker.
+void worker_group::start_spares(effects& out) {
+  const auto running = in_state(worker_record::state::running);
+  const auto are_wanted = phase_ == phase::running && !plan_.is_ahead
+                          && running.size() == plan_.own.slot_count
+                          && std::ranges::all_of(running, [this](auto i) {
+                               return workers_[i].is_live;
+                             });
+  if (!are_wanted)
+    return;
+  auto started = std::vector<uint32_t>{};
+  for (auto i = plan_.own.slot_count; i < workers_.size(); ++i)
+    if (workers_[i].now == worker_record::state::absent) {
+      workers_[i].now = worker_record::state::waiting;
+      started.push_back(i);
+    }
+  if (!started.empty())
+    out.emplace_back(core::start_spares{std::move(started)});
+}
+
+std::vector<uint32_t> worker_group::spares_under_way() const {
+  auto out = std::vector<uint32_t>{};
+  for (auto i = plan_.own.slot_count; i < workers_.size(); ++i)
+    if (workers_[i].now == worker_record::state::waiting
+        || workers_[i].now == worker_record::state::running)
+      out.push_back(i);
+  return out;
+}
+
+// Those that have parked stay. Where no worker may, spares end as workers do.
+void worker_group::kill_spares(time_point now, effects& out) {
+  const auto killed = spares_under_way();
+  if (killed.empty() || spare_timer_.value != 0
+      || (phase_ == phase::stopping && !may_park_))
+    return;
+  for (const auto i : killed)
+    if (workers_[i].now == worker_record::state::running)
+      out.emplace_back(signal_worker{i, SIGKILL});
+  spare_timer_ = arm(now + idle_spares_max, out);
+}
+
+// The group has ended.
+void worker_group::await_place(time_point now, effects& out) {
+  const auto parked = parked_processes();
+  if (!parked.empty() && is_spare(parked.back()))
+    spare_timer_ = arm(now + idle_spares_max, out);
+}
+
+// Those that were killed are still there, or no generation has come.
+void worker_group::end_spares(time_point now, effects& out) {
+  spare_timer_ = {};
+  const auto late = spares_under_way();
+  for (const auto i : late)
+    give_up(i, now, out);
+  if (!late.empty())
+    return settle(now, out);
+  for (const auto i : parked_processes())
+    if (is_spare(i))
+      out.emplace_back(signal_worker{i, SIGKILL});
+}
+
 // -- overruns -----------------------------------------------------------------
 
 void worker_group::on(const worker_overran& event, time_point now,
                       effects& out) {
   const auto* worker
     = in_state(event.local_rank, worker_record::state::running);
-  if (worker == nullptr || phase_ >= phase::stopping)
+  if (worker == nullptr || phase_ >= phase::stopping
+      || is_spare(event.local_rank))
     return;
   const auto [i, is_first]
     = overdue_.try_emplace(event.local_rank, event, kill_timeout_);
@@ -661,14 +796,14 @@ void worker_group::end_overdue(uint32_t local_rank, overdue_worker& x,
 void worker_group::fail_late_start(time_point now, effects& out) {
   if (phase_ != phase::preparing && phase_ != phase::starting)
     return;
-  const auto first
-    = std::find_if(workers_.begin(), workers_.end(), [](const auto& x) {
-        return x.now == worker_record::state::waiting
-               || x.now == worker_record::state::delayed;
-      });
+  const auto end = workers_.begin() + plan_.own.slot_count;
+  const auto first = std::find_if(workers_.begin(), end, [](const auto& x) {
+    return x.now == worker_record::state::waiting
+           || x.now == worker_record::state::delayed;
+  });
   auto failure = worker_failure{
-    .local_rank = first == workers_.end() ? 0 // All of them are parked.
-                                          : uint32_t(first - workers_.begin()),
+    .local_rank = first == end ? 0 // All of them are parked.
+                               : uint32_t(first - workers_.begin()),
     .kind = failure_kind::not_started,
     .code = ETIMEDOUT};
   failure.details.message
@@ -738,8 +873,7 @@ void worker_group::end_delayed() {
 
 // A second kill does not extend the time.
 void worker_group::kill_all(time_point now, effects& out) {
-  out.emplace_back(
-    signal_workers{SIGKILL, in_state(worker_record::state::parked)});
+  out.emplace_back(signal_workers{SIGKILL, parked_processes()});
   if (kill_timeout_.count() > 0 && kill_timer_.value == 0)
     kill_timer_ = arm(now + kill_timeout_, out);
 }
@@ -754,6 +888,11 @@ void worker_group::give_up_all(time_point now, effects& out) {
 
 // The death was ordered, but that it did not happen is a failure.
 void worker_group::give_up(uint32_t local_rank, time_point now, effects& out) {
+  if (is_spare(local_rank)) {
+    workers_[local_rank].now = worker_record::state::given_up;
+    ++given_up_count_;
+    return;
+  }
   auto failure = worker_failure{.local_rank = local_rank,
                                 .kind = failure_kind::unkillable,
                                 .code = SIGKILL};

@@ -19,10 +19,12 @@ namespace actorrun::core {
 
 /// The visible state of one worker.
 struct worker_record {
+  /// `absent`: a spare that is not to be started yet.
   /// `delayed`: its start has failed for lack of something, and is tried again.
   /// `parked`: it belongs to no generation. `given_up`: SIGKILL has not ended it,
   /// and it is no longer waited for.
   enum class state : uint8_t {
+    absent,
     waiting,
     delayed,
     running,
@@ -40,8 +42,12 @@ struct worker_record {
 /// What a group has left that the next one goes on with.
 struct parked_workers {
   generation_id generation;           ///< The last that they took part in.
-  std::map<uint32_t, int64_t> pids{}; ///< By local rank.
+  std::map<uint32_t, int64_t> pids{}; ///< By local rank; spares come last.
   std::set<uint32_t> stepped{}; ///< Those that have gone past safe points.
+
+  /// Spares take the places in which the plan would have workers started.
+  /// @returns the number that each of them had, by its local rank
+  std::map<uint32_t, uint32_t> seat_spares(const generation_plan& plan);
 };
 
 ///                    all started            all exited with 0
@@ -83,6 +89,13 @@ struct parked_workers {
 ///
 /// Before a change that can wait, all live workers are brought to one step. One
 /// that has never come to a safe point may have none, so that none is waited for.
+///
+/// A spare is a process with a number after the last local rank: it is started when
+/// all workers run and are live, as one that is started ahead, parks, and takes part
+/// in nothing. When the group stops it is parked, and takes a place that is vacant in
+/// the next one; or it has not come so far and is killed. It never fails. One that
+/// ends is started again with the next generation, so that one that always ends is
+/// not started all the time. Where no generation follows for a minute, it ends.
 class worker_group {
 public:
   enum class phase {
@@ -101,13 +114,15 @@ public:
   /// @param start_timeout From the order to start to the failure of a worker that
   ///                      does not run yet; 0: never.
   /// @param parked What the last group has left: `parked()`.
-  /// @pre the placement has at least one slot, and one for each that is parked
+  /// @param spare_count How many spares there are to be.
+  /// @pre the placement has at least one slot; there is one, or a spare, for each that
+  ///      is parked
   worker_group(generation_plan plan, std::string host,
                std::chrono::milliseconds kill_timeout
                = std::chrono::milliseconds{0},
                std::chrono::milliseconds start_timeout
                = std::chrono::milliseconds{0},
-               const parked_workers& parked = {});
+               const parked_workers& parked = {}, uint32_t spare_count = 0);
 
   /// Applies one event and returns its effects. Deterministic.
   std::vector<worker_group_effect> step(const worker_group_event& event,
@@ -116,10 +131,14 @@ public:
   phase current_phase() const { return phase_; }
   const generation_plan& plan() const { return plan_; }
 
-  /// By local rank.
+  /// By local rank, then the spares.
   const std::vector<worker_record>& workers() const { return workers_; }
 
-  /// The workers that are parked now.
+  bool is_spare(uint32_t number) const {
+    return number >= plan_.own.slot_count;
+  }
+
+  /// The workers and spares that are parked now.
   parked_workers parked() const;
 
   /// Whether a death noticed at `when` was ordered; 0: a death now.
@@ -186,7 +205,13 @@ private:
   void lose_parked(worker_record& worker, effects& out);
   void end_parking();
   std::vector<uint32_t> in_state(worker_record::state state) const;
+  std::vector<uint32_t> parked_processes() const;
   std::vector<uint32_t> spared() const;
+  void start_spares(effects& out);
+  std::vector<uint32_t> spares_under_way() const;
+  void kill_spares(time_point now, effects& out);
+  void await_place(time_point now, effects& out);
+  void end_spares(time_point now, effects& out);
   parked_share parked_ranks() const;
   void kill_all(time_point now, effects& out);
   void fail_late_start(time_point now, effects& out);
@@ -239,6 +264,7 @@ private:
   timer_id hold_timer_;  ///< Of the only time that failures are held back.
   timer_id grace_timer_; ///< Set while the grace period lasts.
   timer_id kill_timer_;  ///< Set when all have been killed.
+  timer_id spare_timer_; ///< Set when spares have been killed, or wait in vain.
   uint32_t given_up_count_ = 0;
   std::map<uint32_t, overdue_worker> overdue_; ///< By local rank.
   time_point start_ordered_at_{};

@@ -28,6 +28,9 @@ struct effect_writer {
   std::string operator()(const order_steps& x) const {
     return "order_steps " + listed(x.local_ranks) + " " + to_string(x.order);
   }
+  std::string operator()(const start_spares& x) const {
+    return "start_spares " + listed(x.numbers);
+  }
   std::string operator()(const park_worker& x) const {
     return "park_worker " + std::to_string(x.local_rank);
   }

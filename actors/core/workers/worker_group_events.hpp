@@ -155,6 +155,11 @@ struct ask_to_park {
   std::chrono::milliseconds grace{0}; ///< Then they are killed.
 };
 
+/// Start these as workers that have no generation yet.
+struct start_spares {
+  std::vector<uint32_t> numbers; ///< From the slot count on.
+};
+
 /// Tell these workers how far they may go.
 struct order_steps {
   std::vector<uint32_t> local_ranks;
@@ -219,11 +224,12 @@ struct report_safe_point {
 };
 
 using worker_group_effect
-  = std::variant<arm_timer, prepare_workers, start_workers, resume_workers,
-                 ask_to_park, order_steps, park_worker, signal_workers,
-                 release_workers, report_shortage, report_started,
-                 report_failed, report_succeeded, report_stopped, report_parked,
-                 report_safe_point, probe_workers, signal_worker>;
+  = std::variant<arm_timer, prepare_workers, start_workers, start_spares,
+                 resume_workers, ask_to_park, order_steps, park_worker,
+                 signal_workers, release_workers, report_shortage,
+                 report_started, report_failed, report_succeeded,
+                 report_stopped, report_parked, report_safe_point,
+                 probe_workers, signal_worker>;
 
 /// One line per effect: `signal_workers 15`.
 std::string to_string(const worker_group_effect& x);

@@ -18,6 +18,9 @@ struct worker_settings {
   std::string role = "default";
   /// Workers on this node, 1..`slots_per_agent_max`.
   uint32_t slot_count = 1;
+  /// Live processes beside the workers that wait for the place of one that ends;
+  /// with `slot_count` at most `slots_per_agent_max`.
+  uint32_t spare_count = 0;
   /// Asks a worker to end.
   int stop_signal = SIGTERM;
   /// If a signal ends the agent, its workers get the stop signal

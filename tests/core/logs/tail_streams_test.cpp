@@ -112,17 +112,17 @@ TEST_CASE_METHOD(fixture,
   follow(1, 2);
   REQUIRE(uut.open({2}, 2));
   uut.add({2}, 0, false);
-  CHECK(numbers(uut.carry({1}, 1)) == "2 3");
+  CHECK(numbers(uut.carry({1}, 1, 1)) == "2 3");
   CHECK(numbers(uut.of_worker({2}, 0)) == "4");
   CHECK(numbers(uut.of_worker({2}, 1)) == "2 3");
   CHECK(numbers(uut.of_generation({2})) == "4 2 3");
   // And in one after that.
   uut.remove(4);
   REQUIRE(uut.open({3}, 2));
-  CHECK(numbers(uut.carry({2}, 1)) == "2 3");
+  CHECK(numbers(uut.carry({2}, 1, 1)) == "2 3");
   CHECK(numbers(uut.of_generation({3})) == "2 3");
-  CHECK(numbers(uut.carry({2}, 0)) == "");
+  CHECK(numbers(uut.carry({2}, 0, 0)) == "");
   uut.remove(2);
   CHECK(numbers(uut.of_worker({3}, 1)) == "3");
-  CHECK(numbers(uut.carry({3}, 1)) == "3");
+  CHECK(numbers(uut.carry({3}, 1, 1)) == "3");
 }

@@ -369,10 +369,11 @@ TEST_CASE("worker_environment: what a worker that lives on is told anew",
   auto plan = plans({offered("a", 3), offered("b", 3)})[0];
   plan.own.lead_slot = 2;
   const auto all = worker_environment({}, training, plan, 2);
-  const auto told = generation_environment(plan, 2);
+  const auto told = generation_environment(training, plan, 2);
   CHECK(variable(told, "RANK") == "RANK=0");
-  CHECK(variable(generation_environment(plan, 0), "RANK") == "RANK=2");
-  CHECK(variable(generation_environment(plan, 0), "ROLE_RANK")
+  CHECK(variable(generation_environment(training, plan, 0), "RANK")
+        == "RANK=2");
+  CHECK(variable(generation_environment(training, plan, 0), "ROLE_RANK")
         == "ROLE_RANK=2");
   for (const auto& line : told)
     CHECK(std::find(all.begin(), all.end(), line) != all.end());
@@ -393,4 +394,23 @@ TEST_CASE("worker_environment: where its agent listens", "[core]") {
   CHECK(variable(worker_environment({}, job, plans({offered("a", 1)})[0], 0),
                  "ACTORRUN_CONTROL")
         == "ACTORRUN_CONTROL=/run/c");
+}
+
+TEST_CASE(
+  "worker_environment: T3 a spare has no rank of any kind until it has a "
+  "place",
+  "[core]") {
+  const auto plan = plans({offered("a", 3)})[0];
+  const auto env = spare_environment(lines{"RANK=7", "LOCAL_RANK=7", "A=1"},
+                                     training, plan, "/logs/error.json");
+  for (const auto* name : {"RANK", "LOCAL_RANK", "ROLE_RANK", "GROUP_RANK",
+                           "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+    CHECK(variable(env, name) == "");
+  CHECK(variable(env, "ACTORRUN_AHEAD") == "ACTORRUN_AHEAD=1");
+  CHECK(variable(env, "LOCAL_WORLD_SIZE") == "LOCAL_WORLD_SIZE=3");
+  CHECK(variable(env, "TORCHELASTIC_ERROR_FILE")
+        == "TORCHELASTIC_ERROR_FILE=/logs/error.json");
+  CHECK(variable(env, "A") == "A=1");
+  CHECK(variable(generation_environment(training, plan, 2), "LOCAL_RANK")
+        == "LOCAL_RANK=2");
 }
