@@ -154,11 +154,14 @@ struct worker_supervisor_state::effect_runner {
   }
 
   void operator()(const report_succeeded&) {
+    st.say_lack_of_spares();
     report(group_succeeded{generation});
   }
 
   // The port of a group that was started ahead may be in the next plan already.
   void operator()(const report_stopped& x) {
+    if (!st.group_->plan().is_ahead)
+      st.say_lack_of_spares();
     const auto has_used_port = st.config_.ports && !st.group_->plan().is_ahead;
     if (has_used_port)
       st.config_.ports->close();
@@ -187,7 +190,7 @@ worker_supervisor_state::worker_supervisor_state(
   worker_supervisor_actor::pointer self, worker_supervisor_config config,
   group_owner_actor owner)
   : self_(self), config_(std::move(config)), owner_(std::move(owner)),
-    watches_(self) {}
+    watches_(self), lacks_spares_(config_.workers.spare_count > 0) {}
 
 worker_supervisor_actor::behavior_type
 worker_supervisor_state::make_behavior() {
@@ -782,8 +785,16 @@ void worker_supervisor_state::move_in(
   admit_all();
 }
 
+void worker_supervisor_state::say_lack_of_spares() {
+  if (std::exchange(lacks_spares_, false))
+    config_.lines.warn(
+      "there were no spare workers: they start when all workers"
+      " of the node have called generations()");
+}
+
 void worker_supervisor_state::start_spares(
   const std::vector<uint32_t>& numbers) {
+  lacks_spares_ = false;
   auto specs = std::vector<ports::process_spec>{};
   for (const auto number : numbers) {
     specs.push_back(spec_of(number));

@@ -145,6 +145,7 @@ private:
   void release();
   void release_earlier();
   void close_outputs();
+  void say_lack_of_spares();
   void start_spares(const std::vector<uint32_t>& numbers);
   void move_in(const std::map<uint32_t, uint32_t>& seated);
   /// How the process host knows a process for its life.
@@ -181,6 +182,7 @@ private:
   bool lacks_store_ = false; ///< That is for lack of what may be free again.
   bool is_second_attempt_ = false; ///< Or a later one, to start this group.
   bool is_followed_ = false;       ///< The tailer knows the group's files.
+  bool lacks_spares_ = false;      ///< There should be some, and never were.
   bool had_files_ = false;         ///< In an earlier generation …
   bool lost_files_ = false;        ///< … but not in this one.
   std::vector<ports::process_spec> given_;          ///< By `processes_of`.

@@ -291,17 +291,20 @@ result<void> check_spares(const agent_options& x) {
         return core::expand(text, 0) != core::expand(text, 1);
       });
   const auto& logs = x.logs;
-  const auto* what = names_rank                              ? "arguments with"
-                     : x.virtual_local_rank                  ? "devices by"
-                     : x.binding != core::binding_mode::none ? "a binding by"
-                     : !logs.redirects.by_rank.empty()
-                         || !logs.tees.by_rank.empty() || logs.shown_ranks
-                       ? "output that differs by"
+  const auto has_own_outputs = !logs.redirects.by_rank.empty()
+                               || !logs.tees.by_rank.empty()
+                               || logs.shown_ranks.has_value();
+  const auto* what = names_rank             ? "${local_rank} in its arguments"
+                     : x.virtual_local_rank ? "virtual local ranks"
+                     : x.binding != core::binding_mode::none ? "bindings"
+                     : has_own_outputs
+                       ? "redirects, tees or filters of single local ranks"
                        : nullptr;
   if (what == nullptr)
     return {};
-  return bad_argument(formatted("spares cannot have {} local rank: they have "
-                                "none before they take the place of a worker",
+  return bad_argument(formatted("a job with spares cannot have {}: a spare has "
+                                "no local rank before it takes "
+                                "the place of a worker",
                                 what));
 }
 

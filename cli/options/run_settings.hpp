@@ -56,7 +56,7 @@ struct run_settings {
   std::optional<std::string> master_address;
   std::optional<uint32_t> master_port; ///< A port; 0: any free one.
   device_settings devices;
-  uint32_t slot_count = 1; ///< From `devices`, once these are counted.
+  uint32_t slot_count = 1;  ///< From `devices`, once these are counted.
   uint32_t spare_count = 0; ///< Beside them.
   bool virtual_local_rank = false;
   std::string role = "default";

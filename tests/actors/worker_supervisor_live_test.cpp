@@ -2,6 +2,7 @@
 #include "tests/actors/worker_supervisor_fixture.hpp"
 #include "tests/support/fake_blocking_tasks.hpp"
 #include "tests/support/fake_worker_control.hpp"
+#include "tests/support/log_lines.hpp"
 
 #include <csignal>
 
@@ -387,4 +388,22 @@ TEST_CASE_METHOD(spare_fixture,
   run();
   CHECK(agent.told().empty());
   CHECK(control->admitted() == "0:100 1:101");
+}
+
+TEST_CASE_METHOD(live_setting,
+                 "worker_supervisor: T3 it says that there were no spares",
+                 "[actors]") {
+  auto with = config();
+  with.workers.command = {"train"};
+  with.workers.spare_count = 1;
+  with.control = control;
+  auto lines = log_lines{};
+  with.lines = lines.writer();
+  begin(std::move(with));
+  start_live(); // The other one is not.
+  host->exit_all(1, 0);
+  run();
+  CHECK(agent.told() == "succeeded 1");
+  CHECK(host->told() == "release 1");
+  CHECK(lines.told().find("there were no spare workers") != std::string::npos);
 }

@@ -374,14 +374,14 @@ TEST_CASE("options: T3 spares have no local rank before they have a place",
             "not 1..4096"));
   CHECK(
     has(with([](auto& x) { x.workers.command.push_back("--r=$local_rank"); }),
-        "spares cannot have arguments with local rank"));
+        "cannot have ${local_rank} in its arguments"));
   CHECK(has(with([](auto& x) { x.virtual_local_rank = true; }),
-            "devices by local rank"));
+            "virtual local ranks"));
   CHECK(has(with([](auto& x) { x.binding = core::binding_mode::node; }),
-            "a binding by local rank"));
+            "bindings"));
   CHECK(has(with([](auto& x) { x.logs.shown_ranks.emplace({0U}); }),
-            "output that differs by local rank"));
+            "filters of single local ranks"));
   CHECK(
     has(with([](auto& x) { x.logs.tees.by_rank[0] = core::std_streams::all; }),
-        "output that differs by local rank"));
+        "filters of single local ranks"));
 }

@@ -65,8 +65,7 @@ tail_streams::of_generation(generation_id generation) {
   return out;
 }
 
-std::vector<tail_stream*> tail_streams::carry(generation_id from,
-                                              uint32_t was,
+std::vector<tail_stream*> tail_streams::carry(generation_id from, uint32_t was,
                                               uint32_t local_rank) {
   auto old = of_worker(from, was);
   if (old.empty() || generations_.empty())

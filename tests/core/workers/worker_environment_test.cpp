@@ -383,8 +383,11 @@ TEST_CASE("worker_environment: what a worker that lives on is told anew",
         "ACTORRUN_FENCING_TOKEN", "ACTORRUN_EPOCH",
         "TORCHELASTIC_RESTART_COUNT"})
     CHECK_FALSE(variable(told, name).empty());
-  // With virtual local ranks it is not the slot.
-  CHECK(variable(told, "LOCAL_RANK").empty());
+  CHECK(variable(told, "LOCAL_RANK") == "LOCAL_RANK=2");
+  auto alone = training; // With virtual local ranks it is not the slot.
+  alone.virtual_local_rank = true;
+  CHECK(variable(generation_environment(alone, plan, 2), "LOCAL_RANK")
+        == "LOCAL_RANK=0");
 }
 
 TEST_CASE("worker_environment: where its agent listens", "[core]") {
