@@ -106,6 +106,9 @@ struct parked_share {
   /// The last that they took part in; 0: in none, they were started ahead.
   generation_id generation;
   std::vector<uint32_t> local_ranks{}; ///< In order.
+  uint32_t spare_count = 0; ///< Beside them; the coordinator is not told.
+
+  bool is_empty() const { return local_ranks.empty() && spare_count == 0; }
 
   friend bool operator==(const parked_share&, const parked_share&) = default;
 };

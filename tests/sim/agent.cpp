@@ -45,6 +45,15 @@ core::worker_group_event unexamined(core::worker_group_event event) {
   return event;
 }
 
+void set_rank(core::worker_group_event& event, uint32_t local_rank) {
+  std::visit(
+    [&](auto& x) {
+      if constexpr (requires { x.local_rank; })
+        x.local_rank = local_rank;
+    },
+    event);
+}
+
 /// The worker that a report of the machine is about.
 uint32_t rank_of(const core::worker_group_event& event) {
   return std::visit(
@@ -362,7 +371,7 @@ void agent::check_share(const core::membership_event& event,
     fits &= generation != generation_before || now == share_state::idle
             || now == share_state::failed
             || (now == share_state::stopping // It leaves, and stops them.
-                && !x->parked.local_ranks.empty());
+                && !x->parked.is_empty());
   if (told(std::get_if<core::generation_revoked>(&event)))
     fits &= !is_active || generation != generation_before;
   if (!fits)
@@ -688,11 +697,13 @@ void agent::perform(const core::start_group& x) {
     decided_ = decided;
     if (group_)
       tell_deaths(group_->plan().generation);
-    const auto parked = group_ ? group_->parked() : core::parked_workers{};
+    auto parked = group_ ? group_->parked() : core::parked_workers{};
+    for (const auto& [local_rank, spare] : parked.seat_spares(plan))
+      machine_.move(parked.pids.at(local_rank), local_rank);
     group_.emplace(plan, all_.name_of(host_), all_.plan().kill_timeout,
                    std::chrono::ceil<std::chrono::milliseconds>(
                      2 * all_.plan().start_stall_max),
-                   parked);
+                   parked, all_.plan().spare_count);
     events_ = {};
     timed_.clear();
     failed_.clear();
@@ -834,6 +845,10 @@ void agent::post_brain(core::membership_event event) {
 // files have been asked about it, and later events wait behind it.
 void agent::take(generation_id generation, core::worker_group_event event,
                  int64_t pid) {
+  if (group_ && pid != 0) // It may have been a spare when it happened.
+    for (uint32_t i = 0; i < group_->workers().size(); ++i)
+      if (group_->workers()[i].pid == pid)
+        set_rank(event, i);
   const auto rank = rank_of(event);
   // An answer is for the generation that has asked.
   const auto is_answer = std::holds_alternative<core::worker_spared>(event);
@@ -850,7 +865,7 @@ void agent::take(generation_id generation, core::worker_group_event event,
   const auto* death = std::get_if<core::worker_exited>(&event);
   const auto stopping
     = group_->current_phase() == core::worker_group::phase::stopping;
-  const auto is_ahead = group_->plan().is_ahead;
+  const auto is_ahead = group_->plan().is_ahead || group_->is_spare(rank);
   if (death != nullptr && death->exit_code != 0 && !stopping && !is_ahead)
     if (const auto& x = group_->workers()[death->local_rank];
         x.pid != 0 && x.now != core::worker_record::state::parked)
@@ -947,10 +962,14 @@ void agent::perform(generation_id generation, const core::prepare_workers&) {
 
 void agent::perform(generation_id, const core::start_workers&) {
   auto waiting = std::vector<uint32_t>{};
-  for (uint32_t i = 0; i < group_->workers().size(); ++i)
+  for (uint32_t i = 0; i < group_->plan().own.slot_count; ++i)
     if (group_->workers()[i].now == core::worker_record::state::waiting)
       waiting.push_back(i);
   machine_.start(group_->plan(), waiting, decided_, *record_);
+}
+
+void agent::perform(generation_id, const core::start_spares& x) {
+  machine_.start(group_->plan(), x.numbers, decided_, ahead_record_);
 }
 
 std::vector<int64_t>

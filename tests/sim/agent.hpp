@@ -130,6 +130,7 @@ private:
   void perform(generation_id generation, const core::arm_timer& x);
   void perform(generation_id generation, const core::prepare_workers& x);
   void perform(generation_id generation, const core::start_workers& x);
+  void perform(generation_id generation, const core::start_spares& x);
   void perform(generation_id, const core::report_shortage&) {}
   void perform(generation_id generation, const core::resume_workers& x);
   void perform(generation_id generation, const core::ask_to_park& x);

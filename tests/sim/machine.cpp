@@ -62,11 +62,18 @@ void machine::start(const core::generation_plan& plan,
     busy_until_
       = std::max(busy_until_, world_.queue.now())
         + world_.roll.between(start_delay_min, world_.plan.start_delay_max);
-    agent_.at(busy_until_, [this, group, i] { start_one(*group, i); });
+    agent_.at(busy_until_,
+              [this, group, i, &record] { start_one(*group, i, record); });
   }
 }
 
-void machine::start_one(batch& group, uint32_t local_rank) {
+void machine::move(int64_t pid, uint32_t local_rank) {
+  if (const auto [group, i] = find(pid); group != nullptr)
+    group->workers[i].local_rank = local_rank;
+}
+
+void machine::start_one(batch& group, uint32_t local_rank,
+                        invariants::generation_record& record) {
   const auto generation = group.plan.generation;
   if (world_.start_error != 0)
     return tell(generation,
@@ -78,22 +85,22 @@ void machine::start_one(batch& group, uint32_t local_rank) {
                            .local_rank = local_rank,
                            .ordered = fenced,
                            .generation = generation,
-                           .record = group.record,
+                           .record = &record,
                            .guarded = group.decided});
   const auto i = group.workers.size() - 1;
   if (fenced) {
     // Killed between its start and its first instruction.
-    ++group.record->running_count;
+    ++record.running_count;
     group.workers[i].sent = bit_of(SIGKILL);
     die(group, i, 0, SIGKILL);
     return tell(generation, core::worker_started{local_rank, pid});
   }
   auto& x = group.workers[i];
-  x.is_ahead = group.plan.is_ahead;
+  x.is_ahead = group.plan.is_ahead || local_rank >= group.plan.own.slot_count;
   if (x.is_ahead) {
-    ++group.record->running_count;
+    ++record.running_count;
   } else {
-    world_.checks.born(*group.record);
+    world_.checks.born(record);
     world_.checks.took_part(group.plan, local_rank, {});
   }
   tell(generation, core::worker_started{local_rank, pid});

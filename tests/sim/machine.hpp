@@ -40,6 +40,8 @@ public:
   void start(const core::generation_plan& plan,
              const std::vector<uint32_t>& local_ranks, uint64_t decided,
              invariants::generation_record& record);
+  /// A spare has taken the place of a worker.
+  void move(int64_t pid, uint32_t local_rank);
   /// Workers that are parked go on with this generation.
   void resume(const core::generation_plan& plan,
               const std::vector<int64_t>& pids, uint64_t decided,
@@ -144,7 +146,8 @@ private:
     size_t i = 0;
   };
 
-  void start_one(batch& group, uint32_t local_rank);
+  void start_one(batch& group, uint32_t local_rank,
+                 invariants::generation_record& record);
   void begin_ahead(batch& group, size_t i);
   void begin_work(batch& group, size_t i);
   void work_on(batch& group, size_t i);

@@ -134,6 +134,9 @@ scenario roll_scenario(uint64_t seed) {
   }
   if (!x.has_journal && roll.percent(30))
     x.clocks_differ = roll.percent(50) ? 1s : 100h;
+  // Not by the dice: histories without spares stay what they were.
+  if (x.live_percent > 0 && seed % 3 == 0)
+    x.spare_count = 1 + uint32_t(seed / 3 % 2);
   return x;
 }
 
@@ -205,6 +208,7 @@ std::string to_string(const scenario& x) {
                          : "")
          + (x.duplicates ? ", duplicates" : "")
          + (x.live_percent > 0 ? ", live workers" : "")
+         + (x.spare_count > 0 ? ", spares" : "")
          + (x.step_max.count() > 0 ? ", safe points" : "")
          + (x.has_journal ? ", journal" : "")
          + (x.other_limits ? ", or lease " + ms(x.other_limits->lease()) + " ms"

@@ -49,6 +49,7 @@ struct scenario {
   uint32_t exclude_after = 0;     ///< Failures of a host; 0: never.
   uint32_t slow_stop_percent = 0; ///< Workers that obey late …
   uint32_t no_stop_percent = 0;   ///< … or only SIGKILL.
+  uint32_t spare_count = 0;       ///< Of each agent, beside live workers.
   uint32_t live_percent = 0;      ///< Workers that can live through a change.
   core::duration step_max{};      ///< Of such workers; 0: no safe points.
 

@@ -578,7 +578,7 @@ void membership::on(const group_stopped& event) {
     out_.emplace_back(send_stopped{.generation = newest_,
                                    .master_port = offer_.master_port,
                                    .parked = parked_});
-  if (ending_ && !parked_.local_ranks.empty())
+  if (ending_ && !parked_.is_empty())
     stop(ending_->signal);
   else if (ending_)
     part();

@@ -199,7 +199,7 @@ private:
 
   /// False when the agent can leave.
   bool has_workers() const {
-    return share_.may_run() || !parked_.local_ranks.empty();
+    return share_.may_run() || !parked_.is_empty();
   }
 
   /// Messages that are sent while joining arrive after the join request.

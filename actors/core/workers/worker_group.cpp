@@ -457,6 +457,8 @@ void worker_group::lose_parked(worker_record& worker, effects& out) {
   worker.is_live = false;
   if (&worker - workers_.data() >= plan_.own.slot_count) {
     worker.now = worker_record::state::ended;
+    if (phase_ == phase::stopped)
+      out.emplace_back(report_parked{parked_ranks()});
     return;
   }
   --parked_count_;
@@ -520,7 +522,11 @@ parked_workers worker_group::parked() const {
 }
 
 parked_share worker_group::parked_ranks() const {
-  return {parked_generation_, in_state(worker_record::state::parked)};
+  auto out
+    = parked_share{parked_generation_, in_state(worker_record::state::parked)};
+  out.spare_count
+    = uint32_t(parked_processes().size() - out.local_ranks.size());
+  return out;
 }
 
 timer_id worker_group::arm(time_point due, effects& out) {
@@ -662,6 +668,8 @@ void worker_group::settle(time_point now, effects& out) {
   if (plan_.is_ahead && phase_ == phase::running && none_runs)
     phase_ = phase::stopping;
   answer_order(out);
+  if (phase_ == phase::running && none_runs && others_.empty())
+    end_parking(); // None of them is needed any more.
   if (phase_ >= phase::stopping || none_runs)
     kill_spares(now, out);
   if (!none_runs || !spares_under_way().empty())
@@ -671,7 +679,6 @@ void worker_group::settle(time_point now, effects& out) {
       end_hold(now, out);
   } else if (phase_ == phase::running) {
     phase_ = phase::succeeded;
-    await_place(now, out);
     out.emplace_back(release_workers{});
     out.emplace_back(report_succeeded{});
   } else if (phase_ == phase::stopping) {
@@ -680,7 +687,7 @@ void worker_group::settle(time_point now, effects& out) {
     out.emplace_back(release_workers{});
     out.emplace_back(
       report_stopped{others_at(now), given_up_count_, parked_ranks()});
-    has_told_parked_ = parked_count_ > 0;
+    has_told_parked_ = !parked_processes().empty();
     others_ = {};
     early_.clear();
   }

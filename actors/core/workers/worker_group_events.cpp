@@ -11,6 +11,10 @@ std::string listed(const std::vector<uint32_t>& local_ranks) {
   return out;
 }
 
+std::string spares_of(const parked_share& x) {
+  return x.spare_count == 0 ? "" : " spares=" + std::to_string(x.spare_count);
+}
+
 struct effect_writer {
   std::string operator()(const arm_timer& x) const {
     return "arm_timer " + to_string(x.timer);
@@ -62,10 +66,12 @@ struct effect_writer {
                 : " unkillable=" + std::to_string(x.unkillable_count))
            + (x.parked.local_ranks.empty()
                 ? ""
-                : " parked=" + listed(x.parked.local_ranks));
+                : " parked=" + listed(x.parked.local_ranks))
+           + spares_of(x.parked);
   }
   std::string operator()(const report_parked& x) const {
-    return "report_parked " + listed(x.parked.local_ranks);
+    return "report_parked " + listed(x.parked.local_ranks)
+           + spares_of(x.parked);
   }
   std::string operator()(const report_safe_point& x) const {
     return "report_safe_point " + to_string(x.report);

@@ -132,17 +132,17 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(3s, worker_spared{0}).empty()); // One is still there.
   SECTION("until that has ended") {
     CHECK(at(3s, worker_exited{3, 0, SIGKILL, false})
-          == "arm_timer 3; release_workers; report_stopped parked=0");
+          == "arm_timer 3; release_workers; report_stopped parked=0 spares=1");
   }
   SECTION("until that is given up") {
     CHECK(at(63s, timer_fired{{2}})
           == "arm_timer 3; release_workers; "
-             "report_stopped unkillable=1 parked=0");
+             "report_stopped unkillable=1 parked=0 spares=1");
   }
   CHECK(uut.parked().pids == std::map<uint32_t, int64_t>{{0, 100}, {2, 102}});
   // No generation comes for a minute.
   CHECK(at(130s, timer_fired{{3}}) == "signal_worker 2 9");
-  CHECK(at(130s, worker_exited{2, 0, SIGKILL, false}).empty());
+  CHECK(at(130s, worker_exited{2, 0, SIGKILL, false}) == "report_parked 0");
   CHECK(uut.parked().pids == std::map<uint32_t, int64_t>{{0, 100}});
 }
 
@@ -205,20 +205,20 @@ TEST_CASE_METHOD(fixture, "worker_group: T3 spares end with the job",
     CHECK(at(8s, worker_exited{3, 0, SIGKILL, false})
           == "release_workers; report_stopped");
   }
-  SECTION("when it has succeeded: those that are not parked, at once") {
+  SECTION("when it has succeeded: at once") {
     at(3s, worker_exited{0, 0, 0, false});
     CHECK(at(3s, worker_exited{1, 0, 0, false})
-          == "signal_worker 3 9; arm_timer 1");
-    CHECK(at(3s, worker_exited{3, 0, SIGKILL, false})
-          == "arm_timer 2; release_workers; report_succeeded");
-    CHECK(uut.parked().pids == std::map<uint32_t, int64_t>{{2, 102}});
+          == "signal_worker 2 9; signal_worker 3 9; arm_timer 1");
+    CHECK(at(3s, worker_exited{3, 0, SIGKILL, false}).empty());
+    CHECK(at(3s, worker_exited{2, 0, SIGKILL, false})
+          == "release_workers; report_succeeded");
   }
   SECTION("and while the next generation is awaited") {
     at(3s, stop_ordered{SIGTERM, 5s, true});
     at(3s, worker_exited{3, 0, SIGKILL, false});
     at(3s, worker_exited{0, 0, SIGKILL, false});
     REQUIRE(at(3s, worker_exited{1, 0, SIGKILL, false})
-            == "arm_timer 3; release_workers; report_stopped");
+            == "arm_timer 3; release_workers; report_stopped spares=1");
     SECTION("with time") {
       CHECK(at(4s, stop_ordered{SIGTERM, 5s})
             == "signal_worker 2 15; arm_timer 4");
