@@ -5,7 +5,7 @@
 #include "actors/log.hpp"
 #include "messages/result.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/service_options.hpp"
+#include "runtime/options.hpp"
 
 #include <caf/fwd.hpp>
 
