@@ -12,7 +12,7 @@ namespace actorrun {
 /// A generation has formed, in which this node takes part.
 struct generation_begun {
   core::generation_plan plan; ///< With this node's share.
-  std::string reason{};       ///< Why there is a new one; empty: it is the first.
+  std::string reason{}; ///< Why there is a new one; empty: it is the first.
 
   /// 1, 2, 3…, as people see it.
   uint64_t number() const { return number_of(plan.generation); }
@@ -36,8 +36,8 @@ struct job_over {
 /// An OBSERVER is notified of each generation once that it has formed, and once that
 /// it is over. An agent that leaves the job before its end tells nothing more:
 /// `launcher_hooks::on_ended` does.
-using job_observer_actor = interface<
-  void(generation_begun), void(generation_over), void(job_over)>;
+using job_observer_actor
+  = interface<void(generation_begun), void(generation_over), void(job_over)>;
 
 } // namespace actorrun
 

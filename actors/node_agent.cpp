@@ -197,8 +197,8 @@ struct node_agent_state::effect_runner {
     st.pids_.clear();
     const auto& told = st.present_;
     const auto is_told = told && told->plan.generation == x.plan.generation;
-    order(fenced_start{x.plan, st.fence_,
-                       is_told ? told->reason : std::string{}});
+    order(
+      fenced_start{x.plan, st.fence_, is_told ? told->reason : std::string{}});
   }
 
   void operator()(const stop_group& x) { order(x); }
@@ -471,11 +471,11 @@ void node_agent_state::on(const v1::GenerationFormed& x) {
   const auto reason = reason_line(x.reason());
   const auto last = plan.own.first_global_rank + plan.own.slot_count - 1;
   if (remote_)
-    config_.lines.info(formatted(
-      "generation {} starts: node rank {} of {}, ranks {}-{} of {}{}",
-      to_string(plan.generation), plan.own.node_rank, plan.node_count,
-      plan.own.first_global_rank, last, plan.world_size,
-      reason.empty() ? "" : formatted(" ({})", reason)));
+    config_.lines.info(
+      formatted("generation {} starts: node rank {} of {}, ranks {}-{} of {}{}",
+                to_string(plan.generation), plan.own.node_rank, plan.node_count,
+                plan.own.first_global_rank, last, plan.world_size,
+                reason.empty() ? "" : formatted(" ({})", reason)));
   present_ = {plan, reason};
   observe(*present_);
   dispatch(generation_formed{plan, from_wire(x.charter())});
@@ -485,8 +485,8 @@ void node_agent_state::on(const v1::GenerationRevoked& x) {
   const auto generation = generation_id{x.generation()};
   const auto reason = reason_line(x.reason());
   if (remote_)
-    config_.lines.warn(formatted("generation {} is revoked: {}",
-                                 to_string(generation), reason));
+    config_.lines.warn(
+      formatted("generation {} is revoked: {}", to_string(generation), reason));
   tell_over({generation, reason});
   dispatch(generation_revoked{generation, x.over(), reason});
 }

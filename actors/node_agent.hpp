@@ -144,7 +144,7 @@ private:
   rendezvous_coordinator_actor coordinator_;
   worker_supervisor_actor supervisor_;
   std::optional<generation_begun> present_; ///< The generation that runs here.
-  bool is_end_told_ = false;     ///< To observers.
+  bool is_end_told_ = false;                ///< To observers.
   std::vector<int64_t> pids_;    ///< Of the newest generation's workers.
   ports::fence_token fence_;     ///< When it was last set …
   core::time_point fence_due_{}; ///< … to this.

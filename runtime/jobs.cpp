@@ -100,17 +100,16 @@ job_node node_in(const v1::JobStatus& job, const v1::AgentStatus& x) {
 }
 
 job_status status_in(const v1::JobStatus& x) {
-  auto out = job_status{
-    .job = x.job_id(),
-    .phase = x.phase(),
-    .is_healthy = x.is_healthy(),
-    .generation = number_of({x.generation()}),
-    .world_size = x.world_size(),
-    .node_count_min = x.settings().agent_count_min(),
-    .node_count_max = x.settings().agent_count_max(),
-    .restart_count = x.restart_count(),
-    .restart_count_max = x.settings().restart_count_max(),
-    .waiting_for = x.waiting_for()};
+  auto out = job_status{.job = x.job_id(),
+                        .phase = x.phase(),
+                        .is_healthy = x.is_healthy(),
+                        .generation = number_of({x.generation()}),
+                        .world_size = x.world_size(),
+                        .node_count_min = x.settings().agent_count_min(),
+                        .node_count_max = x.settings().agent_count_max(),
+                        .restart_count = x.restart_count(),
+                        .restart_count_max = x.settings().restart_count_max(),
+                        .waiting_for = x.waiting_for()};
   for (const auto& agent : x.agents())
     out.nodes.push_back(node_in(x, agent));
   if (x.has_last_failure())

@@ -56,10 +56,10 @@ inline constexpr auto answer_limit = std::chrono::milliseconds{6'000};
 struct job_node {
   std::string agent; ///< The id of its agent.
   std::string host;
-  std::string address;    ///< Where other nodes reach it.
+  std::string address;     ///< Where other nodes reach it.
   uint32_t slot_count = 0; ///< Workers that it can run.
-  std::string state;      ///< In one word: `running`, `standby`, `away`, …
-  std::string reason;     ///< Why; may be empty.
+  std::string state;       ///< In one word: `running`, `standby`, `away`, …
+  std::string reason;      ///< Why; may be empty.
   /// Of the newest generation; none: it is in none.
   std::optional<uint32_t> node_rank{};
   std::vector<int64_t> pids{}; ///< Of its workers, by local rank.

@@ -4,8 +4,8 @@
 
 namespace actorrun {
 
-TEST_CASE_METHOD(test::log_lines, "log: each call passes on one line of its level",
-                 "[actors]") {
+TEST_CASE_METHOD(test::log_lines,
+                 "log: each call passes on one line of its level", "[actors]") {
   const auto uut = writer();
   uut.debug("agent seeks coordinator");
   uut.info("coordinator forms generation 1");
@@ -18,14 +18,14 @@ TEST_CASE_METHOD(test::log_lines, "log: each call passes on one line of its leve
            "error the job has failed\n");
 }
 
-TEST_CASE_METHOD(test::log_lines, "log: braces and percents are text, no format",
-                 "[actors]") {
+TEST_CASE_METHOD(test::log_lines,
+                 "log: braces and percents are text, no format", "[actors]") {
   writer().info("worker {} of {0} at 50%s");
   CHECK(told() == "info worker {} of {0} at 50%s\n");
 }
 
-TEST_CASE_METHOD(test::log_lines, "log: S8 no text in a call forges a line of it",
-                 "[actors]") {
+TEST_CASE_METHOD(test::log_lines,
+                 "log: S8 no text in a call forges a line of it", "[actors]") {
   writer().warn("rejects a\n[actorrun 00:00:00.000 error] x\x1b[2J");
   CHECK(told() == "warning rejects a\n  [actorrun 00:00:00.000 error] x\n");
 }
