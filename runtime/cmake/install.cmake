@@ -104,6 +104,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/messages/cmake/FindCAF.cmake
 
 # What pkg-config reads finds the rest from where it lies, as the CMake package does.
 file(RELATIVE_PATH ACTORRUN_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" ACTORRUN_UP ${ACTORRUN_UP})
 foreach(name actorrun actorrun-worker)
   set(made ${PROJECT_BINARY_DIR}/${name}.pc)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${made}.in @ONLY)

@@ -22,9 +22,8 @@ if(actorrun_FOUND)
 endif()
 ")
   execute_process(
-    COMMAND ${CMAKE_COMMAND} -S ${WORK}/${name} -B ${WORK}/${name}/build
+    COMMAND ${CMAKE_COMMAND} -S ${WORK}/${name} -B ${WORK}/${name}/build -G Ninja
             -DCMAKE_PREFIX_PATH=${where} -DCMAKE_CXX_COMPILER=${CXX}
-            -DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF
     RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
   string(REGEX REPLACE "[ \n]+" " " text "${text}")
   if(NOT text MATCHES "${expected}")

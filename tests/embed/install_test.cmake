@@ -2,6 +2,7 @@
 # expected ones. Then installs it to the configured prefix below the folder
 # STAGE, as packagers do, and compares again. Uses gdb, man and readelf where
 # available.
+cmake_policy(VERSION 3.25)
 if(SANITIZE)
   set(size_max 200000000)
 else()

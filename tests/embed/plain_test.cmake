@@ -40,7 +40,7 @@ file(MAKE_DIRECTORY ${WORK})
 
 ask_pkg_config(flags --cflags --libs actorrun)
 run(${CXX} -Wall -Wextra -Werror ${sanitize} -o ${WORK}/host ${SOURCE}/host.cpp ${flags})
-run(${WORK}/host sh -c "test $RANK -lt 2 && echo lives >&2; sleep 60")
+run(${WORK}/host sleep 60)
 foreach(expected "generation 1 of 2 workers" "drain refused: " "stopped: " "stopped by")
   if(NOT output MATCHES "${expected}")
     message(FATAL_ERROR "the host program does not say '${expected}'")
