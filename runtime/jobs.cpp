@@ -119,9 +119,12 @@ job_status status_in(const v1::JobStatus& x) {
   return out;
 }
 
+/// @param fill Says what is asked.
+template <class Fill>
 result<std::string> steered(const located_job& job,
-                            const v1::OperatorRequest& request,
-                            std::chrono::milliseconds limit) {
+                            std::chrono::milliseconds limit, Fill fill) {
+  auto request = v1::OperatorRequest{};
+  fill(request);
   auto x = steer(job, request, limit);
   if (!x)
     return x.error();
@@ -130,14 +133,9 @@ result<std::string> steered(const located_job& job,
   return std::move(x->text);
 }
 
-v1::OperatorRequest drain_of(const std::string& node,
-                             std::chrono::milliseconds time) {
-  auto request = v1::OperatorRequest{};
-  request.mutable_drain()->set_node(node);
-  // 0 stands for the default.
-  request.mutable_drain()->set_deadline_ms(
-    static_cast<uint64_t>(std::max<int64_t>(time.count(), 1)));
-  return request;
+/// For a deadline, whose 0 stands for the default.
+uint64_t at_least_one(std::chrono::milliseconds x) {
+  return static_cast<uint64_t>(std::max<int64_t>(x.count(), 1));
 }
 
 } // namespace
@@ -162,72 +160,77 @@ result<std::vector<job_reason>> explain(const located_job& job,
 result<std::string> drain(const located_job& job, const std::string& node,
                           std::chrono::milliseconds time,
                           std::chrono::milliseconds limit) {
-  return steered(job, drain_of(node, time), limit);
+  return steered(job, limit, [&](auto& request) {
+    request.mutable_drain()->set_node(node);
+    request.mutable_drain()->set_deadline_ms(at_least_one(time));
+  });
 }
 
 result<std::string> drain_when_replaced(const located_job& job,
                                         const std::string& node,
                                         std::chrono::milliseconds time,
                                         std::chrono::milliseconds limit) {
-  auto request = drain_of(node, time);
-  request.mutable_drain()->set_wait_for_replacement(true);
-  return steered(job, request, limit);
+  return steered(job, limit, [&](auto& request) {
+    request.mutable_drain()->set_node(node);
+    request.mutable_drain()->set_deadline_ms(at_least_one(time));
+    request.mutable_drain()->set_wait_for_replacement(true);
+  });
 }
 
 result<std::string> cancel_drain(const located_job& job,
                                  const std::string& node,
                                  std::chrono::milliseconds limit) {
-  auto request = v1::OperatorRequest{};
-  request.mutable_cancel_drain()->set_node(node);
-  return steered(job, request, limit);
+  return steered(job, limit, [&](auto& request) {
+    request.mutable_cancel_drain()->set_node(node);
+  });
 }
 
 result<std::string> resize(const located_job& job, uint32_t min, uint32_t max,
                            std::chrono::milliseconds limit) {
-  auto request = v1::OperatorRequest{};
-  request.mutable_resize()->set_agent_count_min(min);
-  request.mutable_resize()->set_agent_count_max(max);
-  return steered(job, request, limit);
+  return steered(job, limit, [&](auto& request) {
+    request.mutable_resize()->set_agent_count_min(min);
+    request.mutable_resize()->set_agent_count_max(max);
+  });
 }
 
 result<std::string> restart(const located_job& job, const std::string& reason,
                             std::chrono::milliseconds limit) {
-  auto request = v1::OperatorRequest{};
-  request.mutable_restart()->set_reason(reason);
-  return steered(job, request, limit);
+  return steered(job, limit, [&](auto& request) {
+    request.mutable_restart()->set_reason(reason);
+  });
 }
 
 result<std::string> stop(const located_job& job, const std::string& reason,
                          std::chrono::milliseconds limit) {
-  auto request = v1::OperatorRequest{};
-  request.mutable_stop()->set_reason(reason);
-  return steered(job, request, limit);
+  return steered(job, limit, [&](auto& request) {
+    request.mutable_stop()->set_reason(reason);
+  });
 }
 
 result<std::string> exclude(const located_job& job, const std::string& host,
                             const std::string& reason,
                             std::chrono::milliseconds limit) {
-  auto request = v1::OperatorRequest{};
-  request.mutable_exclude()->set_host(host);
-  request.mutable_exclude()->set_reason(reason);
-  return steered(job, request, limit);
+  return steered(job, limit, [&](auto& request) {
+    request.mutable_exclude()->set_host(host);
+    request.mutable_exclude()->set_reason(reason);
+  });
 }
 
 result<std::string> include(const located_job& job, const std::string& host,
                             std::chrono::milliseconds limit) {
-  auto request = v1::OperatorRequest{};
-  request.mutable_include()->set_host(host);
-  return steered(job, request, limit);
+  return steered(job, limit, [&](auto& request) {
+    request.mutable_include()->set_host(host);
+  });
 }
 
 result<std::string> set_log_level(const located_job& job,
                                   const std::string& level,
                                   const std::string& node,
                                   std::chrono::milliseconds limit) {
-  auto request = v1::OperatorRequest{};
-  request.mutable_log_level()->set_level(level);
-  request.mutable_log_level()->set_node(node);
-  return steered(job, request, limit);
+  return steered(job, limit, [&](auto& request) {
+    request.mutable_log_level()->set_level(level);
+    request.mutable_log_level()->set_node(node);
+  });
 }
 
 } // namespace actorrun

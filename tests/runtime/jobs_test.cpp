@@ -3,10 +3,9 @@
 
 #include "runtime/jobs.hpp"
 #include "runtime/network/operator_socket.hpp"
-#include "tests/runtime/folders.hpp"
+#include "tests/runtime/run_dir.hpp"
 #include "tests/support/catch.hpp"
 
-#include <cstdlib>
 #include <mutex>
 #include <string>
 
@@ -19,11 +18,8 @@ namespace {
 constexpr auto timeout = 5s;
 
 /// The coordinator of job `train` on this host.
-struct fixture {
+struct fixture : detail::test::run_dir {
   fixture() {
-    if (const auto* x = std::getenv("ACTORRUN_RUN_DIR"))
-      former = x;
-    ::setenv("ACTORRUN_RUN_DIR", (place / "run").c_str(), 1);
     auto opened = operator_socket::open(
       loop, {"train"}, [this](const operator_question& x) { answer(x); },
       socket_role::coordinator);
@@ -33,13 +29,6 @@ struct fixture {
     const auto found = find_local_job("train", timeout);
     REQUIRE(found);
     job = *found;
-  }
-
-  ~fixture() {
-    if (former.empty())
-      ::unsetenv("ACTORRUN_RUN_DIR");
-    else
-      ::setenv("ACTORRUN_RUN_DIR", former.c_str(), 1);
   }
 
   void answer(const operator_question& x) {
@@ -94,8 +83,6 @@ struct fixture {
     return "something else";
   }
 
-  test_folders::folder place;
-  std::string former;
   std::mutex mutex;
   v1::OperatorReply reply;
   v1::OperatorRequest asked;
