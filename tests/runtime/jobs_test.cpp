@@ -161,6 +161,7 @@ TEST_CASE_METHOD(fixture, "jobs: the status has what people see", "[runtime]") {
   member.set_host("a");
   member.set_slot_count(2);
   member.set_generation(token);
+  member.set_share(v1::SHARE_RUNNING);
   member.set_node_rank(1);
   member.set_state("running");
   member.add_pids(71);
