@@ -1,4 +1,5 @@
-// Lists every actor interface, with one comment per message. Types of
+// Lists every actor interface but those that host programs see (job_observer.hpp,
+// timer_interface.hpp), with one comment per message. Types of
 // actorrun::v1 may cross the wire; all others stay in the process.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include "actors/core/protocol/rendezvous_events.hpp"
 #include "actors/core/reports/worker_stack.hpp"
 #include "actors/core/vitals/node_vitals.hpp"
+#include "actors/job_observer.hpp"
 #include "actors/ports/coordinator_locator.hpp"
 #include "actors/ports/process_host.hpp"
 #include "actors/ports/worker_control.hpp"
@@ -248,20 +250,6 @@ struct status_due {
 };
 
 // -- actors -------------------------------------------------------------------
-
-/// An OBSERVER is notified of a job's generations, for programs that embed a
-/// launcher: of each generation once that it has formed, and once that it is over;
-/// `generation` is its number there, 1, 2, 3….
-/// An agent that leaves the job before its end tells nothing more:
-/// `launcher_hooks::on_ended` does.
-using job_observer_actor = interface<
-  // A new generation has formed; the plan is that of the observed agent.
-  void(v1::GenerationFormed),
-  // The generation is over: its workers are being stopped, or were killed because
-  // the coordinator does not answer.
-  void(v1::GenerationRevoked),
-  // The job has ended.
-  void(v1::JobEnded)>;
 
 /// The NODE AGENT takes part in a job with one node's workers.
 using node_agent_actor = interface<

@@ -10,6 +10,7 @@ namespace actorrun {
 void register_message_types(caf::actor_system_config& config) {
   register_wire_types(config);
   ACTORRUN_REGISTER_LOCAL_TYPES(actorrun_actors);
+  ACTORRUN_REGISTER_LOCAL_TYPES(actorrun_observers);
   ACTORRUN_REGISTER_LOCAL_TYPES(actorrun_timers);
   ACTORRUN_REGISTER_LOCAL_TYPES(actorrun_timer_server);
 }

@@ -196,10 +196,9 @@ struct node_agent_state::effect_runner {
   void operator()(const start_group& x) {
     st.pids_.clear();
     const auto& told = st.present_;
-    const auto is_told
-      = told && told->plan().generation() == x.plan.generation.value;
-    order(fenced_start{x.plan, st.fence_,
-                       is_told ? reason_line(told->reason()) : std::string{}});
+    const auto is_told = told && told->plan.generation == x.plan.generation;
+    order(
+      fenced_start{x.plan, st.fence_, is_told ? told->reason : std::string{}});
   }
 
   void operator()(const stop_group& x) { order(x); }
@@ -210,12 +209,8 @@ struct node_agent_state::effect_runner {
         "the coordinator does not answer: the workers of generation "
         + to_string(x.generation)
         + " on this node are killed, because others may take their place");
-    if (x.is_fenced) {
-      auto news = v1::GenerationRevoked{};
-      news.set_generation(x.generation.value);
-      news.set_reason("the coordinator does not answer");
-      st.tell_revoked(news);
-    }
+    if (x.is_fenced)
+      st.tell_over({x.generation, "the coordinator does not answer"});
     order(x);
   }
 
@@ -473,31 +468,32 @@ void node_agent_state::on(const v1::JoinRejected& x) {
 
 void node_agent_state::on(const v1::GenerationFormed& x) {
   const auto plan = from_wire(x.plan());
+  const auto reason = reason_line(x.reason());
   const auto last = plan.own.first_global_rank + plan.own.slot_count - 1;
   if (remote_)
-    config_.lines.info(formatted(
-      "generation {} starts: node rank {} of {}, ranks {}-{} of {}{}",
-      to_string(plan.generation), plan.own.node_rank, plan.node_count,
-      plan.own.first_global_rank, last, plan.world_size,
-      x.reason().empty() ? "" : formatted(" ({})", reason_line(x.reason()))));
-  present_ = x;
-  observe(x);
+    config_.lines.info(
+      formatted("generation {} starts: node rank {} of {}, ranks {}-{} of {}{}",
+                to_string(plan.generation), plan.own.node_rank, plan.node_count,
+                plan.own.first_global_rank, last, plan.world_size,
+                reason.empty() ? "" : formatted(" ({})", reason)));
+  present_ = {plan, reason};
+  observe(*present_);
   dispatch(generation_formed{plan, from_wire(x.charter())});
 }
 
 void node_agent_state::on(const v1::GenerationRevoked& x) {
+  const auto generation = generation_id{x.generation()};
+  const auto reason = reason_line(x.reason());
   if (remote_)
-    config_.lines.warn(formatted("generation {} is revoked: {}",
-                                 to_string(generation_id{x.generation()}),
-                                 reason_line(x.reason())));
-  tell_revoked(x);
-  dispatch(
-    generation_revoked{{x.generation()}, x.over(), reason_line(x.reason())});
+    config_.lines.warn(
+      formatted("generation {} is revoked: {}", to_string(generation), reason));
+  tell_over({generation, reason});
+  dispatch(generation_revoked{generation, x.over(), reason});
 }
 
 // The coordinator says it again to an agent that comes back, and the fence may have
 // said it before.
-void node_agent_state::tell_revoked(const v1::GenerationRevoked& x) {
+void node_agent_state::tell_over(generation_over x) {
   if (!present_)
     return;
   present_.reset();
@@ -507,7 +503,7 @@ void node_agent_state::tell_revoked(const v1::GenerationRevoked& x) {
 // Operators that follow the logs want the last lines, too.
 void node_agent_state::on(const v1::JobEnded& x) {
   if (!std::exchange(is_end_told_, true))
-    observe(x);
+    observe(job_over{from_wire(x.outcome())});
   if (readings_.empty())
     return end_job(x);
   if (std::exchange(ended_, x))

@@ -129,15 +129,10 @@ private:
     return notice;
   }
 
-  void tell_revoked(const v1::GenerationRevoked& x);
+  void tell_over(generation_over x);
 
-  /// Observers are told the number of a generation, as all people are.
   template <class T>
-  void observe(T x) {
-    if constexpr (requires { x.plan(); })
-      x.mutable_plan()->set_generation(number_of({x.plan().generation()}));
-    else if constexpr (requires { x.generation(); })
-      x.set_generation(number_of({x.generation()}));
+  void observe(const T& x) {
     for (const auto& observer : config_.observers)
       tell(self_, observer, x);
   }
@@ -148,9 +143,8 @@ private:
   watch_list watches_;
   rendezvous_coordinator_actor coordinator_;
   worker_supervisor_actor supervisor_;
-  std::optional<v1::GenerationFormed>
-    present_;                    ///< The generation that runs here.
-  bool is_end_told_ = false;     ///< To observers.
+  std::optional<generation_begun> present_; ///< The generation that runs here.
+  bool is_end_told_ = false;                ///< To observers.
   std::vector<int64_t> pids_;    ///< Of the newest generation's workers.
   ports::fence_token fence_;     ///< When it was last set …
   core::time_point fence_due_{}; ///< … to this.

@@ -1,14 +1,16 @@
-// Lists the timer server's messages.
+// Lists the timer server's messages, and starts one.
 #pragma once
 
 #include "actors/core/time.hpp"
 #include "actors/core/timers/lines.hpp"
-#include "actors/core/timers/table.hpp"
+#include "actors/log.hpp"
+#include "actors/ports/timer_source.hpp"
 #include "messages/caf.hpp"
 
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -88,7 +90,7 @@ struct timer_figures {
   size_t timer_count = 0; ///< Running.
   core::timer_counts requests;
   core::timer_line_counts lines;
-  /// As `core::timer_table` has them, by this process's clock.
+  /// Of workers, in any order, by this process's clock.
   std::vector<core::last_request> last_requests{};
 };
 
@@ -105,6 +107,25 @@ using timer_server_actor = interface<
   void(acquire_worker_timer), void(release_worker_timer),
   // For the status of workers, and for tests.
   timer_figures(timer_question)>;
+
+/// What a timer server is given.
+struct timer_server_config {
+  /// Null: workers have no way to write.
+  std::shared_ptr<ports::timer_source> source{};
+  /// Null: sd_notify(3) is not supported.
+  std::shared_ptr<ports::notice_source> notices{};
+  /// Null: only workers themselves may have timers, not their child processes,
+  /// and only from when they are known.
+  std::shared_ptr<ports::session_members> members{};
+  /// Longest interval between two `WATCHDOG=1` of a worker.
+  core::duration watchdog{0};
+  core::timer_limits limits{};
+  log lines{};
+};
+
+/// Starts our own; it ends with `kill`.
+timer_server_actor spawn_timer_server(caf::actor_system& system,
+                                      timer_server_config config);
 
 } // namespace actorrun
 

@@ -39,20 +39,6 @@ inline constexpr uint32_t timer_unknown_clients_max = 16;
 /// Names the timer that `WATCHDOG=1` renews.
 inline constexpr std::string_view watchdog_scope = "watchdog";
 
-struct timer_server_config {
-  /// Null: workers have no way to write.
-  std::shared_ptr<ports::timer_source> source{};
-  /// Null: sd_notify(3) is not supported.
-  std::shared_ptr<ports::notice_source> notices{};
-  /// Null: only workers themselves may have timers, not their child processes,
-  /// and only from when they are known.
-  std::shared_ptr<ports::session_members> members{};
-  /// Longest interval between two `WATCHDOG=1` of a worker.
-  core::duration watchdog{0};
-  core::timer_limits limits{};
-  log lines{};
-};
-
 /// Workers have written requests.
 struct timer_lines_ready {};
 
@@ -161,10 +147,6 @@ private:
   std::set<int64_t> parked_;
   uint32_t unknown_client_count_ = 0;
 };
-
-/// Starts the actor; it ends with `kill`.
-timer_server_actor spawn_timer_server(caf::actor_system& system,
-                                      timer_server_config config);
 
 } // namespace actorrun
 

@@ -6,13 +6,9 @@
 
 #include <chrono>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace actorrun::cli {
-
-/// A process of this host, or where the job's coordinator is to be found.
-using located_job = std::variant<local_job, job_options>;
 
 /// Blocks for at most `limit` per process of this host; not for a job elsewhere.
 /// @retval as `find_local_job`

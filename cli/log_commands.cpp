@@ -185,11 +185,7 @@ private:
     is_found_ = true;
     if (const auto* local = std::get_if<local_job>(&*job))
       pid_ = local->is_coordinator ? local->pid : 0;
-    return std::visit(
-      [&](const auto& x) {
-        return read_logs(x, how_, [&](const auto& y) { return show(y); });
-      },
-      *job);
+    return read_logs(*job, how_, [&](const auto& x) { return show(x); });
   }
 
   bool show(const v1::LogLines& x) {
@@ -266,11 +262,7 @@ int show_stacks(const stacks_arguments& arguments) {
   const auto job = locate(arguments.job, logs_limit);
   if (!job)
     return fail_to_reach(job.error(), arguments.job);
-  const auto seen = std::visit(
-    [&](const auto& x) {
-      return read_stacks(x, arguments.ranks, stacks_limit);
-    },
-    *job);
+  const auto seen = read_stacks(*job, arguments.ranks, stacks_limit);
   if (!seen)
     return fail_to_look(seen.error());
   say(seen->trouble());

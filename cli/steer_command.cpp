@@ -10,7 +10,6 @@
 #include <chrono>
 #include <iostream>
 #include <string>
-#include <variant>
 
 #include <unistd.h>
 
@@ -20,9 +19,6 @@ namespace {
 
 constexpr auto program = "actorctl";
 
-/// Longer than what a job takes to answer, however busy it is.
-constexpr auto limit = std::chrono::seconds{6};
-
 /// For the id of a job.
 constexpr auto id_limit = std::chrono::seconds{2};
 
@@ -30,12 +26,6 @@ constexpr auto id_limit = std::chrono::seconds{2};
 constexpr auto status_limit = std::chrono::seconds{3};
 
 constexpr auto refused = 1;
-
-result<steering_answer> ask(const located_job& job,
-                            const v1::OperatorRequest& request) {
-  return std::visit([&](const auto& x) { return steer(x, request, limit); },
-                    job);
-}
 
 /// Asks the operator, and not a script.
 bool is_agreed(const std::string& question) {
@@ -52,8 +42,7 @@ result<bool> is_wanted(const steer_arguments& arguments,
   if (arguments.is_confirmed || !may_lose_work(arguments.request)
       || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)
     return true;
-  const auto status = std::visit(
-    [](const auto& x) { return ask_status(x, status_limit); }, job);
+  const auto status = ask_status(job, status_limit);
   if (!status)
     return status.error();
   const auto question = question_before(arguments.request, *status);
@@ -66,7 +55,7 @@ result<steering_answer> ask_job(const steer_arguments& arguments) {
   const auto job = locate(arguments.job, id_limit);
   if (!job)
     return job.error();
-  return ask(*job, arguments.request);
+  return steer(*job, arguments.request, answer_limit);
 }
 
 // The job that the question is about is the one that is asked.
@@ -81,7 +70,7 @@ int steer_job(const steer_arguments& arguments) {
     std::cerr << formatted("{}: nothing was done\n", program);
     return static_cast<int>(exit_code::declined);
   }
-  const auto answer = ask(*job, arguments.request);
+  const auto answer = steer(*job, arguments.request, answer_limit);
   if (!answer)
     return fail_to_reach(answer.error(), arguments.job);
   if (answer->is_done) {

@@ -2,6 +2,8 @@
 // typed interfaces, actors as plain state classes, sends, timers and monitors.
 #pragma once
 
+#include "messages/config.hpp"
+
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/event_based_actor.hpp>

@@ -1,7 +1,7 @@
 // Builds log lines and texts for people from a pattern: `formatted`.
 #pragma once
 
-#include "messages/shared_text.hpp"
+#include "messages/ids.hpp"
 
 // Since its version 11 fmt has what is needed here in base.h; its core.h then
 // is all of fmt, which takes seconds to compile.

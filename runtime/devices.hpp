@@ -1,4 +1,4 @@
-// PUBLIC: lists and counts the GPUs of this node.
+// Lists and counts the GPUs of this node.
 #pragma once
 
 #include "actors/core/devices/list.hpp"

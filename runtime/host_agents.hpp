@@ -1,4 +1,4 @@
-// PUBLIC: starts the agents of a job on many hosts, through ssh or another remote
+// Starts the agents of a job on many hosts, through ssh or another remote
 // shell, and watches them.
 #pragma once
 

@@ -101,23 +101,12 @@ result<v1::Stacks> ask(result<reached> there,
 
 } // namespace
 
-result<void> read_logs(const local_job& job, const log_reading_options& how,
+result<void> read_logs(const located_job& job, const log_reading_options& how,
                        const line_callback& on_lines) {
   return read(reach(job, how.limit), how, on_lines);
 }
 
-result<void> read_logs(const job_options& job, const log_reading_options& how,
-                       const line_callback& on_lines) {
-  return read(reach(job, how.limit), how, on_lines);
-}
-
-result<v1::Stacks> read_stacks(const local_job& job,
-                               const std::vector<uint32_t>& ranks,
-                               std::chrono::milliseconds limit) {
-  return ask(reach(job, limit), ranks);
-}
-
-result<v1::Stacks> read_stacks(const job_options& job,
+result<v1::Stacks> read_stacks(const located_job& job,
                                const std::vector<uint32_t>& ranks,
                                std::chrono::milliseconds limit) {
   return ask(reach(job, limit), ranks);

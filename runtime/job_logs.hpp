@@ -1,9 +1,8 @@
-// PUBLIC: reads the logs of a job's workers, and where they are, from any node.
+// Reads the logs of a job's workers, and where they are, from any node.
 #pragma once
 
 #include "messages/result.hpp"
-#include "runtime/options.hpp"
-#include "runtime/status.hpp"
+#include "runtime/jobs.hpp"
 
 #include "messages/operator.pb.h"
 
@@ -33,14 +32,9 @@ struct log_reading_options {
 ///                 printable.
 /// @retval errc::bad_argument       no worker, node or expression is such; the text
 ///                                  says which
-/// @retval errc::connection_failed  the process has ended; and as `ask_status`
+/// @retval errc::connection_failed  the process has ended; and as `status_of`
 result<void>
-read_logs(const local_job& job, const log_reading_options& how,
-          const std::function<bool(const v1::LogLines&)>& on_lines);
-
-/// The same from the coordinator of a job on any host.
-result<void>
-read_logs(const job_options& job, const log_reading_options& how,
+read_logs(const located_job& job, const log_reading_options& how,
           const std::function<bool(const v1::LogLines&)>& on_lines);
 
 /// Finds out where workers of a job are now. Blocks for at most `limit`, which
@@ -48,12 +42,7 @@ read_logs(const job_options& job, const log_reading_options& how,
 /// @param ranks Global ones; none: all.
 /// @returns printable texts
 /// @retval as `read_logs`
-result<v1::Stacks> read_stacks(const local_job& job,
-                               const std::vector<uint32_t>& ranks,
-                               std::chrono::milliseconds limit);
-
-/// The same from the coordinator of a job on any host.
-result<v1::Stacks> read_stacks(const job_options& job,
+result<v1::Stacks> read_stacks(const located_job& job,
                                const std::vector<uint32_t>& ranks,
                                std::chrono::milliseconds limit);
 

@@ -1,4 +1,4 @@
-// PUBLIC: renders lines of workers' logs, and where workers are, as JSON.
+// Renders lines of workers' logs, and where workers are, as JSON.
 #pragma once
 
 #include "actors/core/reports/hang_summary.hpp"

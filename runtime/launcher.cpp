@@ -125,12 +125,18 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
   return std::unique_ptr<launcher>{new launcher{std::move(x)}};
 }
 
-node_agent_actor launcher::agent() const {
-  return members_->agent;
+void launcher::observe(job_observer_actor who) {
+  assert(who && members_->agent);
+  tell_anonymously(members_->agent, std::move(who));
 }
 
-rendezvous_coordinator_actor launcher::coordinator() const {
-  return members_->own_coordinator();
+caf::actor_addr launcher::agent() const {
+  return members_->agent ? members_->agent->address() : caf::actor_addr{};
+}
+
+caf::actor_addr launcher::coordinator() const {
+  const auto x = members_->own_coordinator();
+  return x ? x->address() : caf::actor_addr{};
 }
 
 timer_server_actor launcher::timers() const {

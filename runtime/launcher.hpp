@@ -1,17 +1,16 @@
 // PUBLIC: takes part in a job from inside a host program.
 #pragma once
 
-#include "actors/interfaces.hpp"
+#include "actors/core/generation.hpp"
+#include "actors/job_observer.hpp"
 #include "actors/log.hpp"
 #include "actors/ports/console.hpp"
 #include "actors/ports/log_layout.hpp"
-#include "actors/timer_server.hpp"
+#include "actors/timer_interface.hpp"
 #include "messages/result.hpp"
-#include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
-#include "runtime/service_options.hpp"
-#include "runtime/system_config.hpp"
 
+#include <caf/actor_addr.hpp>
 #include <caf/fwd.hpp>
 
 #include <cstdint>
@@ -23,14 +22,18 @@
 
 namespace actorrun {
 
+/// Prepares a configuration for launchers, which need our message types and no network
+/// module of CAF's. Call it before the actor system is constructed; with CAF 1, before
+/// the first one of the process is.
+void configure(caf::actor_system_config& config);
+
 /// How a host program follows its part of a job. All fields are optional.
 struct launcher_hooks {
   log lines{}; ///< Where decisions are logged.
   /// Called once, on some thread, when the part is over. Must not block nor
   /// destroy the launcher.
   std::function<void(const core::ending&)> on_ended{};
-  /// Notified of every generation from the first on. More observers can be sent to
-  /// the agent at any time; they are notified of the present generation at once.
+  /// Notified of every generation from the first on. More of them: `observe`.
   std::vector<job_observer_actor> observers{};
   /// Where workers' output goes. Null: to files in torchrun's layout, as
   /// `agent_options::logs` says.
@@ -71,7 +74,8 @@ struct launcher_hooks {
 
 /// One node's part in one job: an agent, and the coordinator if the rendezvous
 /// endpoint is this host or there is none. Several may live in one process and
-/// one actor system; they share nothing. Handles no signals, reads neither
+/// one actor system; they share nothing. What it does to the program around it:
+/// docs/README.md, "Embed". Handles no signals, reads neither
 /// environment variables nor files but those of the run-time folder and of the
 /// workers' output (`$TMPDIR`), and writes nowhere but there, to `lines` and to
 /// the console.
@@ -108,11 +112,15 @@ public:
   /// and `wait` first.
   ~launcher();
 
-  /// This node's agent; null in a coordinator's process without one.
-  node_agent_actor agent() const;
+  /// Notifies this observer, too, from now on, and of the present generation at once.
+  /// @pre it is not null, and `start` has made the launcher
+  void observe(job_observer_actor who);
+
+  /// This node's agent, for monitors; null in a coordinator's process without one.
+  caf::actor_addr agent() const;
 
   /// The coordinator, if it is hosted here; else null.
-  rendezvous_coordinator_actor coordinator() const;
+  caf::actor_addr coordinator() const;
 
   /// The timer server, which the host program may use as well; null if there is
   /// none.

@@ -1,4 +1,4 @@
-// PUBLIC: describes a job and this node's part in it.
+// PUBLIC: describes a job, this node's part in it, and who can watch that part.
 #pragma once
 
 #include "actors/core/devices/binding.hpp"
@@ -205,6 +205,35 @@ struct agent_options {
   std::string entry_name{};
   /// What the workers are bound to from their start.
   core::binding_mode binding = core::binding_mode::none;
+};
+
+/// Each has a numeric address and a port, 0 for any free one; none: that is not
+/// served. Two may be the same. What is served there can only be read.
+struct http_options {
+  /// `/metrics` for Prometheus, and what `health` has.
+  std::optional<endpoint> metrics{};
+  /// A page for browsers, which is live.
+  std::optional<endpoint> page{};
+  /// `/healthz` and `/readyz`. The job goes on without them if the port is taken:
+  /// a variable, which several jobs may inherit, asks for it.
+  std::optional<endpoint> health{};
+
+  bool is_any_set() const { return metrics || page || health; }
+  friend bool operator==(const http_options&, const http_options&) = default;
+};
+
+/// What a service manager tells the programs that it starts, in `NOTIFY_SOCKET` and
+/// `WATCHDOG_USEC`. Workers get neither.
+/// @see sd_notify(3), sd_watchdog_enabled(3)
+struct service_options {
+  /// The manager's socket for datagrams: an absolute path, or `@` and a name of the
+  /// abstract namespace. Empty: no manager waits for us.
+  std::string socket{};
+  /// The manager ends a process that is silent for so long; 0: it does not.
+  std::chrono::microseconds watchdog{0};
+
+  friend bool operator==(const service_options&, const service_options&)
+    = default;
 };
 
 /// Checks the ranges above and those of the fields within.

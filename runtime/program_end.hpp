@@ -1,4 +1,4 @@
-// PUBLIC. Ends a program around a launcher in order where the system lacks something,
+// Ends a program around a launcher in order where the system lacks something,
 // and where it is the first process of a container.
 #pragma once
 

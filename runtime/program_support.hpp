@@ -1,4 +1,4 @@
-// PUBLIC. Sets up what a command-line program around a launcher needs: its
+// Sets up what a command-line program around a launcher needs: its
 // console, its log and its error file.
 #pragma once
 

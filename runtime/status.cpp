@@ -8,7 +8,6 @@
 #include "runtime/network/operator_reach.hpp"
 #include "runtime/os/run_folder.hpp"
 #include "runtime/os/socket_address.hpp"
-#include "runtime/os/temporary_folder.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -168,24 +167,6 @@ result<void> watch(result<reached> there, const watch_options& how,
 
 } // namespace
 
-result<std::vector<local_job>> find_local_jobs() {
-  const auto folders = run_folder::find_all();
-  if (!folders)
-    return folders.error();
-  auto jobs = std::vector<local_job>{};
-  for (const auto& folder : *folders) {
-    for (const auto& x : folder.list())
-      jobs.push_back({x.name.job, x.name.pid,
-                      x.name.role == socket_role::coordinator, x.path});
-    folder.remove_if_empty();
-  }
-  temporary_folder::sweep();
-  std::stable_sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) {
-    return a.is_coordinator > b.is_coordinator;
-  });
-  return jobs;
-}
-
 bool is_of_job(const local_job& x, const std::string& job) {
   return x.label == detail::job_label(job_id{job})
          || std::to_string(x.pid) == job;
@@ -219,25 +200,6 @@ void add(std::vector<local_status>& heard, local_status x) {
   heard.push_back(std::move(x));
 }
 
-/// Whether this is said by an agent that has lost the coordinator which is heard.
-bool is_lost_part(const local_status& x,
-                  const std::vector<local_status>& heard) {
-  return x.status.coordinator_pid() == 0
-         && std::ranges::any_of(heard, [&](const auto& y) {
-              return y.status.coordinator_pid() != 0
-                     && y.status.job_id() == x.status.job_id();
-            });
-}
-
-failure several(const std::vector<local_status>& jobs) {
-  auto list = std::string{};
-  for (const auto& x : jobs)
-    list += formatted("{}{} (process {})", list.empty() ? "" : ", ",
-                      x.status.job_id(), x.from.pid);
-  return {errc::bad_argument,
-          formatted("several jobs run on this host: {}", list)};
-}
-
 } // namespace
 
 // A socket whose process has been killed stays behind, so each is asked.
@@ -264,59 +226,17 @@ result<local_statuses> ask_local_jobs(const std::string& job,
   return out;
 }
 
-result<local_job> find_local_job(const std::string& job,
-                                 std::chrono::milliseconds limit) {
-  auto found = ask_local_jobs(job, limit);
-  if (!found)
-    return found.error();
-  auto& heard = found->heard;
-  std::erase_if(heard,
-                [all = heard](const auto& x) { return is_lost_part(x, all); });
-  if (heard.size() > 1)
-    return several(heard);
-  if (!heard.empty())
-    return std::move(heard.front().from);
-  if (!found->silent.empty()) {
-    const auto& x = found->silent.front();
-    return failure{x.why.code,
-                   formatted("process {} does not report the status of its"
-                             " job: {}",
-                             x.from.pid, x.why.text)};
-  }
-  return failure{
-    errc::connection_refused,
-    job.empty()
-      ? "no job of this user runs on this host; a job elsewhere"
-        " needs --rdzv-endpoint and --rdzv-id"
-      : formatted("no job '{}' of this user runs on this host", shown(job))};
-}
-
-result<v1::JobStatus> ask_status(const local_job& job,
+result<v1::JobStatus> ask_status(const located_job& job,
                                  std::chrono::milliseconds limit) {
   return ask(reach(job, limit), limit);
 }
 
-result<v1::JobStatus> ask_status(const job_options& job,
-                                 std::chrono::milliseconds limit) {
-  return ask(reach(job, limit), limit);
-}
-
-result<job_explanation> ask_why(const job_options& job, bool all,
+result<job_explanation> ask_why(const located_job& job, bool all,
                                 std::chrono::milliseconds limit) {
   return ask_why(reach(job, limit), all);
 }
 
-result<job_explanation> ask_why(const local_job& job, bool all,
-                                std::chrono::milliseconds limit) {
-  return ask_why(reach(job, limit), all);
-}
-
-result<void> watch_status(const local_job& job, const watch_options& how,
-                          const status_callback& on_status) {
-  return watch(reach(job, how.limit), how, on_status);
-}
-
-result<void> watch_status(const job_options& job, const watch_options& how,
+result<void> watch_status(const located_job& job, const watch_options& how,
                           const status_callback& on_status) {
   return watch(reach(job, how.limit), how, on_status);
 }

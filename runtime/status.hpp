@@ -1,9 +1,9 @@
-// PUBLIC: asks jobs on this and other hosts for their status.
+// Asks jobs on this and other hosts for all that their status has.
 #pragma once
 
 #include "actors/core/journal/story.hpp"
 #include "messages/result.hpp"
-#include "runtime/options.hpp"
+#include "runtime/jobs.hpp"
 
 #include "messages/job.pb.h"
 #include "messages/operator.pb.h"
@@ -15,20 +15,6 @@
 #include <vector>
 
 namespace actorrun {
-
-/// A process of this user on this host that takes part in a job.
-struct local_job {
-  std::string label; ///< Resembles the job id; see `v1::JobStatus.job_id`.
-  int64_t pid = 0;
-  bool is_coordinator = false;
-  std::string path; ///< Of its socket.
-};
-
-/// Finds the local jobs by their sockets in all run-time folders of this user,
-/// those with a coordinator first.
-/// @retval errc::system_failure  the folder that ACTORRUN_RUN_DIR names cannot be
-///         used
-result<std::vector<local_job>> find_local_jobs();
 
 /// Whether a process takes part in the job with this id, or has this number. Ids
 /// are compared by their labels, which are equal for one in 2^32 other ids.
@@ -58,29 +44,10 @@ struct local_statuses {
 result<local_statuses> ask_local_jobs(const std::string& job,
                                       std::chrono::milliseconds limit);
 
-/// Finds a job of this user on this host: its coordinator if that is here, else one
-/// of its agents. Asks as `ask_local_jobs`.
-/// @param job Its id, or the number of a process of it; empty: the only one.
-/// @retval errc::connection_refused  there is none
-/// @retval errc::bad_argument        there are several, which the text names
-/// @retval errc::system_failure      as `find_local_jobs`
-/// @retval as `ask_status`, if a process of it does not answer
-result<local_job> find_local_job(const std::string& job,
-                                 std::chrono::milliseconds limit);
-
-/// Asks a process of this host. Blocks for at most `limit`.
-/// @retval errc::connection_refused    it has ended
-/// @retval errc::connection_failed     it ends just now
-/// @retval errc::connection_timed_out  it does not answer
-result<v1::JobStatus> ask_status(const local_job& job,
-                                 std::chrono::milliseconds limit);
-
-/// Asks the coordinator of a job on any host. Blocks for at most twice `limit`.
-/// @param job Its rendezvous counts; its numbers do not matter.
-/// @pre the job has a rendezvous
-/// @retval as `ports::coordinator_locator::seek`, and as `find_coordinator` for
-///         a job that uses etcd
-result<v1::JobStatus> ask_status(const job_options& job,
+/// Asks a job. Blocks for at most `limit`, and twice that for one by its rendezvous.
+/// @pre job options have a rendezvous
+/// @retval as `status_of`
+result<v1::JobStatus> ask_status(const located_job& job,
                                  std::chrono::milliseconds limit);
 
 /// A job, as its coordinator explains it.
@@ -91,16 +58,10 @@ struct job_explanation {
   bool is_healthy = false;
 };
 
-/// Has the coordinator of a job on any host explain it. Blocks for at most twice
-/// `limit`.
+/// Has the coordinator of a job explain it. Blocks as `ask_status`.
 /// @param all Every generation, one after the other.
-/// @pre the job has a rendezvous
 /// @retval as `ask_status`
-result<job_explanation> ask_why(const job_options& job, bool all,
-                                std::chrono::milliseconds limit);
-
-/// The same of a coordinator of this host. Blocks for at most `limit`.
-result<job_explanation> ask_why(const local_job& job, bool all,
+result<job_explanation> ask_why(const located_job& job, bool all,
                                 std::chrono::milliseconds limit);
 
 struct watch_options {
@@ -117,15 +78,10 @@ struct watch_options {
 /// becomes readable.
 /// @param on_status Called on this thread. While it runs nothing is sent but one
 ///                  status, however often that changes.
-/// @retval errc::connection_failed  the process has ended; and as `ask_status`
+/// @retval errc::connection_failed  the process has ended, and no other one is looked
+///         for; and as `ask_status`
 result<void>
-watch_status(const local_job& job, const watch_options& how,
-             const std::function<bool(const v1::JobStatus&)>& on_status);
-
-/// The same for the coordinator of a job on any host. It does not look for
-/// another one.
-result<void>
-watch_status(const job_options& job, const watch_options& how,
+watch_status(const located_job& job, const watch_options& how,
              const std::function<bool(const v1::JobStatus&)>& on_status);
 
 /// Asks etcd for the address of a job's coordinator. Blocks for at most

@@ -1,4 +1,4 @@
-// PUBLIC: renders the status of a job as JSON, and reads what it says of an agent.
+// Renders the status of a job as JSON, and reads what it says of an agent.
 #pragma once
 
 #include "messages/job.pb.h"

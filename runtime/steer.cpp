@@ -38,13 +38,7 @@ result<steering_answer> ask(result<reached> there,
 
 } // namespace
 
-result<steering_answer> steer(const local_job& job,
-                              const v1::OperatorRequest& request,
-                              std::chrono::milliseconds limit) {
-  return ask(reach(job, limit), request);
-}
-
-result<steering_answer> steer(const job_options& job,
+result<steering_answer> steer(const located_job& job,
                               const v1::OperatorRequest& request,
                               std::chrono::milliseconds limit) {
   return ask(reach(job, limit), request);

@@ -1,9 +1,8 @@
-// PUBLIC: asks jobs on this and other hosts to change what they do.
+// Passes on what operators want jobs to do.
 #pragma once
 
 #include "messages/result.hpp"
-#include "runtime/options.hpp"
-#include "runtime/status.hpp"
+#include "runtime/jobs.hpp"
 
 #include "messages/operator.pb.h"
 
@@ -18,19 +17,11 @@ struct steering_answer {
   std::string text;     ///< What was done, or why not; one printable line.
 };
 
-/// Asks a process of this host, as the user who runs it. Only the coordinator's
-/// does it; another one refuses, and its text says where to ask. Blocks for at most
-/// `limit`.
+/// Asks a job. Only its coordinator does it; another process refuses, and its text says
+/// where to ask. Blocks as `ask_status`.
 /// @param request One of those that steer (operator.proto); its number is ignored.
 /// @retval as `ask_status`
-result<steering_answer> steer(const local_job& job,
-                              const v1::OperatorRequest& request,
-                              std::chrono::milliseconds limit);
-
-/// The same for the coordinator of a job on any host, which lets only those steer
-/// that have proved a secret or a certificate. Blocks for at most twice `limit`.
-/// @pre the job has a rendezvous
-result<steering_answer> steer(const job_options& job,
+result<steering_answer> steer(const located_job& job,
                               const v1::OperatorRequest& request,
                               std::chrono::milliseconds limit);
 

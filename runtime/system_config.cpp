@@ -3,6 +3,7 @@
 #include "actors/message_types.hpp"
 #include "messages/caf.hpp"
 #include "runtime/etcd/leadership.hpp"
+#include "runtime/launcher.hpp"
 #include "runtime/launcher/hosting.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
 #include "runtime/network/link_actor.hpp"

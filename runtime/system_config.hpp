@@ -1,4 +1,4 @@
-// PUBLIC: configures an actor system for launchers.
+// Configures the actor systems of our own programs.
 #pragma once
 
 #include "runtime/options.hpp"
@@ -6,11 +6,6 @@
 #include <caf/actor_system_config.hpp>
 
 namespace actorrun {
-
-/// Prepares a configuration for launchers, which need our message types and no network
-/// module of CAF's. Call it before the actor system is constructed; with CAF 1, before
-/// the first one of the process is.
-void configure(caf::actor_system_config& config);
 
 /// Where actors run.
 enum class actor_place {

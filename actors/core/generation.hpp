@@ -165,6 +165,11 @@ struct ending {
   /// Of the last generation that it took part in; none: of no one.
   std::optional<generation_plan> last{};
 
+  /// Whether the job has succeeded, on all its nodes, and nothing went wrong here.
+  bool succeeded() const {
+    return !why && result && result->kind == outcome::verdict::succeeded;
+  }
+
   friend bool operator==(const ending&, const ending&) = default;
 };
 

@@ -5,7 +5,6 @@
 #include "cli/options/common_options.hpp"
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/values.hpp"
-#include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
 
 #include <chrono>

@@ -5,7 +5,7 @@
 #include "cli/options/host_facts.hpp"
 #include "cli/options/run_arguments.hpp"
 #include "cli/options/run_settings.hpp"
-#include "runtime/http_options.hpp"
+#include "runtime/options.hpp"
 
 #include <string>
 #include <string_view>

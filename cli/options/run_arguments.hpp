@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cli/options/worker_command.hpp"
-#include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
 
 #include <chrono>

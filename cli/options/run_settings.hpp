@@ -8,7 +8,6 @@
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/signal_values.hpp"
 #include "cli/options/values.hpp"
-#include "runtime/http_options.hpp"
 #include "runtime/options.hpp"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // Reads what a service manager tells the programs that it starts.
 #pragma once
 
-#include "runtime/service_options.hpp"
+#include "runtime/options.hpp"
 
 #include <functional>
 #include <optional>

@@ -106,8 +106,7 @@ void background_requests::follow_log(const open_text& x, request& own) {
     to_.put_and_wait(text_came{x.number, lines_of(y)});
     return true;
   };
-  const auto done
-    = std::visit([&](const auto& y) { return read_logs(y, how, show); }, *job);
+  const auto done = read_logs(*job, how, show);
   end_text(x, done ? "this is the end" : done.error().text);
 }
 
@@ -115,9 +114,7 @@ void background_requests::show_stack(const open_text& x) {
   const auto job = locate(job_of(x.of.job, x.of.pid), log_limit);
   if (!job)
     return end_text(x, job.error().text);
-  const auto seen = std::visit(
-    [&](const auto& y) { return read_stacks(y, x.of.ranks, stack_limit); },
-    *job);
+  const auto seen = read_stacks(*job, x.of.ranks, stack_limit);
   if (!seen)
     return end_text(x, seen.error().text);
   to_.put(text_came{x.number, lines_of(*seen)});

@@ -49,22 +49,22 @@ struct supervisor {
 
   job_observer_actor::behavior_type make_behavior() {
     return {
-      [this](const v1::GenerationFormed& x) {
-        tell(x.plan().generation(), x.plan().world_size());
+      [this](const generation_begun& x) {
+        tell(x.number(), x.plan.world_size);
         auto line = std::ostringstream{};
-        line << job_ << ": generation " << x.plan().generation()
-             << ": world size " << x.plan().world_size();
+        line << job_ << ": generation " << x.number() << ": world size "
+             << x.plan.world_size;
         print(line.str());
       },
-      [this](const v1::GenerationRevoked& x) {
-        tell(x.generation(), 0);
+      [this](const generation_over& x) {
+        tell(x.number(), 0);
         auto line = std::ostringstream{};
-        line << job_ << ": generation " << x.generation()
-             << " is over: " << x.reason();
+        line << job_ << ": generation " << x.number()
+             << " is over: " << x.reason;
         print(line.str());
       },
-      [this](const v1::JobEnded& x) {
-        print(job_ + ": job ended: " + x.outcome().reason());
+      [this](const job_over& x) {
+        print(job_ + ": job ended: " + x.result.reason);
       },
     };
   }
@@ -96,11 +96,6 @@ result<std::unique_ptr<launcher>> start(caf::actor_system& system,
   return launcher::start(system, job, workers, hooks);
 }
 
-bool succeeds(launcher& x) {
-  const auto how = x.wait();
-  return how.result && how.result->kind == core::outcome::verdict::succeeded;
-}
-
 int run(caf::actor_system& system, const std::vector<std::string>& command) {
   const auto known = system.spawn(directory);
   const auto port = system.middleman().publish(known, 0, "127.0.0.1");
@@ -125,7 +120,7 @@ int run(caf::actor_system& system, const std::vector<std::string>& command) {
     jobs.push_back(std::move(*job));
   }
   for (auto& job : jobs)
-    if (!succeeds(*job))
+    if (!job->wait().succeeded())
       code = 1;
   jobs.clear();
   print("end");

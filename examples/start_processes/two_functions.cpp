@@ -4,7 +4,7 @@
 //
 // usage: two_functions
 
-#include <actorrun/runtime/actorrun.hpp>
+#include <actorrun/runtime/start_processes.hpp>
 #include <cstdlib>
 #include <iostream>
 #include <string>

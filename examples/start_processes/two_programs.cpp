@@ -3,7 +3,7 @@
 //
 // usage: two_programs
 
-#include <actorrun/runtime/actorrun.hpp>
+#include <actorrun/runtime/start_processes.hpp>
 #include <fstream>
 #include <iostream>
 #include <string>

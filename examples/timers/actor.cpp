@@ -11,8 +11,7 @@
 #include <caf/exit_reason.hpp>
 #include <caf/scoped_actor.hpp>
 
-#include <actorrun/actors/message_types.hpp>
-#include <actorrun/actors/timer_server.hpp>
+#include <actorrun/runtime/actorrun.hpp>
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -79,7 +78,7 @@ struct loader {
 
 int main() {
   caf::actor_system_config config;
-  register_message_types(config);
+  configure(config);
   ACTORRUN_REGISTER_LOCAL_TYPES(timers_actor);
   caf::actor_system system{config};
   const auto timers = spawn_timer_server(system, {});

@@ -105,7 +105,7 @@ struct timer_notes {
   notes_actor::pointer self;
   timer_server_config config;
   core::timer_reader reader;
-  std::array<char, timer_slice> place{};
+  std::array<char, 64 * 1024> place{};
   std::map<std::pair<int64_t, std::string>, core::time_point> begun;
 };
 
@@ -134,8 +134,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "timer_notes: %s\n", node.error().text.c_str());
     return 1;
   }
-  const auto how = (*node)->wait();
-  return how.result && how.result->kind == core::outcome::verdict::succeeded
-           ? 0
-           : 1;
+  return (*node)->wait().succeeded() ? 0 : 1;
 }

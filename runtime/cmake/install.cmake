@@ -1,5 +1,5 @@
-# Installs the programs with all that belongs to them, the libraries, their headers
-# and the CMake package.
+# Installs the programs with all that belongs to them, the libraries, their headers,
+# the CMake package and what pkg-config reads.
 #
 # Each rule has a component. `programs`, `dev` and `worker` are also the packages of
 # packages.cmake; `site` is what only `cmake --install` does, because packages have
@@ -101,3 +101,18 @@ install(FILES ${PROJECT_BINARY_DIR}/actorrunConfig.cmake
         DESTINATION ${package} COMPONENT worker)
 install(FILES ${PROJECT_SOURCE_DIR}/messages/cmake/FindCAF.cmake
         DESTINATION ${package} COMPONENT dev)
+
+# What pkg-config reads finds the rest from where it lies, as the CMake package does.
+file(RELATIVE_PATH ACTORRUN_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" ACTORRUN_UP ${ACTORRUN_UP})
+foreach(name actorrun actorrun-worker)
+  set(made ${PROJECT_BINARY_DIR}/${name}.pc)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${made}.in @ONLY)
+  file(GENERATE OUTPUT ${made} INPUT ${made}.in)
+  set(component dev)
+  if(name STREQUAL actorrun-worker)
+    set(component worker)
+  endif()
+  install(FILES ${made} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+          COMPONENT ${component})
+endforeach()

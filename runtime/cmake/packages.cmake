@@ -102,7 +102,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME libactorrun-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "actorrun-worker ${exactly}, libcaf-dev, libprotobuf-dev, libssl-dev, libspdlog-dev, nlohmann-json3-dev")
+    "actorrun-worker ${exactly}, libcaf-dev, libprotobuf-dev, libssl-dev, nlohmann-json3-dev")
 set(CPACK_DEBIAN_DEV_DESCRIPTION
     "The launcher of actorrun as a library for C++ programs: it runs a job
 inside the program's own CAF actor system, and actors of the program follow its

@@ -5,7 +5,7 @@
 #include "actors/log.hpp"
 #include "messages/result.hpp"
 #include "runtime/http/views.hpp"
-#include "runtime/http_options.hpp"
+#include "runtime/options.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -37,16 +37,14 @@ v1::OperatorRequest status_request() {
   return out;
 }
 
-std::string text_of(const v1::GenerationFormed& x) {
-  const auto& plan = x.plan();
-  const auto first = plan.first_global_rank();
-  const auto ranks
-    = plan.slot_count() == 1
-        ? formatted("rank {}", first)
-        : formatted("ranks {}-{}", first, first + plan.slot_count() - 1);
-  return formatted("generation {}: {} of {}",
-                   to_string(generation_id{plan.generation()}), ranks,
-                   plan.world_size());
+std::string text_of(const generation_begun& x) {
+  const auto first = x.plan.own.first_global_rank;
+  const auto count = x.plan.own.slot_count;
+  const auto ranks = count == 1
+                       ? formatted("rank {}", first)
+                       : formatted("ranks {}-{}", first, first + count - 1);
+  return formatted("generation {}: {} of {}", x.number(), ranks,
+                   x.plan.world_size);
 }
 
 } // namespace
@@ -195,14 +193,13 @@ struct service_observer {
 
   job_observer_actor::behavior_type make_behavior() {
     return {
-      [this](const v1::GenerationFormed& x) { link_->show(text_of(x)); },
-      [this](const v1::GenerationRevoked& x) {
-        link_->show(formatted("generation {} is over: {}",
-                              to_string(generation_id{x.generation()}),
-                              x.reason()));
+      [this](const generation_begun& x) { link_->show(text_of(x)); },
+      [this](const generation_over& x) {
+        link_->show(
+          formatted("generation {} is over: {}", x.number(), x.reason));
       },
-      [this](const v1::JobEnded& x) {
-        link_->show("the job has ended: " + x.outcome().reason());
+      [this](const job_over& x) {
+        link_->show("the job has ended: " + x.result.reason);
       },
     };
   }

@@ -4,8 +4,8 @@
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "messages/result.hpp"
+#include "runtime/options.hpp"
 #include "runtime/os/reactor.hpp"
-#include "runtime/service_options.hpp"
 
 #include <caf/fwd.hpp>
 

@@ -59,6 +59,20 @@ private:
   bool is_colored_;
 };
 
+spdlog::level::level_enum level_of(log_level x) {
+  switch (x) {
+    case log_level::debug:
+      return spdlog::level::debug;
+    case log_level::info:
+      return spdlog::level::info;
+    case log_level::warning:
+      return spdlog::level::warn;
+    case log_level::error:
+      break;
+  }
+  return spdlog::level::err;
+}
+
 } // namespace
 
 log open_log(std::shared_ptr<program_console> to, std::string_view program,
@@ -69,7 +83,9 @@ log open_log(std::shared_ptr<program_console> to, std::string_view program,
   logger->set_pattern("[%n %H:%M:%S.%e %^%l%$] %v");
   set_program_log(logger);
   const auto is_known = set_program_log_level(level);
-  auto out = log{std::move(logger)};
+  auto out = log{[logger](log_level of, std::string_view line) {
+    logger->log(level_of(of), spdlog::string_view_t{line.data(), line.size()});
+  }};
   if (!is_known)
     out.warn(formatted("LOGLEVEL: \"{}\" is not a level; INFO is used. Levels "
                        "are DEBUG, INFO, WARNING, ERROR and CRITICAL",

@@ -3,9 +3,11 @@
 #include "actors/core/failure.hpp"
 #include "runtime/network/connector.hpp"
 #include "runtime/network/job_credentials.hpp"
+#include "runtime/status.hpp"
 
 #include <cstdint>
 #include <utility>
+#include <variant>
 
 #include <unistd.h>
 
@@ -36,8 +38,6 @@ result<reached> reach(const operator_client::dialler& dial,
   return reached{std::move(*whom), due};
 }
 
-} // namespace
-
 result<reached> reach(const local_job& job, std::chrono::milliseconds limit) {
   const auto dial = [&](reactor& home, connect_callback on_done) {
     return connect_unix(home, job.path, operator_of(credentials{}), limit,
@@ -59,6 +59,12 @@ result<reached> reach(const job_options& job, std::chrono::milliseconds limit) {
     return connect(home, *where, *mine, limit, std::move(on_done));
   };
   return reach(dial, mine->mine.identity, limit);
+}
+
+} // namespace
+
+result<reached> reach(const located_job& job, std::chrono::milliseconds limit) {
+  return std::visit([&](const auto& x) { return reach(x, limit); }, job);
 }
 
 std::string shown(std::string_view text) {

@@ -2,9 +2,8 @@
 #pragma once
 
 #include "messages/result.hpp"
+#include "runtime/jobs.hpp"
 #include "runtime/network/operator_client.hpp"
-#include "runtime/options.hpp"
-#include "runtime/status.hpp"
 
 #include <chrono>
 #include <string>
@@ -18,15 +17,12 @@ struct reached {
   operator_client::time_point due;
 };
 
-/// Connects to a process of this host.
-/// @retval as `connect_unix`
-result<reached> reach(const local_job& job, std::chrono::milliseconds limit);
-
-/// Connects to the coordinator of a job on any host. Blocks for at most twice
-/// `limit`.
-/// @pre the job has a rendezvous
-/// @retval as `connect`, and as `find_coordinator` for a job that uses etcd
-result<reached> reach(const job_options& job, std::chrono::milliseconds limit);
+/// Connects to a process of this host, or to the coordinator of a job on any host.
+/// Blocks for at most `limit`, in the second case twice that.
+/// @pre job options have a rendezvous
+/// @retval as `connect_unix`, or `connect`, and as `find_coordinator` for a job that
+///         uses etcd
+result<reached> reach(const located_job& job, std::chrono::milliseconds limit);
 
 /// A text of another process for terminals and JSON: one printable line of at most
 /// 1 KiB, which is longer than any of ours.

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "actors/log.hpp"
-#include "messages/shared_text.hpp"
+#include "messages/ids.hpp"
 #include "messages/version.hpp"
 #include "runtime/network/link_actor.hpp"
 

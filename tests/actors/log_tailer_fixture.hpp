@@ -7,9 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_console.hpp"
 #include "tests/support/fake_log_files.hpp"
-
-#include <spdlog/logger.h>
-#include <spdlog/sinks/ostream_sink.h>
+#include "tests/support/log_lines.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -44,7 +42,7 @@ struct log_tailer_fixture : actor_fixture {
     result.prefixes = prefixes;
     result.console = console;
     result.files = files;
-    result.lines = log{make_logger()};
+    result.lines = said_.writer(log_level::info);
     result.has_own_thread = false;
     return result;
   }
@@ -127,11 +125,7 @@ struct log_tailer_fixture : actor_fixture {
   std::string err() { return console->err(); }
 
   /// The log lines of the tailer since the last call.
-  std::string said() {
-    const auto result = said_.str();
-    said_.str({});
-    return result;
-  }
+  std::string said() { return said_.told(); }
 
   core::log_options options;
   std::vector<std::string> prefixes;
@@ -141,14 +135,7 @@ struct log_tailer_fixture : actor_fixture {
   log_tailer_actor uut;
 
 private:
-  std::shared_ptr<spdlog::logger> make_logger() {
-    auto result = std::make_shared<spdlog::logger>(
-      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(said_));
-    result->set_pattern("%l %v");
-    return result;
-  }
-
-  std::ostringstream said_;
+  log_lines said_;
 };
 
 /// `count` lines of 100 bytes: `<name> <number>`, filled up with dots.

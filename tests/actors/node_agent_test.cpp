@@ -271,14 +271,14 @@ TEST_CASE_METHOD(node_agent_fixture,
   for (const auto& x : {first, second})
     tell_anonymously(uut, keep(x.handle));
   run_workers();
-  CHECK(first.told() == "formed 1: ranks 2-3 of 4");
+  CHECK(first.told() == "begun 1: ranks 2-3 of 4");
   revoke(1);
-  CHECK(first.told() == "revoked 1: agent b left");
+  CHECK(first.told() == "over 1: agent b left");
   exit_all(1, 143);
   end_job();
   CHECK(first.told() == "ended succeeded: all is well");
   CHECK(second.told()
-        == "formed 1: ranks 2-3 of 4; revoked 1: agent b left; ended "
+        == "begun 1: ranks 2-3 of 4; over 1: agent b left; ended "
            "succeeded: all is well");
 }
 
@@ -290,9 +290,9 @@ TEST_CASE_METHOD(
   const auto uut_observer = record_observer(system);
   tell_anonymously(uut, keep(uut_observer.handle));
   run_workers();
-  CHECK(uut_observer.told() == "formed 1: ranks 2-3 of 4");
+  CHECK(uut_observer.told() == "begun 1: ranks 2-3 of 4");
   advance(900ms);
-  CHECK(uut_observer.told() == "revoked 1: the coordinator does not answer");
+  CHECK(uut_observer.told() == "over 1: the coordinator does not answer");
   revoke(1);
   CHECK(uut_observer.told() == "");
   end_job();

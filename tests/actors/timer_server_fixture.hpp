@@ -5,27 +5,19 @@
 #include "tests/support/actor_fixture.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_timer_source.hpp"
+#include "tests/support/log_lines.hpp"
 #include "tests/support/recorder.hpp"
 
-#include <spdlog/logger.h>
-#include <spdlog/sinks/ostream_sink.h>
-
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace actorrun::test {
 
-/// Outlives the actors, which log at their end.
-struct spoken_lines {
-  std::ostringstream said_;
-};
-
 /// The wall clock shows the virtual time of the test, from 1,000,000 s on.
 /// Workers of generation G have the pids 100 · G + local rank.
-struct timer_server_fixture : spoken_lines, actor_fixture {
+struct timer_server_fixture : actor_fixture {
   timer_server_fixture() {
     // Cancels the arbitrary time at which `self->clock()` begins.
     source->offset
@@ -54,7 +46,7 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
     out.notices = notices;
     out.members = members;
     out.watchdog = 30s;
-    out.lines = log{make_logger()};
+    out.lines = said_.writer(log_level::info);
     return out;
   }
 
@@ -142,11 +134,7 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
   }
 
   /// The server's log lines since the last call.
-  std::string said() {
-    const auto result = said_.str();
-    said_.str({});
-    return result;
-  }
+  std::string said() { return said_.told(); }
 
   static constexpr core::duration wall_begin = 1'000'000s;
 
@@ -163,12 +151,7 @@ struct timer_server_fixture : spoken_lines, actor_fixture {
   timer_server_actor uut;
 
 private:
-  std::shared_ptr<spdlog::logger> make_logger() {
-    auto result = std::make_shared<spdlog::logger>(
-      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(said_));
-    result->set_pattern("%l %v");
-    return result;
-  }
+  log_lines said_;
 };
 
 } // namespace actorrun::test

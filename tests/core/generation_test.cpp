@@ -79,3 +79,17 @@ TEST_CASE(
   y.master_port = 1;
   CHECK(x != y);
 }
+
+TEST_CASE(
+  "generation: an ending has succeeded if the job has, and nothing went "
+  "wrong here",
+  "[core]") {
+  CHECK_FALSE(ending{}.succeeded()); // It left; the job goes on.
+  auto x = ending{.result = outcome{}};
+  CHECK(x.succeeded());
+  x.why = failure{errc::worker_unkillable, "worker 1 hangs"};
+  CHECK_FALSE(x.succeeded());
+  for (const auto kind : {outcome::verdict::failed, outcome::verdict::stopped,
+                          outcome::verdict::unmet})
+    CHECK_FALSE(ending{.result = outcome{.kind = kind}}.succeeded());
+}

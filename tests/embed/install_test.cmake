@@ -2,6 +2,7 @@
 # expected ones. Then installs it to the configured prefix below the folder
 # STAGE, as packagers do, and compares again. Uses gdb, man and readelf where
 # available.
+cmake_policy(VERSION 3.25)
 if(SANITIZE)
   set(size_max 200000000)
 else()
@@ -47,6 +48,8 @@ set(expected
     ${LIBDIR}/cmake/actorrun/actorrunConfigVersion.cmake
     ${LIBDIR}/cmake/actorrun/actorrunTargets.cmake
     ${LIBDIR}/cmake/actorrun/actorrunWorkerTargets.cmake
+    ${LIBDIR}/pkgconfig/actorrun.pc
+    ${LIBDIR}/pkgconfig/actorrun-worker.pc
     lib/systemd/system/actorrun@.service
     share/actorrun/python/pyproject.toml)
 list_files(${CMAKE_CURRENT_LIST_DIR}/../../runtime/worker/python/actorrun modules)
@@ -74,12 +77,38 @@ foreach(program actorrun actorctl)
        share/fish/vendor_completions.d/${program}.fish)
 endforeach()
 list_files(${HEADERS} headers)
-foreach(header ${headers})
-  # Rooms of the runtime are private, but for the library for workers.
-  if(header MATCHES "^actorrun/runtime/[^/]+/" AND NOT header MATCHES "^actorrun/runtime/worker/[^/]+$")
-    message(FATAL_ERROR "${header} is private and would be installed")
+list(TRANSFORM headers PREPEND include/ OUTPUT_VARIABLE paths)
+list(APPEND expected ${paths})
+
+# What host programs are promised is little, and known by its first line.
+set(source ${CMAKE_CURRENT_LIST_DIR}/../..)
+set(host_headers ${headers})
+list(FILTER host_headers EXCLUDE REGEX "^actorrun/runtime/worker/")
+list(LENGTH host_headers count)
+if(count GREATER 25)
+  message(FATAL_ERROR "${count} headers for host programs would be installed")
+endif()
+file(GLOB public RELATIVE ${source} ${source}/runtime/*.hpp)
+foreach(header ${public})
+  file(STRINGS ${source}/${header} first LIMIT_COUNT 1)
+  set(is_public FALSE)
+  if(first MATCHES "^// PUBLIC: ")
+    set(is_public TRUE)
   endif()
-  list(APPEND expected include/${header})
+  set(is_installed FALSE)
+  if("actorrun/${header}" IN_LIST host_headers)
+    set(is_installed TRUE)
+  endif()
+  if(NOT is_public STREQUAL is_installed)
+    message(FATAL_ERROR "${header} is either PUBLIC and installed, or neither")
+  endif()
+endforeach()
+foreach(header ${host_headers})
+  file(STRINGS ${HEADERS}/${header} found
+       REGEX "spdlog|fmt/|google/|\\.pb\\.h|[^a-z]v1::")
+  if(found)
+    message(FATAL_ERROR "${header} shows what host programs need not know: ${found}")
+  endif()
 endforeach()
 
 function(check_program path)

@@ -66,10 +66,10 @@ has actorrun-worker usr/lib/libactorrun_worker.so.0 usr/lib/libactorrun_worker.a
   usr/lib/python3/dist-packages/actorrun/__init__.py \
   usr/lib/python3/dist-packages/actorrun/py.typed \
   "usr/lib/python3/dist-packages/actorrun-$version.dist-info/METADATA" \
-  usr/lib/cmake/actorrun/actorrunConfig.cmake
+  usr/lib/cmake/actorrun/actorrunConfig.cmake usr/lib/pkgconfig/actorrun-worker.pc
 has libactorrun-dev usr/lib/libactorrun_runtime.a \
   usr/include/actorrun/runtime/launcher.hpp \
-  usr/lib/cmake/actorrun/actorrunTargets.cmake
+  usr/lib/cmake/actorrun/actorrunTargets.cmake usr/lib/pkgconfig/actorrun.pc
 for name in actorrun actorrun-worker libactorrun-dev actorrun-dbgsym; do
   has $name usr/share/doc/$name/{copyright,changelog.gz,changelog.Debian.gz}
 done

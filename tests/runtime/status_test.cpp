@@ -4,12 +4,11 @@
 #include "runtime/network/remote_agent_links.hpp"
 #include "runtime/status.hpp"
 #include "runtime/steer.hpp"
-#include "tests/runtime/folders.hpp"
 #include "tests/runtime/memory.hpp"
 #include "tests/runtime/network/remote_links_fixture.hpp"
+#include "tests/runtime/run_dir.hpp"
 #include "tests/support/sanitizer.hpp"
 
-#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -35,25 +34,6 @@ void expect_flat_memory(Call ask) {
   if (!has_address_sanitizer)
     CHECK(heap_size() < before + 64);
 }
-
-/// A run-time folder of its own.
-struct run_dir {
-  run_dir() {
-    if (const auto* x = std::getenv("ACTORRUN_RUN_DIR"))
-      former = x;
-    ::setenv("ACTORRUN_RUN_DIR", (place / "run").c_str(), 1);
-  }
-
-  ~run_dir() {
-    if (former.empty())
-      ::unsetenv("ACTORRUN_RUN_DIR");
-    else
-      ::setenv("ACTORRUN_RUN_DIR", former.c_str(), 1);
-  }
-
-  test_folders::folder place;
-  std::string former;
-};
 
 /// A job on this host whose phase the test sets.
 struct local_fixture : run_dir {

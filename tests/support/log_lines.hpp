@@ -3,37 +3,42 @@
 
 #include "actors/log.hpp"
 
-#include <spdlog/logger.h>
-#include <spdlog/sinks/ostream_sink.h>
-
 #include <memory>
-#include <sstream>
+#include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace actorrun::test {
 
-/// Copies share their text.
+/// Copies share their text. On any thread.
 class log_lines {
 public:
-  log_lines() {
-    logger_->set_pattern("%l %v");
-    logger_->set_level(spdlog::level::debug);
+  actorrun::log writer(log_level least = log_level::debug) const {
+    return [to = text_, least](log_level level, std::string_view line) {
+      constexpr const char* names[] = {"debug ", "info ", "warning ", "error "};
+      if (level < least)
+        return;
+      const auto lock = std::lock_guard{to->mutex};
+      to->lines += names[static_cast<size_t>(level)];
+      to->lines += line;
+      to->lines += "\n";
+    };
   }
-
-  actorrun::log writer() const { return actorrun::log{logger_}; }
 
   /// All lines since the last call, each with a line end.
   std::string told() const {
-    auto text = text_->str();
-    text_->str({});
-    return text;
+    const auto lock = std::lock_guard{text_->mutex};
+    return std::exchange(text_->lines, {});
   }
 
 private:
-  std::shared_ptr<std::ostringstream> text_
-    = std::make_shared<std::ostringstream>();
-  std::shared_ptr<spdlog::logger> logger_ = std::make_shared<spdlog::logger>(
-    "test", std::make_shared<spdlog::sinks::ostream_sink_st>(*text_));
+  struct text {
+    std::mutex mutex;
+    std::string lines;
+  };
+
+  std::shared_ptr<text> text_ = std::make_shared<text>();
 };
 
 } // namespace actorrun::test

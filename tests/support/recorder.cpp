@@ -103,6 +103,23 @@ std::string to_text(const v1::JobEnded& x) {
   return "ended " + to_string(how.kind) + ": " + how.reason;
 }
 
+std::string to_text(const generation_begun& x) {
+  const auto first = x.plan.own.first_global_rank;
+  return "begun " + std::to_string(x.number()) + ": ranks "
+         + std::to_string(first) + "-"
+         + std::to_string(first + x.plan.own.slot_count - 1) + " of "
+         + std::to_string(x.plan.world_size)
+         + (x.reason.empty() ? "" : ", " + x.reason);
+}
+
+std::string to_text(const generation_over& x) {
+  return "over " + std::to_string(x.number()) + ": " + x.reason;
+}
+
+std::string to_text(const job_over& x) {
+  return "ended " + to_string(x.result.kind) + ": " + x.result.reason;
+}
+
 std::string to_text(const v1::JoinRequest& x) {
   auto text = "join " + x.offer().agent_id();
   if (x.has_claim())
@@ -292,9 +309,9 @@ observer_recorder record_observer(caf::actor_system& system) {
   out.handle = system.spawn(
     [to](job_observer_actor::pointer) -> job_observer_actor::behavior_type {
       return {
-        [to](const v1::GenerationFormed& x) { to.write(to_text(x)); },
-        [to](const v1::GenerationRevoked& x) { to.write(to_text(x)); },
-        [to](const v1::JobEnded& x) { to.write(to_text(x)); },
+        [to](const generation_begun& x) { to.write(to_text(x)); },
+        [to](const generation_over& x) { to.write(to_text(x)); },
+        [to](const job_over& x) { to.write(to_text(x)); },
       };
     });
   return out;

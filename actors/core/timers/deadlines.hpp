@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/time.hpp"
+#include "actors/core/timers/request.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,17 +14,6 @@
 #include <vector>
 
 namespace actorrun::core {
-
-/// Bytes of a scope's name: what fits into one line of the FIFO.
-inline constexpr size_t scope_text_max = 4096;
-
-/// How much is taken in. A worker's share is smaller than the whole, so that one
-/// that runs wild leaves room for its siblings.
-struct timer_limits {
-  uint32_t timer_count_max = 1u << 20;
-  uint32_t timers_per_worker_max = 1u << 17;
-  size_t text_max = size_t{64} << 20; ///< Bytes of all names of scopes.
-};
 
 /// A timer that was not released in time.
 struct expired_timer {

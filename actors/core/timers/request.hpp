@@ -1,8 +1,10 @@
-// Parses one line of the timer FIFO.
+// Describes timers that workers set, and parses one line of their FIFO.
 #pragma once
 
 #include "actors/core/time.hpp"
+#include "messages/ids.hpp"
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -75,5 +77,66 @@ std::string to_string(const timer_fault& x);
 ///      same lines, and loses others' when one is wrong.
 std::optional<timer_fault> parse_timer_request(std::string_view line,
                                                timer_request& out);
+
+/// A worker of this agent. The generation is part of it, so a timer cannot outlive
+/// its generation, even if another has its pid or local rank by then.
+struct timed_worker {
+  generation_id generation;
+  uint32_t local_rank = 0;
+  /// Not 0: not the worker itself, but this process that it has started. Its
+  /// timers are its own.
+  int64_t process = 0;
+
+  friend auto operator<=>(const timed_worker&, const timed_worker&) = default;
+};
+
+/// A timer that was not released in time.
+struct overrun {
+  timed_worker who;
+  int64_t pid = 0; ///< 0 if it is no process.
+  std::string scope;
+  time_point due;
+  duration lateness{0}; ///< From the deadline to now.
+  int signal = 0;
+  /// How long the timer was to run, more than 0. None: its deadline was over when
+  /// it was asked for.
+  std::optional<duration> limit{};
+};
+
+/// Bytes of a scope's name: what fits into one line of the FIFO.
+inline constexpr size_t scope_text_max = 4096;
+
+/// How much is taken in. A worker's share is smaller than the whole, so that one
+/// that runs wild leaves room for its siblings.
+struct timer_limits {
+  uint32_t timer_count_max = 1u << 20;
+  uint32_t timers_per_worker_max = 1u << 17;
+  size_t text_max = size_t{64} << 20; ///< Bytes of all names of scopes.
+};
+
+/// What became of the requests.
+struct timer_counts {
+  uint64_t acquired = 0;
+  uint64_t released = 0;
+  uint64_t unknown = 0; ///< Names no live worker of this agent.
+  /// Of a worker that has overrun, or perhaps of the one that had its pid
+  /// before.
+  uint64_t late = 0;
+  uint64_t refused = 0;    ///< Beyond a limit.
+  uint64_t recorded = 0;   ///< Overruns of timers without a signal …
+  uint64_t unrecorded = 0; ///< … and those above `records_max`.
+
+  friend bool operator==(const timer_counts&, const timer_counts&) = default;
+};
+
+/// At most this many bytes of a scope are remembered for people.
+inline constexpr size_t last_scope_size_max = 64;
+
+/// What a worker, or a process that it has started, has asked for last.
+struct last_request {
+  int64_t pid = 0;   ///< Of the worker.
+  std::string scope; ///< Its beginning; any bytes.
+  time_point when{};
+};
 
 } // namespace actorrun::core

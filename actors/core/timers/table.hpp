@@ -4,10 +4,9 @@
 #include "actors/core/time.hpp"
 #include "actors/core/timers/clock.hpp"
 #include "actors/core/timers/deadlines.hpp"
+#include "actors/core/timers/request.hpp"
 #include "actors/core/timers/wakeups.hpp"
-#include "messages/ids.hpp"
 
-#include <compare>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,18 +27,6 @@ inline constexpr auto source_timeout = std::chrono::milliseconds{100};
 /// Expiries that are only recorded, per worker and `record_period`.
 inline constexpr uint32_t records_max = 16;
 inline constexpr auto record_period = std::chrono::seconds{1};
-
-/// A worker of this agent. The generation is part of it, so a timer cannot outlive
-/// its generation, even if another has its pid or local rank by then.
-struct timed_worker {
-  generation_id generation;
-  uint32_t local_rank = 0;
-  /// Not 0: not the worker itself, but this process that it has started. Its
-  /// timers are its own.
-  int64_t process = 0;
-
-  friend auto operator<=>(const timed_worker&, const timed_worker&) = default;
-};
 
 // -- events: what has happened ------------------------------------------------
 // Texts need to last for the call only.
@@ -105,18 +92,6 @@ struct drain_source {
   uint64_t round = 0;
 };
 
-struct overrun {
-  timed_worker who;
-  int64_t pid = 0; ///< 0 if it is no process.
-  std::string scope;
-  time_point due;
-  duration lateness{0}; ///< From the deadline to now.
-  int signal = 0;
-  /// How long the timer was to run, more than 0. None: its deadline was over when
-  /// it was asked for.
-  std::optional<duration> limit{};
-};
-
 /// Stop this worker with this signal (1..`timer_signal_max`): it has failed. At
 /// most once per worker.
 struct report_overrun {
@@ -134,31 +109,6 @@ using timer_effect
 /// One line per effect: `report_overrun 3/1 pid 4711 "step" 2000 ns late,
 /// signal 9`.
 std::string to_string(const timer_effect& x);
-
-/// What became of the requests.
-struct timer_counts {
-  uint64_t acquired = 0;
-  uint64_t released = 0;
-  uint64_t unknown = 0; ///< Names no live worker of this agent.
-  /// Of a worker that has overrun, or perhaps of the one that had its pid
-  /// before.
-  uint64_t late = 0;
-  uint64_t refused = 0;    ///< Beyond a limit.
-  uint64_t recorded = 0;   ///< Overruns of timers without a signal …
-  uint64_t unrecorded = 0; ///< … and those above `records_max`.
-
-  friend bool operator==(const timer_counts&, const timer_counts&) = default;
-};
-
-/// At most this many bytes of a scope are remembered for people.
-inline constexpr size_t last_scope_size_max = 64;
-
-/// What a worker, or a process that it has started, has asked for last.
-struct last_request {
-  int64_t pid = 0;   ///< Of the worker.
-  std::string scope; ///< Its beginning; any bytes.
-  time_point when{};
-};
 
 /// Holds the timers of one agent's workers.
 ///

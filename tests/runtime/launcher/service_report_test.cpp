@@ -39,12 +39,12 @@ struct service_fixture {
   }
 
   void form(const service_report& x, uint32_t first, uint32_t slots) {
-    auto formed = v1::GenerationFormed{};
-    formed.mutable_plan()->set_generation(3);
-    formed.mutable_plan()->set_first_global_rank(first);
-    formed.mutable_plan()->set_slot_count(slots);
-    formed.mutable_plan()->set_world_size(8);
-    tell_anonymously(x.observer(), formed);
+    auto begun = generation_begun{};
+    begun.plan.generation = {3};
+    begun.plan.own.first_global_rank = first;
+    begun.plan.own.slot_count = slots;
+    begun.plan.world_size = 8;
+    tell_anonymously(x.observer(), begun);
   }
 
   system_config config;
@@ -71,10 +71,7 @@ TEST_CASE_METHOD(
     soon([&] { return manager.has("STATUS=generation 3: ranks 4-5 of 8"); }));
   form(*uut, 7, 1);
   CHECK(soon([&] { return manager.has("STATUS=generation 3: rank 7 of 8"); }));
-  auto revoked = v1::GenerationRevoked{};
-  revoked.set_generation(3);
-  revoked.set_reason("two\nlines");
-  tell_anonymously(uut->observer(), revoked);
+  tell_anonymously(uut->observer(), generation_over{{3}, "two\nlines"});
   CHECK(soon(
     [&] { return manager.has("STATUS=generation 3 is over: two lines"); }));
   uut->stopping("stops on SIGTERM");

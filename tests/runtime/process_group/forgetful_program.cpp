@@ -5,7 +5,7 @@
 //
 // quiet: a worker in the wrong place reports and admits nothing.
 
-#include "runtime/actorrun.hpp"
+#include "runtime/start_processes.hpp"
 
 #include <cstdlib>
 #include <iostream>

@@ -28,6 +28,7 @@ TEST_CASE_METHOD(fixture, "start_processes: a failure stops the others",
   auto group = start(shells({"sleep 1000", "exit 3", "sleep 1000"}));
   const auto result = finish(*group);
   CHECK(result.is_failed());
+  CHECK_FALSE(result.succeeded());
   CHECK(failures_of(result) == "1: code 3");
   CHECK(result.first_failure().pid == group->pids().at(1));
   CHECK(result.first_failure().local_rank == 1);
@@ -94,6 +95,7 @@ TEST_CASE_METHOD(
   const auto result = finish(*group);
   CHECK(result.was_closed);
   CHECK_FALSE(result.is_failed());
+  CHECK_FALSE(result.succeeded());
   CHECK(result.return_values.empty());
   CHECK(content_of(result.stdouts.at(0)) == "bye\n");
   CHECK(group->close()); // A second call does nothing.

@@ -2,14 +2,12 @@
 #include "runtime/timers/node_timers.hpp"
 #include "tests/runtime/folders.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/log_lines.hpp"
 
 #include <caf/actor_system.hpp>
-#include <spdlog/logger.h>
-#include <spdlog/sinks/ostream_sink.h>
 
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -51,15 +49,10 @@ struct fixture {
     return out;
   }
 
-  std::string said() {
-    const auto out = said_.str();
-    said_.str({});
-    return out;
-  }
+  std::string said() { return said_.told(); }
 
-  std::ostringstream said_;
-  actorrun::log lines{std::make_shared<spdlog::logger>(
-    "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said_))};
+  actorrun::test::log_lines said_;
+  actorrun::log lines = said_.writer(log_level::info);
   test_folders::folder place;
   const std::string run = place / "run";
   std::string before;
