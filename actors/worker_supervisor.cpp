@@ -247,7 +247,7 @@ void worker_supervisor_state::obey(const fenced_start& order) {
   decided_ = order.decided;
   generation_reason_ = order.reason;
   tell_deaths(); // Of workers that were parked.
-  auto parked = group_ ? group_->parked() : parked_workers{};
+  const auto parked = group_ ? group_->parked() : parked_workers{};
   auto origins = std::map<uint32_t, origin>{};
   for (const auto& [local_rank, pid] : parked.pids) {
     origins[local_rank] = origin_of(local_rank);
@@ -256,11 +256,9 @@ void worker_supervisor_state::obey(const fenced_start& order) {
   origins_ = std::move(origins);
   release_earlier();
   close_outputs();
-  const auto seated = parked.seat_spares(order.plan);
   group_.emplace(order.plan, config_.host, config_.workers.kill_timeout,
                  config_.workers.start_timeout, parked,
                  config_.workers.spare_count);
-  move_in(seated);
   events_ = {};
   files_hang_ = false;
   is_second_attempt_ = false;
@@ -574,6 +572,7 @@ void worker_supervisor_state::take(outputs_prepared x) {
   std::erase_if(origins_, [this](const auto& x) { // Others take their places.
     return group_->workers()[x.first].now != worker_record::state::parked;
   });
+  move_in(group_->seat_spares());
   adopt(std::move(x.outputs));
   open_store(group_->plan());
   if (refusal_.empty())

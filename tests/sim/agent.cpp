@@ -697,9 +697,7 @@ void agent::perform(const core::start_group& x) {
     decided_ = decided;
     if (group_)
       tell_deaths(group_->plan().generation);
-    auto parked = group_ ? group_->parked() : core::parked_workers{};
-    for (const auto& [local_rank, spare] : parked.seat_spares(plan))
-      machine_.move(parked.pids.at(local_rank), local_rank);
+    const auto parked = group_ ? group_->parked() : core::parked_workers{};
     group_.emplace(plan, all_.name_of(host_), all_.plan().kill_timeout,
                    std::chrono::ceil<std::chrono::milliseconds>(
                      2 * all_.plan().start_stall_max),
@@ -956,6 +954,11 @@ void agent::perform(generation_id generation, const core::prepare_workers&) {
         ? roll.between(core::duration{0}, all_.plan().start_stall_max)
         : core::duration{0};
   process_->after(stall + mailbox_delay, [this, generation] {
+    if (!group_ || group_->plan().generation != generation
+        || group_->current_phase() != core::worker_group::phase::preparing)
+      return;
+    for (const auto& [local_rank, spare] : group_->seat_spares())
+      machine_.move(group_->workers()[local_rank].pid, local_rank);
     handle_group(generation, core::workers_prepared{});
   });
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr auto file_time_grain = std::chrono::milliseconds{10};
 
 /// So long spares wait for the next generation.
-constexpr auto idle_spares_max = std::chrono::minutes{1};
+constexpr auto idle_spares_max = duration{std::chrono::minutes{1}};
 
 /// What an error file says of a time so long before its group counts as that time.
 constexpr auto earliest_before_group = std::chrono::hours{24};
@@ -38,22 +38,6 @@ uint32_t workers_among(const parked_workers& parked, uint32_t slot_count) {
 }
 
 } // namespace
-
-std::map<uint32_t, uint32_t>
-parked_workers::seat_spares(const generation_plan& plan) {
-  auto out = std::map<uint32_t, uint32_t>{};
-  for (uint32_t i = 0; i < plan.own.slot_count; ++i) {
-    const auto spare = pids.lower_bound(plan.own.slot_count);
-    const auto is_vacant
-      = !pids.contains(i) && !contains(plan.survivors, plan.own.global_rank(i));
-    if (!is_vacant || plan.is_ahead || spare == pids.end())
-      continue;
-    pids.emplace(i, spare->second);
-    out.emplace(i, spare->first);
-    pids.erase(spare);
-  }
-  return out;
-}
 
 worker_group::worker_group(generation_plan plan, std::string host,
                            std::chrono::milliseconds kill_timeout,
@@ -224,6 +208,24 @@ void worker_group::on(const kill_ordered& event, time_point now, effects& out) {
   } else {
     on(stop_ordered{SIGKILL, {}, !event.with_parked}, now, out);
   }
+}
+
+std::map<uint32_t, uint32_t> worker_group::seat_spares() {
+  assert(phase_ == phase::preparing);
+  auto out = std::map<uint32_t, uint32_t>{};
+  for (const auto i : in_state(worker_record::state::waiting)) {
+    const auto all = parked_processes();
+    const auto spare = std::ranges::lower_bound(all, plan_.own.slot_count);
+    if (plan_.is_ahead || spare == all.end()
+        || contains(plan_.survivors, plan_.own.global_rank(i)))
+      continue;
+    workers_[i]
+      = std::exchange(workers_[*spare], {.now = worker_record::state::absent});
+    --waiting_count_;
+    ++parked_count_;
+    out.emplace(i, *spare);
+  }
+  return out;
 }
 
 bool worker_group::counts_ends(timer_id x) const {
@@ -416,7 +418,7 @@ bool worker_group::can_park(uint32_t local_rank) const {
   if (worker.now != worker_record::state::running || !worker.is_live)
     return false;
   if (is_spare(local_rank))
-    return phase_ <= phase::running;
+    return phase_ <= phase::running && spare_timer_.value == 0;
   const auto is_asked
     = plan_.is_ahead ? is_active()
                      : phase_ == phase::stopping && grace_timer_.value != 0;
@@ -734,7 +736,9 @@ void worker_group::kill_spares(time_point now, effects& out) {
   for (const auto i : killed)
     if (workers_[i].now == worker_record::state::running)
       out.emplace_back(signal_worker{i, SIGKILL});
-  spare_timer_ = arm(now + idle_spares_max, out);
+  const auto until
+    = kill_timeout_.count() > 0 ? duration{kill_timeout_} : idle_spares_max;
+  spare_timer_ = arm(now + until, out);
 }
 
 // The group has ended.
@@ -895,9 +899,8 @@ void worker_group::give_up_all(time_point now, effects& out) {
 
 // The death was ordered, but that it did not happen is a failure.
 void worker_group::give_up(uint32_t local_rank, time_point now, effects& out) {
-  if (is_spare(local_rank)) {
+  if (is_spare(local_rank)) { // It holds nothing that workers need.
     workers_[local_rank].now = worker_record::state::given_up;
-    ++given_up_count_;
     return;
   }
   auto failure = worker_failure{.local_rank = local_rank,

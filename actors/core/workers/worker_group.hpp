@@ -44,10 +44,6 @@ struct parked_workers {
   generation_id generation;           ///< The last that they took part in.
   std::map<uint32_t, int64_t> pids{}; ///< By local rank; spares come last.
   std::set<uint32_t> stepped{}; ///< Those that have gone past safe points.
-
-  /// Spares take the places in which the plan would have workers started.
-  /// @returns the number that each of them had, by its local rank
-  std::map<uint32_t, uint32_t> seat_spares(const generation_plan& plan);
 };
 
 ///                    all started            all exited with 0
@@ -137,6 +133,12 @@ public:
   bool is_spare(uint32_t number) const {
     return number >= plan_.own.slot_count;
   }
+
+  /// Spares take the places in which the plan would have workers started. Until this
+  /// they belong to no generation, and are not counted on in a plan.
+  /// @pre it is preparing, and `workers_prepared` follows
+  /// @returns the number that each of them had, by its local rank
+  std::map<uint32_t, uint32_t> seat_spares();
 
   /// The workers and spares that are parked now.
   parked_workers parked() const;

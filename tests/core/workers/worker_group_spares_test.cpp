@@ -56,8 +56,8 @@ struct fixture {
     REQUIRE(uut.current_phase() == phase::stopped);
   }
 
-  void begin(const generation_plan& plan, parked_workers parked) {
-    uut = worker_group{plan, "node-a", 20s, 0s, parked, 2};
+  void begin(const generation_plan& plan) {
+    uut = worker_group{plan, "node-a", 20s, 0s, uut.parked(), 2};
     at(4s, start_ordered{});
   }
 };
@@ -135,9 +135,9 @@ TEST_CASE_METHOD(fixture,
           == "arm_timer 3; release_workers; report_stopped parked=0 spares=1");
   }
   SECTION("until that is given up") {
-    CHECK(at(63s, timer_fired{{2}})
+    CHECK(at(23s, timer_fired{{2}})
           == "arm_timer 3; release_workers; "
-             "report_stopped unkillable=1 parked=0 spares=1");
+             "report_stopped parked=0 spares=1");
   }
   CHECK(uut.parked().pids == std::map<uint32_t, int64_t>{{0, 100}, {2, 102}});
   // No generation comes for a minute.
@@ -164,30 +164,39 @@ TEST_CASE_METHOD(
   "started in its place",
   "[core]") {
   change();
-  auto parked = uut.parked();
-  const auto plan = test::only_node_plan(2, 2, {{0, 0}});
-  CHECK(parked.seat_spares(plan) == std::map<uint32_t, uint32_t>{{1, 2}});
-  CHECK(parked.pids == std::map<uint32_t, int64_t>{{0, 100}, {1, 102}});
-  begin(plan, parked);
-  CHECK(at(4s, workers_prepared{})
-        == "resume_workers 0,1; report_started; start_spares 2,3");
+  begin(test::only_node_plan(2, 2, {{0, 0}}));
+  CHECK(uut.seat_spares() == std::map<uint32_t, uint32_t>{{1, 2}});
+  CHECK(uut.parked().pids == std::map<uint32_t, int64_t>{{0, 100}, {1, 102}});
+  SECTION("and goes on") {
+    CHECK(at(4s, workers_prepared{})
+          == "resume_workers 0,1; report_started; start_spares 2,3");
+  }
+  SECTION("unless it ends before the group has begun") {
+    CHECK(at(4s, worker_exited{1, 1, 0, false}).empty());
+    CHECK(at(4s, workers_prepared{}) == "resume_workers 0; start_workers");
+  }
 }
 
 TEST_CASE_METHOD(
   fixture, "worker_group: T3 a spare is no survivor, and does not go ahead",
   "[core]") {
   change();
-  auto parked = uut.parked();
-  CHECK(parked.seat_spares(test::only_node_plan(2, 2, {{0, 1}})).empty());
-  auto ahead = test::only_node_plan(2, 2);
-  ahead.is_ahead = true;
-  CHECK(parked.seat_spares(ahead).empty());
-  // One that ends before the group has begun is replaced as usual.
-  const auto plan = test::only_node_plan(2, 2, {{0, 0}});
-  parked.seat_spares(plan);
-  begin(plan, parked);
-  CHECK(at(4s, worker_exited{1, 1, 0, false}).empty());
-  CHECK(at(4s, workers_prepared{}) == "resume_workers 0; start_workers");
+  auto plan = test::only_node_plan(2, 2, {{0, 1}});
+  SECTION("in the place of one") {
+    begin(plan);
+    CHECK(uut.seat_spares().empty());
+  }
+  SECTION("nor before its node has a place") {
+    plan.is_ahead = true;
+    begin(plan);
+    CHECK(uut.seat_spares().empty());
+  }
+  SECTION("nor if the group is stopped before it has begun") {
+    plan.survivors = {{0, 0}};
+    begin(plan);
+    CHECK(at(4s, stop_ordered{SIGTERM, 5s, true}).find("parked=0 spares=1")
+          != std::string::npos);
+  }
 }
 
 TEST_CASE_METHOD(fixture, "worker_group: T3 spares end with the job",
@@ -209,6 +218,8 @@ TEST_CASE_METHOD(fixture, "worker_group: T3 spares end with the job",
     at(3s, worker_exited{0, 0, 0, false});
     CHECK(at(3s, worker_exited{1, 0, 0, false})
           == "signal_worker 2 9; signal_worker 3 9; arm_timer 1");
+    at(3s, worker_greeted{3});
+    CHECK(at(3s, worker_parked{3}).empty()); // Too late.
     CHECK(at(3s, worker_exited{3, 0, SIGKILL, false}).empty());
     CHECK(at(3s, worker_exited{2, 0, SIGKILL, false})
           == "release_workers; report_succeeded");
