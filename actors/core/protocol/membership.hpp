@@ -198,9 +198,7 @@ private:
   void on(const timer_fired& event);
 
   /// False when the agent can leave.
-  bool has_workers() const {
-    return share_.may_run() || !parked_.is_empty();
-  }
+  bool has_workers() const { return share_.may_run() || !parked_.is_empty(); }
 
   /// Messages that are sent while joining arrive after the join request.
   bool is_connected() const {
