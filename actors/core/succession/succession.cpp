@@ -307,6 +307,7 @@ void succession::win(const written_charter& known, std::set<agent_id> dead) {
   beat_sent_ = heard_[self()];
   phase_ = phase::writing;
   won_term_ = voter_.term();
+  written_ = {};
   auto next = known;
   next.key = {voter_.term(), 0};
   if (!is_leader()) {

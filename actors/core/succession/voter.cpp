@@ -68,7 +68,7 @@ void voter::believe(const agent_id& who, uint64_t resigned_from) {
 }
 
 void voter::learn(const agent_id& who, const tombstone& of, time_point now) {
-  dead_.try_emplace(who, ended{of, now});
+  dead_.try_emplace(who, dead_process{of, now});
 }
 
 std::vector<ended_leader> voter::proofs() const {
@@ -90,14 +90,14 @@ const written_charter* voter::newest_charter() const {
 
 // Nothing that the dead have promised ends with them, but what they promised to
 // themselves: who leads by such a vote leads on until its lease ends.
-bool voter::is_free(const agent_id& who, const ended& x, time_point now) const {
+bool voter::is_free(const agent_id& who, const dead_process& x, time_point now) const {
   const auto& holder = x.left.promised_to;
   return holder.value.empty() || holder == who || holder == self_
          || is_proved_dead(holder) || now >= x.learned_at + promise_;
 }
 
 std::set<agent_id> voter::dead_supporters(const written_charter& by,
-                                          time_point now) const {
+                                          uint64_t term, time_point now) const {
   const auto place = std::ranges::find(by.order, self_);
   if (place == by.order.begin() || place == by.order.end()
       || living_before(by) > 0)

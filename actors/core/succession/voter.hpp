@@ -80,13 +80,13 @@ public:
   size_t living_before(const written_charter& by) const;
 
 private:
-  struct ended {
+  struct dead_process {
     tombstone left;
     time_point learned_at;
   };
 
   bool is_holder(const ended_leader& x) const;
-  bool is_free(const agent_id& who, const ended& x, time_point now) const;
+  bool is_free(const agent_id& who, const dead_process& x, time_point now) const;
   void promise(const agent_id& who, uint64_t term, time_point now);
 
   agent_id self_;
@@ -103,7 +103,7 @@ private:
   time_point supported_at_{}; ///< Its last beat or vote …
   /// … and the last but for votes for `holder_`, who knows whether they made it lead.
   time_point others_at_{};
-  std::map<agent_id, ended> dead_;
+  std::map<agent_id, dead_process> dead_;
   std::map<agent_id, uint64_t> resigned_; ///< From this term, and from all before.
 };
 
