@@ -148,6 +148,7 @@ void succession_world::check_complete(process& x) {
 
 void succession_world::adopt(process& x, const std::set<uint32_t>& back) {
   auto& c = *x.leads;
+  note(x, "adopts");
   c.at = phase::running;
   c.generation = c.job.newest.value;
   c.size = uint32_t(back.size());
@@ -156,6 +157,7 @@ void succession_world::adopt(process& x, const std::set<uint32_t>& back) {
 
 void succession_world::conclude(process& x) {
   auto& c = *x.leads;
+  note(x, "concludes");
   c.generation = c.job.newest.value;
   for (const auto& [agent, y] : c.agents) {
     if (y.plan == c.generation)
@@ -170,6 +172,7 @@ void succession_world::conclude(process& x) {
 
 void succession_world::revoke(process& x) {
   auto& c = *x.leads;
+  note(x, "revokes");
   c.at = phase::stopping;
   for (const auto agent : c.holds)
     order_stop(x, agent, std::max(c.generation, c.agents.at(agent).plan));
@@ -282,11 +285,10 @@ void succession_world::take_alive(process& x, process& agent, time_point sent,
 void succession_world::take_stopped(process& x, uint32_t agent,
                                     uint64_t generation) {
   auto& c = *x.leads;
-  if (!c.agents.contains(agent) || c.at == phase::listening)
+  if (!c.agents.contains(agent) || c.at == phase::listening
+      || generation < c.generation)
     return;
   if (c.at == phase::running && c.members.contains(agent)) {
-    if (generation < c.generation)
-      return;
     c.holds.erase(agent);
     c.agents[agent].runs = false;
     return revoke(x);
@@ -356,7 +358,7 @@ void succession_world::join(process& x, process& at, uint64_t reign) {
   const auto now = clock(x);
   const auto claim = model_coordinator::member{
     .heard = {}, .plan = x.plan, .size = x.plan_size,
-    .runs = x.share != 0 && now < x.fence};
+    .runs = x.workers != 0}; // Also those that the fence is killing.
   send(x, at, [=, this, there = pointer(at), self = pointer(x)] {
     decide(*there, reign,
            [=, this] { take_join(*there, *self, now, claim); });
@@ -368,6 +370,7 @@ void succession_world::take_accepted(process& x, process& at, uint64_t reign,
                                      std::set<uint32_t> contacts) {
   if (reign < x.reign || (reign == x.reign && x.linked != 0))
     return;
+  note(x, "is linked to " + to_string(at.id));
   x.linked = at.number;
   x.reign = reign;
   x.answered_at = clock(x);
@@ -394,6 +397,7 @@ void succession_world::take_formed(process& x, uint64_t reign,
   if (x.linked == 0 || reign != x.reign || generation <= x.newest
       || clock(x) >= x.fence || x.workers != 0)
     return;
+  note(x, "starts generation " + std::to_string(generation));
   facts_.check_start(x, generation);
   x.workers = x.plan = x.share = x.newest = generation;
   x.plan_size = size;
@@ -428,6 +432,9 @@ void succession_world::stop_workers(process& x, uint64_t reign,
 // The machine watches the fence, also while the agent is paused.
 void succession_world::set_fence(process& x, time_point due) {
   x.fence = due;
+  if (trace_)
+    note(x, "has its fence in "
+              + std::to_string((due - clock(x)).count() / 1'000'000));
   const auto mark = ++x.fence_mark;
   queue_.at(x.clock.when(due), [this, self = pointer(x), mark] {
     if (self->fence_mark == mark && self->workers != 0)

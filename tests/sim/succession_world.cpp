@@ -39,6 +39,16 @@ succession_world::succession_world(uint64_t seed, uint32_t host_count)
 
 succession_world::~succession_world() = default;
 
+void succession_world::note(const process& x, const std::string& what) {
+  using std::chrono::microseconds;
+  if (trace_)
+    trace_(std::to_string(
+             std::chrono::duration_cast<microseconds>(
+               queue_.now().time_since_epoch())
+               .count())
+           + ' ' + to_string(x.id) + ' ' + what);
+}
+
 // -- histories --------------------------------------------------------------------
 
 bool succession_world::run_for(duration time) {
@@ -314,6 +324,7 @@ void succession_world::trouble() {
 
 void succession_world::strike(process& x, fault what, duration length) {
   const auto self = pointer(x);
+  note(x, "suffers fault " + std::to_string(int(what)));
   switch (what) {
     case fault::none:
       return;
@@ -374,6 +385,8 @@ void succession_world::feed(process& x, const succession_event& event) {
 
 void succession_world::obey(process& x, const succession_effect& effect) {
   const auto self = pointer(x);
+  if (trace_)
+    note(x, to_string(effect));
   if (const auto* message = std::get_if<send_message>(&effect)) {
     deliver(x, *message);
   } else if (const auto* words = std::get_if<keep_tombstone>(&effect)) {
@@ -441,6 +454,10 @@ void succession_world::examine(process& x, const agent_id& who) {
       proof = of->kept;
     after(*self, dice_.between(duration{200us}, delay_max), [=, this] {
       feed(*self, process_examined{of->id, proof});
+      // A tombstone names those who may lead now.
+      if (proof && proof->charter)
+        for (const auto& y : proof->charter->order)
+          self->contacts.insert(find(y)->number);
       if (proof && self->leads)
         lose(*self, of->number);
     });

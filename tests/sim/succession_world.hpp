@@ -37,6 +37,11 @@ public:
   succession_world(uint64_t seed, uint32_t host_count);
   ~succession_world();
 
+  /// From now on, each order and fault becomes a line for this.
+  void trace(std::function<void(const std::string&)> to) {
+    trace_ = std::move(to);
+  }
+
   /// A history with random faults, and a calm end.
   /// @returns the broken invariant, if there is one
   std::optional<std::string> run();
@@ -66,6 +71,8 @@ public:
 private:
   using process = model_process;
   using shared = std::shared_ptr<model_process>;
+
+  void note(const process& x, const std::string& what);
 
   // Machines and paths.
   core::time_point clock(const process& x) const;
@@ -130,6 +137,7 @@ private:
   void set_fence(process& x, core::time_point due);
   void fire_fence(process& x, uint64_t mark);
 
+  std::function<void(const std::string&)> trace_;
   event_queue queue_;
   dice dice_;
   std::vector<shared> processes_;

@@ -114,9 +114,11 @@ bool succession::can_stand() const {
          && (known->voters.contains(self()) || is_in(known->order, self()));
 }
 
+// Whoever has led stands last: what has cost it its lease may still be so.
 duration succession::place() const {
   const auto& order = voter_.newest_charter()->order;
-  return place_pause * (std::ranges::find(order, self()) - order.begin());
+  const auto place = std::ranges::find(order, self()) - order.begin();
+  return place_pause * (place == 0 ? std::ssize(order) : place);
 }
 
 void succession::wait_for_lapse() {
