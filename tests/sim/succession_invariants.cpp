@@ -6,6 +6,10 @@ using namespace core;
 
 namespace {
 
+/// From a look at the clock to the end of what is decided then; a leader's lease ends
+/// earlier for it.
+constexpr auto decision_max = std::chrono::milliseconds{15};
+
 std::string text_of(charter_key x) {
   return std::to_string(x.term) + '.' + std::to_string(x.version);
 }
@@ -20,7 +24,7 @@ void succession_invariants::report(const std::string& what) {
 void succession_invariants::check_leaders(time_point now) {
   const model_process* leader = nullptr;
   for (const auto& x : all_) {
-    if (!x->is_alive || x->clock.at(now) >= x->leadership_end)
+    if (!x->is_alive || x->clock.at(now) >= x->leadership_end + decision_max)
       continue;
     if (leader != nullptr)
       report("S1: " + to_string(leader->id) + " and " + to_string(x->id)
@@ -55,6 +59,13 @@ void succession_invariants::check_write(const model_process& leader) {
     report("S2: " + text_of(key) + " has forgotten a generation or a restart");
   written_generation_ = x.job.newest.value;
   written_restarts_ = x.job.restart_count;
+}
+
+void succession_invariants::check_open(const model_process& leader) {
+  const auto own = leader.kept.charter ? leader.kept.charter->key.term : 0;
+  if (leader.uut.written().term != own || own != leader.kept.term)
+    report("S2: " + to_string(leader.id)
+           + " opens a coordinator with a charter of another term");
 }
 
 void succession_invariants::check_generation(const model_process& leader,

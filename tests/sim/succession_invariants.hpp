@@ -27,6 +27,9 @@ public:
   /// a majority of each set of voters has it, or is dead.
   void check_write(const model_process& leader);
 
+  /// S2: what a coordinator begins with, a quorum keeps under its own term.
+  void check_open(const model_process& leader);
+
   /// S3, the second half: only what was written is announced, and numbers grow.
   void check_generation(const model_process& leader, uint64_t number);
 

@@ -76,6 +76,7 @@ struct model_process {
   bool has_proof = false; ///< Of its end.
   /// Ends in the midst of its orders, after so many; none: it does not.
   std::optional<uint64_t> orders_left;
+  bool dies_keeping = false; ///< At its next change of what its machine keeps.
   bool is_leaving = false;
   bool wants_to_leave = false; ///< Once another leads.
   bool is_witness = false;

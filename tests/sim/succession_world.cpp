@@ -15,6 +15,9 @@ constexpr auto delay_max = duration{4ms};
 constexpr auto late_min = duration{50ms};
 constexpr auto late_max = duration{1500ms};
 constexpr auto late_percent = uint32_t{2};
+// In one history of four the paths are busy.
+constexpr auto slow_percent = uint32_t{30};
+constexpr auto slow_max = duration{100ms};
 constexpr auto clock_error_max = uint64_t{200}; // Parts per million.
 constexpr auto first_trouble = time_point{1500ms};
 constexpr auto last_trouble = time_point{6s};
@@ -30,6 +33,7 @@ succession_world::succession_world(uint64_t seed, uint32_t host_count)
   : dice_(seed), facts_(processes_) {
   for (uint32_t i = 0; i < host_count; ++i)
     spawn();
+  is_slow_ = dice_.percent(25);
   auto& first = *processes_.front();
   first.is_witness = dice_.percent(25);
   auto job = charter{.revision = 1};
@@ -218,13 +222,21 @@ bool succession_world::has_path(const process& from,
          && !lost_hosts_.contains(from.host) && !lost_hosts_.contains(to.host);
 }
 
+duration succession_world::delay_of_message() {
+  const auto delay = dice_.between(delay_min, delay_max);
+  if (is_calm_)
+    return delay;
+  if (is_slow_ && dice_.percent(slow_percent))
+    return delay + dice_.between(delay_max, slow_max);
+  if (dice_.percent(late_percent))
+    return delay + dice_.between(late_min, late_max);
+  return delay;
+}
+
 void succession_world::send(process& from, process& to, action what) {
   if (!from.is_alive || !has_path(from, to))
     return;
-  auto delay = dice_.between(delay_min, delay_max);
-  if (!is_calm_ && dice_.percent(late_percent))
-    delay += dice_.between(late_min, late_max);
-  queue_.after(delay, [this, a = pointer(from), b = pointer(to),
+  queue_.after(delay_of_message(), [this, a = pointer(from), b = pointer(to),
                        what = std::move(what)] {
     if (has_path(*a, *b))
       post(*b, what);
@@ -255,6 +267,30 @@ void succession_world::kill(process& x, bool is_proved, bool with_host) {
                  self->has_proof = is_proved;
                });
   break_links(x);
+}
+
+// At once, in the midst of its next orders, or when it next changes what its machine
+// keeps.
+void succession_world::kill_soon(process& x) {
+  switch (dice_.between(0, 2)) {
+    case 0:
+      return kill(x, true, false);
+    case 1:
+      x.orders_left = dice_.between(0, 12);
+      return;
+    default:
+      x.dies_keeping = true;
+  }
+}
+
+// The others die while a successor is being elected, by proof or by lapse.
+void succession_world::kill_some(process& x) {
+  kill_soon(x);
+  const auto pause = dice_.percent(50) ? duration{promise_min} : duration{0};
+  const auto count = dice_.between(1, 2);
+  for (uint64_t i = 0; i < count; ++i)
+    queue_.after(pause + dice_.between(duration{0}, duration{60ms}),
+                 [this, y = dice_.pick(processes_)] { kill_soon(*y); });
 }
 
 // The system closes the connections of a process that ends.
@@ -314,7 +350,7 @@ void succession_world::trouble() {
   if (dice_.percent(12))
     return spawn();
   const auto kinds = std::vector{
-    fault::kill,  fault::kill,      fault::kill_mute, fault::lose_host,
+    fault::kill,  fault::kill_some, fault::kill_some, fault::kill_mute, fault::lose_host,
     fault::pause, fault::pause,     fault::hang,      fault::hand_over,
     fault::leave, fault::move_leadership, fault::move_leadership,
     fault::cut,   fault::cut,       fault::cut};
@@ -329,13 +365,11 @@ void succession_world::strike(process& x, fault what, duration length) {
     case fault::none:
       return;
     case fault::kill:
-      if (!is_calm_ && dice_.percent(50)) {
-        x.orders_left = dice_.between(0, 12);
-        return;
-      }
-      [[fallthrough]];
+      return is_calm_ ? kill(x, true, false) : kill_soon(x);
+    case fault::kill_some:
+      return kill_some(x);
     case fault::kill_mute:
-      return kill(x, what == fault::kill, false);
+      return kill(x, false, false);
     case fault::lose_host:
       return kill(x, false, true);
     case fault::pause:
@@ -371,6 +405,11 @@ void succession_world::feed(process& x, const succession_event& event) {
   if (!x.is_alive)
     return;
   const auto effects = x.uut.step(event, clock(x));
+  if (x.dies_keeping
+      && std::ranges::any_of(effects, [](const auto& y) {
+           return std::holds_alternative<keep_tombstone>(y);
+         }))
+    x.orders_left = dice_.between(0, effects.size() - 1);
   for (const auto& effect : effects) {
     if (x.orders_left && (*x.orders_left)-- == 0)
       kill(x, true, false);
@@ -396,9 +435,12 @@ void succession_world::obey(process& x, const succession_effect& effect) {
   } else if (const auto* question = std::get_if<core::examine>(&effect)) {
     examine(x, question->who);
   } else if (const auto* order = std::get_if<open_coordinator>(&effect)) {
+    facts_.check_open(x);
     open(x, *order);
   } else if (const auto* lease = std::get_if<set_leadership_end>(&effect)) {
-    x.leadership_end = lease->due;
+    // What it has decided within its lease may be on its way still.
+    if (lease->due != time_point{} || clock(x) < x.leadership_end)
+      x.leadership_end = lease->due;
     facts_.check_sign(x, lease->due, 2 * promise_min);
   } else if (std::holds_alternative<close_coordinator>(effect)) {
     close(x);

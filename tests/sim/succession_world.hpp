@@ -24,6 +24,7 @@ public:
   enum class fault {
     none,
     kill,       ///< Its process; the machine proves it.
+    kill_some,  ///< Its process, and soon others; all are proved.
     kill_mute,  ///< Its process, and what could prove it.
     lose_host,
     pause,
@@ -87,7 +88,10 @@ private:
   void resume(process& x);
   void kill(process& x, bool is_proved, bool with_host);
   void cut(process& x, core::duration length);
+  void kill_soon(process& x);
+  void kill_some(process& x);
   void break_links(process& x);
+  core::duration delay_of_message();
   void trouble();
   void calm();
   void check_end();
@@ -145,6 +149,7 @@ private:
   std::set<std::pair<uint32_t, uint32_t>> cut_; ///< Directed, between hosts.
   std::set<uint32_t> lost_hosts_;
   bool is_calm_ = false;
+  bool is_slow_ = false; ///< Many messages are late, by as much as a few answers take.
   bool was_lost_ = false;
   uint64_t last_reign_ = 0;
   uint32_t reign_count_ = 0;
