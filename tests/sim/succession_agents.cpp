@@ -22,6 +22,7 @@ constexpr auto stop_min = duration{1ms};
 constexpr auto stop_max = duration{30ms};
 /// An agent that hears nothing for so long looks for another leader.
 constexpr auto silence_max = duration{promise_min} + duration{20ms};
+constexpr auto join_max = duration{300ms};
 constexpr auto join_settle = duration{200ms};
 
 using phase = model_coordinator::phase;
@@ -181,8 +182,8 @@ void succession_world::revoke(process& x) {
 void succession_world::order_stop(process& x, uint32_t agent,
                                   uint64_t generation) {
   const auto to = find(agent);
-  send(x, *to, [this, to, reign = x.leads->reign, generation] {
-    take_revoked(*to, reign, generation);
+  send(x, *to, [this, to, link = x.leads->agents.at(agent).link, generation] {
+    take_revoked(*to, link, generation);
   });
 }
 
@@ -220,8 +221,9 @@ void succession_world::form(process& x) {
   c.members = c.holds = c.chosen;
   for (const auto agent : c.members) {
     const auto to = find(agent);
-    send(x, *to, [this, to, reign = c.reign, n = c.generation, s = c.size] {
-      take_formed(*to, reign, n, s);
+    send(x, *to, [this, to, link = c.agents.at(agent).link,
+                  n = c.generation, s = c.size] {
+      take_formed(*to, link, n, s);
     });
   }
 }
@@ -231,6 +233,8 @@ void succession_world::take_join(process& x, process& agent, time_point sent,
   auto& c = *x.leads;
   claim.heard = clock(x);
   const auto is_new = !c.agents.contains(agent.number);
+  if (!is_new && c.agents[agent.number].link > claim.link)
+    return;
   c.agents[agent.number] = claim;
   if (is_new)
     c.last_join = clock(x);
@@ -240,8 +244,8 @@ void succession_world::take_join(process& x, process& agent, time_point sent,
   for (const auto& y : x.kept.charter->order)
     contacts.insert(find(y)->number);
   send(x, agent, [=, this, to = pointer(agent), at = pointer(x),
-                  reign = c.reign] {
-    take_accepted(*to, *at, reign, sent - age + fence_length, contacts);
+                  reign = c.reign, link = claim.link] {
+    take_accepted(*to, *at, reign, link, sent - age + fence_length, contacts);
   });
   if (c.at == phase::listening)
     return check_complete(x);
@@ -256,36 +260,36 @@ void succession_world::take_join(process& x, process& agent, time_point sent,
 }
 
 // Where messages are lost, the state of an agent is compared with what it should be.
-void succession_world::take_alive(process& x, process& agent, time_point sent,
+void succession_world::take_alive(process& x, process& agent, uint64_t link,
+                                  time_point sent,
                                   uint64_t newest, bool runs, bool is_idle) {
   auto& c = *x.leads;
   const auto n = agent.number;
-  if (!c.agents.contains(n))
+  if (!c.agents.contains(n) || c.agents[n].link != link)
     return;
   c.agents[n].heard = clock(x);
   const auto age = clock(x) - x.uut.confirmed();
-  send(x, agent, [=, this, to = pointer(agent), reign = c.reign] {
-    take_granted(*to, reign, sent, sent - age + fence_length);
+  send(x, agent, [=, this, to = pointer(agent)] {
+    take_granted(*to, link, sent, sent - age + fence_length);
   });
   if (c.at == phase::stopping && c.holds.contains(n)) {
     if (newest >= c.generation && is_idle)
-      take_stopped(x, n, c.generation);
+      take_stopped(x, n, link, c.generation);
     else
       order_stop(x, n, std::max(c.generation, newest));
   } else if (c.at == phase::running && c.members.contains(n)) {
     if (newest < c.generation)
-      send(x, agent, [this, to = pointer(agent), reign = c.reign,
-                      g = c.generation,
-                      s = c.size] { take_formed(*to, reign, g, s); });
+      send(x, agent, [this, to = pointer(agent), link, g = c.generation,
+                      s = c.size] { take_formed(*to, link, g, s); });
     else if (!runs && dice_.percent(10))
       revoke(x);
   }
 }
 
-void succession_world::take_stopped(process& x, uint32_t agent,
+void succession_world::take_stopped(process& x, uint32_t agent, uint64_t link,
                                     uint64_t generation) {
   auto& c = *x.leads;
-  if (!c.agents.contains(agent) || c.at == phase::listening
+  if (!c.agents.contains(agent) || c.agents[agent].link != link || c.at == phase::listening
       || generation < c.generation)
     return;
   if (c.at == phase::running && c.members.contains(agent)) {
@@ -319,11 +323,11 @@ void succession_world::tick_agent(process& x) {
   if (!x.unanswered)
     x.unanswered = now;
   const auto at = find(x.linked);
-  send(x, *at, [=, this, reign = x.reign, sent = *x.unanswered,
+  send(x, *at, [=, this, reign = x.reign, link = x.link, sent = *x.unanswered,
                 newest = x.newest, runs = x.share != 0,
                 is_idle = x.workers == 0] {
     decide(*at, reign, [=, this] {
-      take_alive(*at, *self, sent, newest, runs, is_idle);
+      take_alive(*at, *self, link, sent, newest, runs, is_idle);
     });
   });
 }
@@ -353,12 +357,15 @@ void succession_world::ask_contact(process& x, process& at) {
 }
 
 void succession_world::join(process& x, process& at, uint64_t reign) {
-  if (reign <= x.reign && x.linked != 0)
-    return;
   const auto now = clock(x);
+  if ((reign <= x.reign && x.linked != 0)
+      || (x.joining_since && now - *x.joining_since < join_max))
+    return;
+  x.joining_since = now;
   const auto claim = model_coordinator::member{
     .heard = {}, .plan = x.plan, .size = x.plan_size,
-    .runs = x.workers != 0}; // Also those that the fence is killing.
+    .runs = x.workers != 0, // Also those that the fence is killing.
+    .link = ++x.last_link};
   send(x, at, [=, this, there = pointer(at), self = pointer(x)] {
     decide(*there, reign,
            [=, this] { take_join(*there, *self, now, claim); });
@@ -366,13 +373,15 @@ void succession_world::join(process& x, process& at, uint64_t reign) {
 }
 
 void succession_world::take_accepted(process& x, process& at, uint64_t reign,
-                                     time_point due,
+                                     uint64_t link, time_point due,
                                      std::set<uint32_t> contacts) {
-  if (reign < x.reign || (reign == x.reign && x.linked != 0))
+  if (link != x.last_link || reign < x.reign)
     return;
+  x.joining_since.reset();
   note(x, "is linked to " + to_string(at.id));
   x.linked = at.number;
   x.reign = reign;
+  x.link = link;
   x.answered_at = clock(x);
   x.unanswered.reset();
   x.contacts.insert(contacts.begin(), contacts.end());
@@ -381,9 +390,9 @@ void succession_world::take_accepted(process& x, process& at, uint64_t reign,
     set_fence(x, due);
 }
 
-void succession_world::take_granted(process& x, uint64_t reign,
+void succession_world::take_granted(process& x, uint64_t link,
                                     time_point sent, time_point due) {
-  if (x.linked == 0 || reign != x.reign)
+  if (x.linked == 0 || link != x.link)
     return;
   x.answered_at = clock(x);
   if (x.unanswered == sent)
@@ -392,9 +401,9 @@ void succession_world::take_granted(process& x, uint64_t reign,
     set_fence(x, due);
 }
 
-void succession_world::take_formed(process& x, uint64_t reign,
+void succession_world::take_formed(process& x, uint64_t link,
                                    uint64_t generation, uint32_t size) {
-  if (x.linked == 0 || reign != x.reign || generation <= x.newest
+  if (x.linked == 0 || link != x.link || generation <= x.newest
       || clock(x) >= x.fence || x.workers != 0)
     return;
   note(x, "starts generation " + std::to_string(generation));
@@ -403,28 +412,28 @@ void succession_world::take_formed(process& x, uint64_t reign,
   x.plan_size = size;
 }
 
-void succession_world::take_revoked(process& x, uint64_t reign,
+void succession_world::take_revoked(process& x, uint64_t link,
                                     uint64_t generation) {
-  if (x.linked == 0 || reign != x.reign)
+  if (x.linked == 0 || link != x.link)
     return;
   x.newest = std::max(x.newest, generation);
-  stop_workers(x, reign, generation);
+  stop_workers(x, link, generation);
 }
 
-void succession_world::stop_workers(process& x, uint64_t reign,
+void succession_world::stop_workers(process& x, uint64_t link,
                                     uint64_t generation) {
   after(x, dice_.between(stop_min, stop_max),
         [=, this, self = pointer(x)] {
           if (self->share != 0 && self->share <= generation)
             self->workers = self->share = 0;
           if (self->workers != 0) // Its fence has fallen, and they still die.
-            return stop_workers(*self, reign, generation);
-          if (self->linked == 0)
+            return stop_workers(*self, link, generation);
+          if (self->linked == 0 || self->link != link)
             return;
           const auto at = find(self->linked);
-          send(*self, *at, [=, this, n = self->number] {
+          send(*self, *at, [=, this, n = self->number, reign = self->reign] {
             decide(*at, reign,
-                   [=, this] { take_stopped(*at, n, generation); });
+                   [=, this] { take_stopped(*at, n, link, generation); });
           });
         });
 }

@@ -43,6 +43,8 @@ struct model_coordinator {
     uint64_t plan = 0;      ///< The newest generation that it has begun.
     uint32_t size = 0;      ///< Nodes of that.
     bool runs = false;
+    /// The agent's link. What was sent on an earlier one is not delivered.
+    uint64_t link = 0;
   };
 
   uint64_t reign = 0;
@@ -94,6 +96,9 @@ struct model_process {
   // The agent's part. Times are of its clock.
   uint32_t linked = 0; ///< A process; 0: none.
   uint64_t reign = 0;  ///< Of the coordinator there.
+  uint64_t link = 0;      ///< To that, …
+  uint64_t last_link = 0; ///< … of so many that it has begun.
+  std::optional<core::time_point> joining_since;
   std::set<uint32_t> contacts;
   core::time_point fence = core::time_point::max();
   uint64_t fence_mark = 0;

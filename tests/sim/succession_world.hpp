@@ -120,9 +120,11 @@ private:
   void form(process& x);
   void take_join(process& x, process& agent, core::time_point sent,
                  model_coordinator::member claim);
-  void take_alive(process& x, process& agent, core::time_point sent,
-                  uint64_t newest, bool runs, bool is_idle);
-  void take_stopped(process& x, uint32_t agent, uint64_t generation);
+  void take_alive(process& x, process& agent, uint64_t link,
+                  core::time_point sent, uint64_t newest, bool runs,
+                  bool is_idle);
+  void take_stopped(process& x, uint32_t agent, uint64_t link,
+                    uint64_t generation);
   void order_stop(process& x, uint32_t agent, uint64_t generation);
 
   // The agent.
@@ -131,13 +133,13 @@ private:
   void ask_contact(process& x, process& at);
   void join(process& x, process& at, uint64_t reign);
   void take_accepted(process& x, process& at, uint64_t reign,
-                     core::time_point due, std::set<uint32_t> contacts);
-  void take_granted(process& x, uint64_t reign, core::time_point sent,
+                     uint64_t link, core::time_point due, std::set<uint32_t> contacts);
+  void take_granted(process& x, uint64_t link, core::time_point sent,
                     core::time_point due);
-  void take_formed(process& x, uint64_t reign, uint64_t generation,
+  void take_formed(process& x, uint64_t link, uint64_t generation,
                    uint32_t size);
-  void take_revoked(process& x, uint64_t reign, uint64_t generation);
-  void stop_workers(process& x, uint64_t reign, uint64_t generation);
+  void take_revoked(process& x, uint64_t link, uint64_t generation);
+  void stop_workers(process& x, uint64_t link, uint64_t generation);
   void set_fence(process& x, core::time_point due);
   void fire_fence(process& x, uint64_t mark);
 
