@@ -39,9 +39,8 @@ bool succession_world::decides(const process& x, uint64_t reign) const {
 void succession_world::decide(process& x, uint64_t reign, action what) {
   post(x, [this, self = pointer(x), reign, what = std::move(what)] {
     if (self->is_hung)
-      self->undecided.push_back([this, self, reign, what] {
-        decide(*self, reign, what);
-      });
+      self->undecided.push_back(
+        [this, self, reign, what] { decide(*self, reign, what); });
     else if (decides(*self, reign))
       what();
   });
@@ -60,7 +59,9 @@ void succession_world::open(process& x, const open_coordinator& order) {
   });
 }
 
-void succession_world::close(process& x) { x.leads.reset(); }
+void succession_world::close(process& x) {
+  x.leads.reset();
+}
 
 void succession_world::tick_coordinator(process& x, uint64_t reign) {
   if (!x.leads || x.leads->reign != reign)
@@ -88,8 +89,7 @@ void succession_world::tick_coordinator(process& x, uint64_t reign) {
   if (c.at == phase::running) {
     const auto joins = std::ranges::any_of(c.agents, [&](const auto& y) {
       const auto of = find(y.first);
-      return !c.members.contains(y.first) && !of->is_leaving
-             && !of->is_witness;
+      return !c.members.contains(y.first) && !of->is_leaving && !of->is_witness;
     });
     const auto leaves = std::ranges::any_of(
       c.members, [&](uint32_t y) { return find(y)->is_leaving; });
@@ -104,9 +104,8 @@ void succession_world::tell_members(process& x) {
   auto here = std::vector<voter_candidate>{
     {x.id, "h" + std::to_string(x.host), "", x.is_witness}};
   for (const auto& [agent, y] : x.leads->agents)
-    if (const auto of = find(agent);
-        agent != x.number && !of->is_leaving
-        && clock(x) - y.heard < promise_min)
+    if (const auto of = find(agent); agent != x.number && !of->is_leaving
+                                     && clock(x) - y.heard < promise_min)
       here.push_back(
         {of->id, "h" + std::to_string(of->host), "", of->is_witness});
   if (here == x.leads->told)
@@ -201,8 +200,8 @@ void succession_world::begin_generation(process& x) {
   ++c.job.newest.value;
   ++c.job.revision;
   c.job.restart_count += dice_.percent(30) ? 1 : 0;
-  c.forming = ++c.last_ticket;
-  feed(x, charter_changed{c.forming, c.job, c.chosen.contains(x.number)});
+  c.forming = ++c.last_change;
+  feed(x, charter_proposed{c.forming, c.job, c.chosen.contains(x.number)});
 }
 
 void succession_world::form(process& x) {
@@ -221,10 +220,9 @@ void succession_world::form(process& x) {
   c.members = c.holds = c.chosen;
   for (const auto agent : c.members) {
     const auto to = find(agent);
-    send(x, *to, [this, to, link = c.agents.at(agent).link,
-                  n = c.generation, s = c.size] {
-      take_formed(*to, link, n, s);
-    });
+    send(x, *to,
+         [this, to, link = c.agents.at(agent).link, n = c.generation,
+          s = c.size] { take_formed(*to, link, n, s); });
   }
 }
 
@@ -243,26 +241,28 @@ void succession_world::take_join(process& x, process& agent, time_point sent,
   auto contacts = std::set<uint32_t>{x.number};
   for (const auto& y : x.kept.charter->order)
     contacts.insert(find(y)->number);
-  send(x, agent, [=, this, to = pointer(agent), at = pointer(x),
-                  reign = c.reign, link = claim.link] {
-    take_accepted(*to, *at, reign, link, sent - age + fence_length, contacts);
-  });
+  send(x, agent,
+       [=, this, to = pointer(agent), at = pointer(x), reign = c.reign,
+        link = claim.link] {
+         take_accepted(*to, *at, reign, link, sent - age + fence_length,
+                       contacts);
+       });
   if (c.at == phase::listening)
     return check_complete(x);
   const auto n = agent.number;
   if (claim.runs && claim.plan != c.generation) {
     c.holds.insert(n);
     order_stop(x, n, claim.plan);
-  } else if (c.at == phase::running && c.members.contains(n)
-             && !claim.runs && claim.plan == c.generation) {
+  } else if (c.at == phase::running && c.members.contains(n) && !claim.runs
+             && claim.plan == c.generation) {
     revoke(x);
   }
 }
 
 // Where messages are lost, the state of an agent is compared with what it should be.
 void succession_world::take_alive(process& x, process& agent, uint64_t link,
-                                  time_point sent,
-                                  uint64_t newest, bool runs, bool is_idle) {
+                                  time_point sent, uint64_t newest, bool runs,
+                                  bool is_idle) {
   auto& c = *x.leads;
   const auto n = agent.number;
   if (!c.agents.contains(n) || c.agents[n].link != link)
@@ -279,8 +279,10 @@ void succession_world::take_alive(process& x, process& agent, uint64_t link,
       order_stop(x, n, std::max(c.generation, newest));
   } else if (c.at == phase::running && c.members.contains(n)) {
     if (newest < c.generation)
-      send(x, agent, [this, to = pointer(agent), link, g = c.generation,
-                      s = c.size] { take_formed(*to, link, g, s); });
+      send(x, agent,
+           [this, to = pointer(agent), link, g = c.generation, s = c.size] {
+             take_formed(*to, link, g, s);
+           });
     else if (!runs && dice_.percent(10))
       revoke(x);
   }
@@ -289,8 +291,8 @@ void succession_world::take_alive(process& x, process& agent, uint64_t link,
 void succession_world::take_stopped(process& x, uint32_t agent, uint64_t link,
                                     uint64_t generation) {
   auto& c = *x.leads;
-  if (!c.agents.contains(agent) || c.agents[agent].link != link || c.at == phase::listening
-      || generation < c.generation)
+  if (!c.agents.contains(agent) || c.agents[agent].link != link
+      || c.at == phase::listening || generation < c.generation)
     return;
   if (c.at == phase::running && c.members.contains(agent)) {
     c.holds.erase(agent);
@@ -309,6 +311,8 @@ void succession_world::tick_agent(process& x) {
   const auto now = clock(x);
   if (x.share != 0 && now >= x.fence)
     x.share = x.linked = 0;
+  if (x.workers == 0) // It learns so also after its fence has been renewed.
+    x.share = 0;
   if (x.linked == 0)
     return seek(x);
   if (now - x.answered_at > fence_length)
@@ -323,13 +327,13 @@ void succession_world::tick_agent(process& x) {
   if (!x.unanswered)
     x.unanswered = now;
   const auto at = find(x.linked);
-  send(x, *at, [=, this, reign = x.reign, link = x.link, sent = *x.unanswered,
-                newest = x.newest, runs = x.share != 0,
-                is_idle = x.workers == 0] {
-    decide(*at, reign, [=, this] {
-      take_alive(*at, *self, link, sent, newest, runs, is_idle);
-    });
-  });
+  send(x, *at,
+       [=, this, reign = x.reign, link = x.link, sent = *x.unanswered,
+        newest = x.newest, runs = x.share != 0, is_idle = x.workers == 0] {
+         decide(*at, reign, [=, this] {
+           take_alive(*at, *self, link, sent, newest, runs, is_idle);
+         });
+       });
 }
 
 void succession_world::seek(process& x) {
@@ -363,12 +367,13 @@ void succession_world::join(process& x, process& at, uint64_t reign) {
     return;
   x.joining_since = now;
   const auto claim = model_coordinator::member{
-    .heard = {}, .plan = x.plan, .size = x.plan_size,
+    .heard = {},
+    .plan = x.plan,
+    .size = x.plan_size,
     .runs = x.workers != 0, // Also those that the fence is killing.
     .link = ++x.last_link};
   send(x, at, [=, this, there = pointer(at), self = pointer(x)] {
-    decide(*there, reign,
-           [=, this] { take_join(*there, *self, now, claim); });
+    decide(*there, reign, [=, this] { take_join(*there, *self, now, claim); });
   });
 }
 
@@ -390,8 +395,8 @@ void succession_world::take_accepted(process& x, process& at, uint64_t reign,
     set_fence(x, due);
 }
 
-void succession_world::take_granted(process& x, uint64_t link,
-                                    time_point sent, time_point due) {
+void succession_world::take_granted(process& x, uint64_t link, time_point sent,
+                                    time_point due) {
   if (x.linked == 0 || link != x.link)
     return;
   x.answered_at = clock(x);
@@ -422,20 +427,18 @@ void succession_world::take_revoked(process& x, uint64_t link,
 
 void succession_world::stop_workers(process& x, uint64_t link,
                                     uint64_t generation) {
-  after(x, dice_.between(stop_min, stop_max),
-        [=, this, self = pointer(x)] {
-          if (self->share != 0 && self->share <= generation)
-            self->workers = self->share = 0;
-          if (self->workers != 0) // Its fence has fallen, and they still die.
-            return stop_workers(*self, link, generation);
-          if (self->linked == 0 || self->link != link)
-            return;
-          const auto at = find(self->linked);
-          send(*self, *at, [=, this, n = self->number, reign = self->reign] {
-            decide(*at, reign,
-                   [=, this] { take_stopped(*at, n, link, generation); });
-          });
-        });
+  after(x, dice_.between(stop_min, stop_max), [=, this, self = pointer(x)] {
+    if (self->share != 0 && self->share <= generation)
+      self->workers = self->share = 0;
+    if (self->workers != 0) // Its fence has fallen, and they still die.
+      return stop_workers(*self, link, generation);
+    if (self->linked == 0 || self->link != link)
+      return;
+    const auto at = find(self->linked);
+    send(*self, *at, [=, this, n = self->number, reign = self->reign] {
+      decide(*at, reign, [=, this] { take_stopped(*at, n, link, generation); });
+    });
+  });
 }
 
 // The machine watches the fence, also while the agent is paused.

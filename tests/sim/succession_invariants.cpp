@@ -83,8 +83,7 @@ void succession_invariants::check_generation(const model_process& leader,
 void succession_invariants::check_vote(const model_process& voter,
                                        uint64_t term,
                                        const agent_id& candidate) {
-  const auto [i, is_new]
-    = votes_.try_emplace({voter.number, term}, candidate);
+  const auto [i, is_new] = votes_.try_emplace({voter.number, term}, candidate);
   if (!is_new && i->second != candidate)
     report("S4: " + to_string(voter.id) + " votes twice in term "
            + std::to_string(term));

@@ -51,15 +51,16 @@ struct model_coordinator {
   phase at = phase::listening;
   core::time_point held_back_until;
   core::charter job;
-  std::optional<uint32_t> accounted_for; ///< It led, and its workers have ended.
+  std::optional<uint32_t>
+    accounted_for; ///< It led, and its workers have ended.
   std::map<uint32_t, member> agents;
   uint64_t generation = 0;
   uint32_t size = 0;
   std::set<uint32_t> members; ///< Of the generation.
   std::set<uint32_t> holds;   ///< May have workers.
   std::set<uint32_t> chosen;  ///< For the generation that is being written.
-  uint64_t forming = 0;       ///< Ticket of that; 0: none.
-  uint64_t last_ticket = 0;
+  uint64_t forming = 0;       ///< Number of that; 0: none.
+  uint64_t last_change = 0;
   core::time_point last_join;
   std::vector<core::voter_candidate> told;
 };
@@ -94,8 +95,8 @@ struct model_process {
   core::time_point sign; ///< The last one of that actor.
 
   // The agent's part. Times are of its clock.
-  uint32_t linked = 0; ///< A process; 0: none.
-  uint64_t reign = 0;  ///< Of the coordinator there.
+  uint32_t linked = 0;    ///< A process; 0: none.
+  uint64_t reign = 0;     ///< Of the coordinator there.
   uint64_t link = 0;      ///< To that, …
   uint64_t last_link = 0; ///< … of so many that it has begun.
   std::optional<core::time_point> joining_since;

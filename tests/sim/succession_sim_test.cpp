@@ -22,8 +22,7 @@ struct tally {
 };
 
 void check(uint64_t seed, tally& sum) {
-  auto world
-    = succession_world{seed, uint32_t(1 + seed % host_count_max)};
+  auto world = succession_world{seed, uint32_t(1 + seed % host_count_max)};
   const auto breach = world.run();
   INFO("ACTORRUN_SIM_SEED=" << seed << ": " << breach.value_or(""));
   CHECK(!breach);
@@ -48,9 +47,10 @@ void check_unnoticed(fault what, duration length) {
 
 } // namespace
 
-TEST_CASE("succession: under all faults there are never two leaders, nothing that "
-          "is written is missed, and a majority finds a leader",
-          "[sim]") {
+TEST_CASE(
+  "succession: under all faults there are never two leaders, nothing that "
+  "is written is missed, and a majority finds a leader",
+  "[sim]") {
   auto sum = tally{};
   constexpr auto all = uint64_t{0};
   if (const auto one = number_from("ACTORRUN_SIM_SEED", all); one != all) {
@@ -81,8 +81,9 @@ TEST_CASE("succession: no worker notices that the host of a leader without "
   check_unnoticed(fault::lose_host, {});
 }
 
-TEST_CASE("succession: no worker notices that a leader without workers hands over",
-          "[sim]") {
+TEST_CASE(
+  "succession: no worker notices that a leader without workers hands over",
+  "[sim]") {
   check_unnoticed(fault::hand_over, {});
 }
 
@@ -92,8 +93,9 @@ TEST_CASE("succession: no worker notices that a leader without workers stands "
   check_unnoticed(fault::pause, 450ms);
 }
 
-TEST_CASE("succession: no worker notices that the coordinator of a leader hangs",
-          "[sim]") {
+TEST_CASE(
+  "succession: no worker notices that the coordinator of a leader hangs",
+  "[sim]") {
   check_unnoticed(fault::hang, 800ms);
 }
 
@@ -117,10 +119,10 @@ TEST_CASE("succession: nodes may vanish one by one, and the last one by proof",
     // Of the last two, one is the only voter: it must be the one that stays, or its
     // machine must prove its end.
     for (auto left = 7U; left > 1; --left) {
-      const auto breach = world.run_once(
-        left > 2 ? fault::lose_host : fault::kill, {}, false);
-      INFO("seed " << seed << ", " << left << " hosts: "
-                   << breach.value_or(""));
+      const auto breach
+        = world.run_once(left > 2 ? fault::lose_host : fault::kill, {}, false);
+      INFO("seed " << seed << ", " << left
+                   << " hosts: " << breach.value_or(""));
       REQUIRE(!breach);
       REQUIRE(world.leader() != nullptr);
       CHECK(world.alive_count() == left - 1);

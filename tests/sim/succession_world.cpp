@@ -46,10 +46,9 @@ succession_world::~succession_world() = default;
 void succession_world::note(const process& x, const std::string& what) {
   using std::chrono::microseconds;
   if (trace_)
-    trace_(std::to_string(
-             std::chrono::duration_cast<microseconds>(
-               queue_.now().time_since_epoch())
-               .count())
+    trace_(std::to_string(std::chrono::duration_cast<microseconds>(
+                            queue_.now().time_since_epoch())
+                            .count())
            + ' ' + to_string(x.id) + ' ' + what);
 }
 
@@ -113,9 +112,8 @@ void succession_world::check_end() {
   for (const auto& x : processes_)
     if (x->is_alive && newest != nullptr) {
       living.insert(x->id);
-      has_candidate
-        |= !x->is_leaving
-           && std::ranges::count(newest->charter->order, x->id) > 0;
+      has_candidate |= !x->is_leaving
+                       && std::ranges::count(newest->charter->order, x->id) > 0;
     }
   was_lost_ = newest == nullptr || !has_candidate
               || !newest->charter->voters.has_majority(living);
@@ -134,8 +132,8 @@ std::optional<std::string> succession_world::trouble_at_end() const {
   for (const auto& x : processes_)
     if (x->is_alive && !x->is_leaving && !x->is_witness
         && x->workers != newest_generation())
-      return "S8: " + to_string(x->id) + " runs "
-             + std::to_string(x->workers) + ", not the newest generation "
+      return "S8: " + to_string(x->id) + " runs " + std::to_string(x->workers)
+             + ", not the newest generation "
              + std::to_string(newest_generation());
   return std::nullopt;
 }
@@ -156,14 +154,12 @@ uint32_t succession_world::fenced_count() const {
 
 uint32_t succession_world::running_count() const {
   return uint32_t(std::ranges::count_if(processes_, [&](const auto& x) {
-    return x->is_alive && x->workers != 0
-           && x->workers == newest_generation();
+    return x->is_alive && x->workers != 0 && x->workers == newest_generation();
   }));
 }
 
 uint32_t succession_world::alive_count() const {
-  return uint32_t(
-    std::ranges::count_if(processes_, &model_process::is_alive));
+  return uint32_t(std::ranges::count_if(processes_, &model_process::is_alive));
 }
 
 // -- machines and paths -----------------------------------------------------------
@@ -188,12 +184,11 @@ succession_world::shared succession_world::find(const agent_id& id) const {
 
 // A newborn on a host of its own.
 void succession_world::spawn() {
-  auto x = std::make_shared<process>(uint32_t(processes_.size() + 1),
-                                     promise_min);
+  auto x
+    = std::make_shared<process>(uint32_t(processes_.size() + 1), promise_min);
   x->clock.offset = dice_.between(duration{1s}, duration{1000s});
   x->clock.parts_per_million
-    = int64_t(dice_.between(0, 2 * clock_error_max))
-      - int64_t(clock_error_max);
+    = int64_t(dice_.between(0, 2 * clock_error_max)) - int64_t(clock_error_max);
   for (const auto& y : processes_)
     if (y->is_alive)
       x->contacts.insert(y->number);
@@ -216,8 +211,7 @@ void succession_world::after(process& x, duration delay, action what) {
   });
 }
 
-bool succession_world::has_path(const process& from,
-                                const process& to) const {
+bool succession_world::has_path(const process& from, const process& to) const {
   return !cut_.contains({from.host, to.host})
          && !lost_hosts_.contains(from.host) && !lost_hosts_.contains(to.host);
 }
@@ -237,7 +231,7 @@ void succession_world::send(process& from, process& to, action what) {
   if (!from.is_alive || !has_path(from, to))
     return;
   queue_.after(delay_of_message(), [this, a = pointer(from), b = pointer(to),
-                       what = std::move(what)] {
+                                    what = std::move(what)] {
     if (has_path(*a, *b))
       post(*b, what);
   });
@@ -261,11 +255,10 @@ void succession_world::kill(process& x, bool is_proved, bool with_host) {
     return;
   }
   const auto self = pointer(x);
-  queue_.after(dice_.between(duration{0}, delay_max),
-               [self, is_proved] {
-                 self->workers = 0;
-                 self->has_proof = is_proved;
-               });
+  queue_.after(dice_.between(duration{0}, delay_max), [self, is_proved] {
+    self->workers = 0;
+    self->has_proof = is_proved;
+  });
   break_links(x);
 }
 
@@ -349,11 +342,21 @@ void succession_world::trouble() {
     while (!x->is_alive);
   if (dice_.percent(12))
     return spawn();
-  const auto kinds = std::vector{
-    fault::kill,  fault::kill_some, fault::kill_some, fault::kill_mute, fault::lose_host,
-    fault::pause, fault::pause,     fault::hang,      fault::hand_over,
-    fault::leave, fault::move_leadership, fault::move_leadership,
-    fault::cut,   fault::cut,       fault::cut};
+  const auto kinds = std::vector{fault::kill,
+                                 fault::kill_some,
+                                 fault::kill_some,
+                                 fault::kill_mute,
+                                 fault::lose_host,
+                                 fault::pause,
+                                 fault::pause,
+                                 fault::hang,
+                                 fault::hand_over,
+                                 fault::leave,
+                                 fault::move_leadership,
+                                 fault::move_leadership,
+                                 fault::cut,
+                                 fault::cut,
+                                 fault::cut};
   const auto what = kinds[dice_.between(0, kinds.size() - 1)];
   strike(*x, what, dice_.between(duration{50ms}, duration{2500ms}));
 }
@@ -405,10 +408,9 @@ void succession_world::feed(process& x, const succession_event& event) {
   if (!x.is_alive)
     return;
   const auto effects = x.uut.step(event, clock(x));
-  if (x.dies_keeping
-      && std::ranges::any_of(effects, [](const auto& y) {
-           return std::holds_alternative<keep_tombstone>(y);
-         }))
+  if (x.dies_keeping && std::ranges::any_of(effects, [](const auto& y) {
+        return std::holds_alternative<keep_tombstone>(y);
+      }))
     x.orders_left = dice_.between(0, effects.size() - 1);
   for (const auto& effect : effects) {
     if (x.orders_left && (*x.orders_left)-- == 0)
@@ -417,7 +419,8 @@ void succession_world::feed(process& x, const succession_event& event) {
       return;
     obey(x, effect);
   }
-  if (x.uut.written() != charter_key{} && x.uut.leadership_end() != time_point{})
+  if (x.uut.written() != charter_key{}
+      && x.uut.leadership_end() != time_point{})
     facts_.check_write(x);
   facts_.check_leaders(queue_.now());
 }
@@ -447,7 +450,7 @@ void succession_world::obey(process& x, const succession_effect& effect) {
   } else if (std::holds_alternative<ask_decider>(effect)) {
     answer_decider(x);
   } else if (const auto* done = std::get_if<report_charter_written>(&effect)) {
-    if (x.leads && x.leads->forming != 0 && done->ticket >= x.leads->forming)
+    if (x.leads && x.leads->forming != 0 && done->change >= x.leads->forming)
       after(x, delay_min, [this, self, reign = x.leads->reign] {
         decide(*self, reign, [this, self] { form(*self); });
       });
@@ -457,12 +460,12 @@ void succession_world::obey(process& x, const succession_effect& effect) {
       queue_.after(1s, [this, self] { kill(*self, true, false); });
     }
     for (const auto& [agent, _] : x.leads->agents)
-      send(x, *find(agent), [y = find(agent), n = x.number,
-                             to = find(move->to)->number] {
-        y->contacts.insert(to);
-        if (y->linked == n)
-          y->linked = 0;
-      });
+      send(x, *find(agent),
+           [y = find(agent), n = x.number, to = find(move->to)->number] {
+             y->contacts.insert(to);
+             if (y->linked == n)
+               y->linked = 0;
+           });
   } else if (const auto* lost = std::get_if<account_for>(&effect)) {
     x.leads->accounted_for = find(lost->who)->number;
     check_complete(x);

@@ -23,16 +23,16 @@ public:
   /// What happens to it.
   enum class fault {
     none,
-    kill,       ///< Its process; the machine proves it.
-    kill_some,  ///< Its process, and soon others; all are proved.
-    kill_mute,  ///< Its process, and what could prove it.
+    kill,      ///< Its process; the machine proves it.
+    kill_some, ///< Its process, and soon others; all are proved.
+    kill_mute, ///< Its process, and what could prove it.
     lose_host,
     pause,
-    hang,       ///< Its coordinator's actor.
+    hang, ///< Its coordinator's actor.
     hand_over,
     move_leadership, ///< It hands over and stays.
     leave,
-    cut,        ///< Some paths, from and to its host.
+    cut, ///< Some paths, from and to its host.
   };
 
   succession_world(uint64_t seed, uint32_t host_count);
@@ -132,8 +132,8 @@ private:
   void seek(process& x);
   void ask_contact(process& x, process& at);
   void join(process& x, process& at, uint64_t reign);
-  void take_accepted(process& x, process& at, uint64_t reign,
-                     uint64_t link, core::time_point due, std::set<uint32_t> contacts);
+  void take_accepted(process& x, process& at, uint64_t reign, uint64_t link,
+                     core::time_point due, std::set<uint32_t> contacts);
   void take_granted(process& x, uint64_t link, core::time_point sent,
                     core::time_point due);
   void take_formed(process& x, uint64_t link, uint64_t generation,
@@ -151,7 +151,8 @@ private:
   std::set<std::pair<uint32_t, uint32_t>> cut_; ///< Directed, between hosts.
   std::set<uint32_t> lost_hosts_;
   bool is_calm_ = false;
-  bool is_slow_ = false; ///< Many messages are late, by as much as a few answers take.
+  bool is_slow_
+    = false; ///< Many messages are late, by as much as a few answers take.
   bool was_lost_ = false;
   uint64_t last_reign_ = 0;
   uint32_t reign_count_ = 0;

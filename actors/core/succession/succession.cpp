@@ -55,8 +55,7 @@ void succession::hear(const agent_id& from, const beat& x) {
   }
   follow();
   keep();
-  const auto stored
-    = voter_.charter() ? voter_.charter()->key : charter_key{};
+  const auto stored = voter_.charter() ? voter_.charter()->key : charter_key{};
   send(from, beat_heard{x.term, x.sent, stored});
   wait_for_lapse();
 }
@@ -106,7 +105,7 @@ void succession::on(const link_broken& event) {
     out_.emplace_back(examine{event.to});
 }
 
-// -- standing as a candidate: when ------------------------------------------------
+// -- becoming a candidate: when ------------------------------------------------
 
 bool succession::can_stand() const {
   const auto* known = voter_.newest_charter();
@@ -180,15 +179,14 @@ void succession::on(const timer_fired& event) {
     ask_voters();
 }
 
-// -- standing as a candidate: how -------------------------------------------------
+// -- becoming a candidate: how -------------------------------------------------
 
 void succession::on(const job_founded& event) {
   if (voter_.newest_charter() != nullptr)
     return;
   is_founder_ = true;
-  voter_.write({.voters = voter_set{{self()}},
-                .order = {self()},
-                .job = event.job});
+  voter_.write(
+    {.voters = voter_set{{self()}}, .order = {self()}, .job = event.job});
   ask_voters();
 }
 
@@ -233,8 +231,7 @@ void succession::count_answers() {
   const auto dead = dead_supporters(known, UINT64_MAX);
   auto have = supporters_;
   have.insert(dead.begin(), dead.end());
-  if (known.voters.has_majority(have)
-      && voter_.may_vote_for(self(), {}, now_))
+  if (known.voters.has_majority(have) && voter_.may_vote_for(self(), {}, now_))
     stand(std::max(asked_term_, voter_.term_of(dead) + 1));
 }
 
@@ -314,7 +311,7 @@ void succession::win(const written_charter& known, std::set<agent_id> dead) {
   next.key = {voter_.term(), 0};
   if (!is_leader()) {
     confirmed_ = {};
-    ticket_ = reported_ = 0;
+    change_ = reported_ = 0;
     job_ = known.job;
     is_member_ = false;
     predecessor_ = known.leader_is_member ? std::optional{known.order.front()}
@@ -347,7 +344,9 @@ void succession::take_up_beats() {
   arm(alarm::beat, now_ + beat_interval);
 }
 
-void succession::on(const decider_answered&) { has_decided_ = true; }
+void succession::on(const decider_answered&) {
+  has_decided_ = true;
+}
 
 // What is sent between two beats proves no more than the last one did.
 void succession::send_beats() {
@@ -410,7 +409,7 @@ void succession::write(written_charter next, std::vector<agent_id> removed) {
   next.leader_is_member = is_member_;
   voter_.write(std::move(next));
   keep();
-  pending_ = pending_write{ticket_, std::move(removed)};
+  pending_ = pending_write{change_, std::move(removed)};
   stored_[self()] = voter_.charter()->key;
   measure();
   if (!is_leader()) { // The votes have come too late.
@@ -436,8 +435,8 @@ void succession::check_write() {
   written_ = own.key;
   phase_ = phase::leading;
   open();
-  if (done.ticket > reported_)
-    out_.emplace_back(report_charter_written{reported_ = done.ticket});
+  if (done.change > reported_)
+    out_.emplace_back(report_charter_written{reported_ = done.change});
   // They need not ask who leads when their promises lapse.
   for (const auto& x : done.removed)
     send(x, beat{own.key.term, beat_sent_, own});
@@ -449,8 +448,7 @@ void succession::open() {
     return;
   const auto begins = std::exchange(is_founder_, false);
   const auto rest = std::max(duration{held_back_until_ - now_}, duration{0});
-  out_.emplace_back(open_coordinator{!begins,
-                                     uint32_t(voter_.term() - 1), job_,
+  out_.emplace_back(open_coordinator{!begins, uint32_t(voter_.term() - 1), job_,
                                      begins ? duration{0} : rest});
   has_decided_ = false;
   out_.emplace_back(ask_decider{});
@@ -462,13 +460,13 @@ void succession::report_ended_predecessor() {
     out_.emplace_back(account_for{*std::exchange(predecessor_, std::nullopt)});
 }
 
-void succession::on(const charter_changed& event) {
+void succession::on(const charter_proposed& event) {
   if (!is_open_)
     return;
   has_decided_ = true;
   job_ = event.job;
   is_member_ = event.leader_is_member;
-  ticket_ = event.ticket;
+  change_ = event.change;
   proceed();
 }
 
@@ -497,7 +495,7 @@ void succession::proceed() {
   if (!here_.empty())
     next.order = order_of(next.voters, self(), here_);
   std::erase(removed, self());
-  if (ticket_ > reported_ || next != *voter_.charter())
+  if (change_ > reported_ || next != *voter_.charter())
     write(std::move(next), minus(removed, next.order));
   else
     resign_if_ready();
@@ -532,8 +530,8 @@ void succession::on(const hand_over_requested& event) {
 std::optional<agent_id> succession::find_successor() const {
   auto out = std::optional<agent_id>{};
   for (const auto& x : voter_.charter()->order) {
-    const auto stays = std::ranges::find(here_, x, &voter_candidate::agent)
-                       != here_.end();
+    const auto stays
+      = std::ranges::find(here_, x, &voter_candidate::agent) != here_.end();
     if (x != self() && stays && (!out || x == hand_over_->to))
       out = x;
   }

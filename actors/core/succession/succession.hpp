@@ -96,7 +96,7 @@ private:
 
   /// A charter on its way to the voters.
   struct pending_write {
-    uint64_t ticket = 0;
+    uint64_t change = 0;
     std::vector<agent_id> removed{}; ///< Voters that are none with it.
   };
 
@@ -105,7 +105,7 @@ private:
   void on(const link_broken& event);
   void on(const process_examined& event);
   void on(const decider_answered& event);
-  void on(const charter_changed& event);
+  void on(const charter_proposed& event);
   void on(const members_changed& event);
   void on(const hand_over_requested& event);
   void on(const timer_fired& event);
@@ -165,8 +165,8 @@ private:
   succession_options options_;
   voter voter_;
   phase phase_ = phase::follower;
-  bool is_leaving_ = false; ///< It leads no more, whatever happens.
-  bool is_founder_ = false; ///< And has not begun the job yet.
+  bool is_leaving_ = false;       ///< It leads no more, whatever happens.
+  bool is_founder_ = false;       ///< And has not begun the job yet.
   std::optional<tombstone> kept_; ///< As the machine has it.
   time_point stand_at_{};
   alarm_set<alarm, 3> alarms_;
@@ -188,14 +188,15 @@ private:
   std::map<agent_id, charter_key> stored_;
   charter_key written_{};
   std::optional<pending_write> pending_;
-  std::optional<agent_id> predecessor_; ///< With workers of the newest generation.
+  std::optional<agent_id>
+    predecessor_; ///< With workers of the newest generation.
   time_point held_back_until_{};
   bool is_open_ = false;     ///< Its coordinator.
   bool has_decided_ = false; ///< Since the last beat (rule 4).
   charter job_;              ///< As the coordinator wants it.
   bool is_member_ = false;
-  uint64_t ticket_ = 0;   ///< Of that.
-  uint64_t reported_ = 0; ///< The last ticket.
+  uint64_t change_ = 0;   ///< Of that.
+  uint64_t reported_ = 0; ///< The last change.
   std::vector<voter_candidate> here_;
   std::optional<hand_over_requested> hand_over_;
 

@@ -19,8 +19,7 @@ struct message_writer {
            + (x.charter ? " with " + text_of(x.charter->key) : "");
   }
   std::string operator()(const beat_heard& x) const {
-    return "beat_heard " + std::to_string(x.term) + " has "
-           + text_of(x.stored);
+    return "beat_heard " + std::to_string(x.term) + " has " + text_of(x.stored);
   }
   std::string operator()(const ask& x) const {
     return "ask " + std::to_string(x.term);
@@ -70,7 +69,7 @@ struct effect_writer {
   }
   std::string operator()(const ask_decider&) const { return "ask_decider"; }
   std::string operator()(const report_charter_written& x) const {
-    return "report_charter_written " + std::to_string(x.ticket);
+    return "report_charter_written " + std::to_string(x.change);
   }
   std::string operator()(const move_agents& x) const {
     return "move_agents to " + to_string(x.to);

@@ -41,8 +41,8 @@ struct process_examined {
 struct decider_answered {};
 
 /// The coordinator wants this to outlive it. Later wishes contain the earlier ones.
-struct charter_changed {
-  uint64_t ticket = 0; ///< From 1 on; only grows while one coordinator lives.
+struct charter_proposed {
+  uint64_t change = 0; ///< From 1 on; only grows while one coordinator lives.
   charter job;
   bool leader_is_member = false;
 };
@@ -61,7 +61,7 @@ struct hand_over_requested {
 
 using succession_event
   = std::variant<job_founded, message_heard, link_broken, process_examined,
-                 decider_answered, charter_changed, members_changed,
+                 decider_answered, charter_proposed, members_changed,
                  hand_over_requested, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
@@ -85,9 +85,9 @@ struct examine {
 /// Answered by `decider_answered` if the coordinator's actor still takes messages.
 struct ask_decider {};
 
-/// A quorum keeps what the coordinator has asked for up to this ticket.
+/// A quorum keeps what the coordinator has asked for up to this change.
 struct report_charter_written {
-  uint64_t ticket = 0;
+  uint64_t change = 0;
 };
 
 /// Tell all agents that this one leads now, or will in a moment.

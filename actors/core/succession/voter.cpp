@@ -90,7 +90,8 @@ const written_charter* voter::newest_charter() const {
 
 // Nothing that the dead have promised ends with them, but what they promised to
 // themselves: who leads by such a vote leads on until its lease ends.
-bool voter::is_free(const agent_id& who, const dead_process& x, time_point now) const {
+bool voter::is_free(const agent_id& who, const dead_process& x,
+                    time_point now) const {
   const auto& holder = x.left.promised_to;
   return holder.value.empty() || holder == who || holder == self_
          || is_proved_dead(holder) || now >= x.learned_at + promise_;

@@ -86,7 +86,8 @@ private:
   };
 
   bool is_holder(const ended_leader& x) const;
-  bool is_free(const agent_id& who, const dead_process& x, time_point now) const;
+  bool is_free(const agent_id& who, const dead_process& x,
+               time_point now) const;
   void promise(const agent_id& who, uint64_t term, time_point now);
 
   agent_id self_;
@@ -104,7 +105,8 @@ private:
   /// … and the last but for votes for `holder_`, who knows whether they made it lead.
   time_point others_at_{};
   std::map<agent_id, dead_process> dead_;
-  std::map<agent_id, uint64_t> resigned_; ///< From this term, and from all before.
+  std::map<agent_id, uint64_t>
+    resigned_; ///< From this term, and from all before.
 };
 
 } // namespace actorrun::core

@@ -20,7 +20,7 @@ inline constexpr size_t voters_max = 5;
 struct voter_candidate {
   agent_id agent;
   std::string host;
-  std::string zone{}; ///< What fails together; empty: unknown.
+  std::string zone{};      ///< What fails together; empty: unknown.
   bool is_witness = false; ///< It has no workers, so none die with it.
 
   friend bool operator==(const voter_candidate&, const voter_candidate&)
