@@ -126,11 +126,24 @@ void succession_world::check_end() {
       facts_.report(*wrong);
 }
 
+// Whoever was away until all that it knew of had vanished finds no one: that is what
+// several endpoints are for.
+bool succession_world::can_be_found(const process& x) const {
+  auto known = x.contacts;
+  if (x.kept.charter)
+    for (const auto& y : x.kept.charter->order)
+      known.insert(find(y)->number);
+  return std::ranges::any_of(
+           known,
+           [&](uint32_t y) { return y != x.number && find(y)->is_alive; })
+         || x.leads;
+}
+
 std::optional<std::string> succession_world::trouble_at_end() const {
   if (leader() == nullptr)
     return "S8: the leader does not stay";
   for (const auto& x : processes_)
-    if (x->is_alive && !x->is_leaving && !x->is_witness
+    if (x->is_alive && !x->is_leaving && !x->is_witness && can_be_found(*x)
         && x->workers != newest_generation())
       return "S8: " + to_string(x->id) + " runs " + std::to_string(x->workers)
              + ", not the newest generation "
@@ -286,6 +299,28 @@ void succession_world::kill_some(process& x) {
                  [this, y = dice_.pick(processes_)] { kill_soon(*y); });
 }
 
+void succession_world::pause(process& x, duration length) {
+  x.is_paused = true;
+  queue_.after(length, [this, self = pointer(x)] { resume(*self); });
+}
+
+// The others are cut from each other, and not from it.
+void succession_world::duel(process& x) {
+  auto cuts = std::set<std::pair<uint32_t, uint32_t>>{};
+  auto side = std::set<uint32_t>{};
+  for (const auto& y : processes_)
+    if (dice_.percent(50))
+      side.insert(y->host);
+  for (const auto& a : processes_)
+    for (const auto& b : processes_)
+      if (a->number != x.number && b->number != x.number
+          && side.contains(a->host) != side.contains(b->host))
+        cuts.insert({a->host, b->host});
+  cut_for(std::move(cuts), 2s);
+  pause(x, promise_min + dice_.between(duration{0}, duration{200ms}));
+  x.dies_keeping = true;
+}
+
 // The system closes the connections of a process that ends.
 void succession_world::break_links(process& x) {
   for (const auto& y : processes_) {
@@ -323,9 +358,14 @@ void succession_world::cut(process& x, duration length) {
         cuts.insert(in);
       }
     }
-  cut_.insert(cuts.begin(), cuts.end());
-  queue_.after(length, [this, cuts] {
-    for (const auto& y : cuts)
+  cut_for(std::move(cuts), length);
+}
+
+void succession_world::cut_for(std::set<std::pair<uint32_t, uint32_t>> paths,
+                               duration length) {
+  cut_.insert(paths.begin(), paths.end());
+  queue_.after(length, [this, paths] {
+    for (const auto& y : paths)
       cut_.erase(y);
   });
 }
@@ -342,7 +382,8 @@ void succession_world::trouble() {
     while (!x->is_alive);
   if (dice_.percent(12))
     return spawn();
-  const auto kinds = std::vector{fault::kill,
+  const auto kinds = std::vector{fault::duel,
+                                 fault::kill,
                                  fault::kill_some,
                                  fault::kill_some,
                                  fault::kill_mute,
@@ -375,9 +416,10 @@ void succession_world::strike(process& x, fault what, duration length) {
       return kill(x, false, false);
     case fault::lose_host:
       return kill(x, false, true);
+    case fault::duel:
+      return duel(x);
     case fault::pause:
-      x.is_paused = true;
-      return queue_.after(length, [this, self] { resume(*self); });
+      return pause(x, length);
     case fault::hang:
       x.is_hung = true;
       return queue_.after(length, [this, self] {
@@ -419,9 +461,11 @@ void succession_world::feed(process& x, const succession_event& event) {
       return;
     obey(x, effect);
   }
-  if (x.uut.written() != charter_key{}
-      && x.uut.leadership_end() != time_point{})
-    facts_.check_write(x);
+  if (x.written != x.uut.written()) {
+    x.written = x.uut.written();
+    if (x.written != charter_key{})
+      facts_.check_write(x);
+  }
   facts_.check_leaders(queue_.now());
 }
 

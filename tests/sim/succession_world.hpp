@@ -26,6 +26,7 @@ public:
     kill,      ///< Its process; the machine proves it.
     kill_some, ///< Its process, and soon others; all are proved.
     kill_mute, ///< Its process, and what could prove it.
+    duel,      ///< It sleeps, two halves want its vote, and it dies with that.
     lose_host,
     pause,
     hang, ///< Its coordinator's actor.
@@ -88,14 +89,19 @@ private:
   void resume(process& x);
   void kill(process& x, bool is_proved, bool with_host);
   void cut(process& x, core::duration length);
+  void cut_for(std::set<std::pair<uint32_t, uint32_t>> paths,
+               core::duration length);
   void kill_soon(process& x);
   void kill_some(process& x);
+  void duel(process& x);
+  void pause(process& x, core::duration length);
   void break_links(process& x);
   core::duration delay_of_message();
   void trouble();
   void calm();
   void check_end();
   std::optional<std::string> trouble_at_end() const;
+  bool can_be_found(const process& x) const;
 
   // The voter.
   void feed(process& x, const core::succession_event& event);

@@ -153,7 +153,8 @@ TEST_CASE_METHOD(
   CHECK(fire() == "ask 8 to n1; ask 8 to n3");
   hear(485ms, n3, would{8});
   CHECK(fire() == "ask 9 to n1; ask 9 to n3"); // No vote has come.
-  CHECK(hear(600ms, n1, beat{8, {}}) == "keep_tombstone 8 with 1.1; beat_heard 8 has 1.1 to n1");
+  CHECK(hear(600ms, n1, beat{8, {}})
+        == "keep_tombstone 8 with 1.1; beat_heard 8 has 1.1 to n1");
   CHECK(uut.current_phase() == phase::follower);
   CHECK(hear(601ms, n3, vote{8, {}}) == "");
 }
