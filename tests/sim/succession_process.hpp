@@ -88,7 +88,7 @@ struct model_process {
   core::tombstone kept;      ///< By its machine.
 
   // The coordinator's part.
-  core::charter_key written; ///< The last that was checked.
+  core::charter_key written;       ///< The last that was checked.
   core::time_point leadership_end; ///< As ordered, by its clock.
   std::unique_ptr<model_coordinator> leads;
   bool is_hung = false; ///< Its coordinator's actor.
