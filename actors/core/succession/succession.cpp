@@ -284,9 +284,13 @@ void succession::count_votes() {
   for (const auto& [who, _] : votes_)
     have.insert(who);
   if (known.voters.has_majority(have))
-    win(known, dead);
-  else
-    request_votes(known);
+    return win(known, dead);
+  // The next attempt asks the right voters from the start.
+  if (!voter_.charter() || known.key > voter_.charter()->key) {
+    voter_.write(known);
+    keep();
+  }
+  request_votes(known);
 }
 
 // One of the voters has confirmed the last leader, but which one is unknown.

@@ -218,7 +218,8 @@ TEST_CASE_METHOD(
   hear(392ms, n3, would{2});
   const auto newer = charter_of({n2, n4, n5}, {n1, n2, n4, n5}, {1, 5});
   CHECK(hear(395ms, n3, vote{2, time_point{392ms}, 392ms, newer})
-        == "vote_request 2 to n4; vote_request 2 to n5");
+        == "keep_tombstone 2 with 1.5; vote_request 2 to n4; "
+           "vote_request 2 to n5");
   CHECK(hear(396ms, n4, vote{2, time_point{395ms}, 1s, std::nullopt}) != "");
   CHECK(uut.current_phase() == phase::writing);
 }
