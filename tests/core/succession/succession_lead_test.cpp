@@ -273,3 +273,9 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(401ms, timer_fired{{1}}) == "");
   CHECK(at(401ms, timer_fired{{99}}) == "");
 }
+
+TEST_CASE("succession: orders that transcripts leave out have texts, too",
+          "[core]") {
+  CHECK(to_string(succession_effect{examine{n1}}) == "examine n1");
+  CHECK(to_string(succession_effect{arm_timer{{7}, {}}}) == "arm_timer 7");
+}
