@@ -1,5 +1,6 @@
 #!/bin/bash
-# Checks that the simulator and the unit tests execute every line of the protocol:
+# Checks that the simulator and the unit tests execute every line of the protocol, and of
+# the elections among agents:
 #   coverage.sh SOURCE_DIR BUILD_DIR
 # SIMULATOR and TESTS are what find_bug and core_tests are linked of. CXX is the
 # compiler, CXXFLAGS what it gets besides. Only GCC: exit code 77 for others.
@@ -23,7 +24,7 @@ compile() { # SOURCE
 }
 export -f compile
 export cxx flags source_dir
-printf '%s\n' "$source_dir"/actors/core/protocol/*.cpp \
+printf '%s\n' "$source_dir"/actors/core/{protocol,succession}/*.cpp \
   | xargs -P 2 -I {} bash -c 'compile "{}"'
 # An object hides the library's member.
 # shellcheck disable=SC2086
@@ -38,6 +39,7 @@ $cxx --coverage ./*.o $TESTS ${CXXFLAGS:-} -o core_tests
 count=0
 for file in ./*.cpp.gcov; do
   name=actors/core/protocol/$(basename "$file" .gcov)
+  [ -f "$source_dir/$name" ] || name=${name/protocol/succession}
   [ -f "$source_dir/$name" ] || continue
   count=$((count + 1))
   sed -n "s|^ *#####: *\([0-9]*\):|$name:\1 is not executed:|p" "$file"

@@ -1,8 +1,10 @@
-// Runs seeds until one breaks an invariant: `find_bug COUNT [FIRST]`. Exit code
-// 1 and the seed if one does, 0 if none.
+// Runs seeds until one breaks an invariant: `find_bug COUNT [FIRST [elections]]`; the
+// last word is for elections among agents alone. Exit code 1 and the seed if one does,
+// 0 if none.
 
 #include "tests/sim/leadership_world.hpp"
 #include "tests/sim/run_seed.hpp"
+#include "tests/sim/succession_world.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +13,7 @@ namespace {
 
 using namespace actorrun::sim;
 
-/// A history of etcd's leadership takes as long as this many of a job.
+/// A history of etcd's leadership takes as long as this many of a job, …
 constexpr auto seeds_per_leadership = 16;
 
 std::optional<std::string> lead(uint64_t seed) {
@@ -21,10 +23,24 @@ std::optional<std::string> lead(uint64_t seed) {
                    actorrun::core::time_point{80s});
 }
 
+/// … and one of elections among agents as long as some.
+constexpr auto seeds_per_election = 4;
+
+std::optional<std::string> elect(uint64_t seed) {
+  return succession_world{seed, uint32_t(1 + seed % 7)}.run();
+}
+
 int tell(uint64_t seed, const char* world, const std::string& breach) {
   std::printf("ACTORRUN_SIM_SEED=%llu%s %s\n",
               static_cast<unsigned long long>(seed), world, breach.c_str());
   return 1;
+}
+
+int hold_elections(uint64_t first, uint64_t count) {
+  for (auto seed = first; seed < first + count; ++seed)
+    if (const auto breach = elect(seed))
+      return tell(seed, " (elections)", *breach);
+  return 0;
 }
 
 } // namespace
@@ -32,7 +48,12 @@ int tell(uint64_t seed, const char* world, const std::string& breach) {
 int main(int argc, char** argv) {
   const auto count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
   const auto first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+  if (argc > 3)
+    return hold_elections(first, count);
   for (auto seed = first; seed < first + count; ++seed) {
+    if (seed % seeds_per_election == 0)
+      if (const auto breach = elect(seed))
+        return tell(seed, " (elections)", *breach);
     if (seed % seeds_per_leadership == 0)
       if (const auto breach = lead(seed))
         return tell(seed, " (leadership)", *breach);

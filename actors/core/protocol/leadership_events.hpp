@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/protocol/charter.hpp"
+#include "actors/core/protocol/leadership_orders.hpp"
 #include "actors/core/time.hpp"
 #include "messages/result.hpp"
 
@@ -156,13 +157,6 @@ struct campaign {
   charter job{};
 };
 
-/// Start a coordinator that other nodes can reach.
-struct open_coordinator {
-  bool successor = false;
-  uint32_t terms_before = 0; ///< As far as the registry knows.
-  charter known{};           ///< What earlier ones have left behind.
-};
-
 /// Write what the next coordinator must know, if the entry is ours.
 struct write_job {
   int64_t lease = 0;
@@ -193,16 +187,6 @@ struct end_lease {
   int64_t lease = 0;
   bool job_over = false;
   charter job{}; ///< Its number is the mark's.
-};
-
-/// The coordinator may decide until `due`, and never later.
-struct set_leadership_end {
-  time_point due;
-};
-
-/// End the coordinator and close everything that leads to it.
-struct close_coordinator {
-  std::string reason;
 };
 
 // Answers to `coordinator_wanted`.

@@ -2,6 +2,7 @@
 #include "actors/core/protocol/leadership.hpp"
 #include "actors/core/protocol/membership.hpp"
 #include "actors/core/protocol/rendezvous_phase.hpp"
+#include "actors/core/succession/succession.hpp"
 #include "actors/core/workers/worker_group.hpp"
 #include "tests/support/catch.hpp"
 
@@ -107,4 +108,5 @@ TEST_CASE("charts: they have the states that the machines have", "[core]") {
   check<worker_group::phase>("worker_group::phase");
   check<leadership::phase>("leadership::phase",
                            {"renewing", "checking", "writing", "retired"});
+  check<succession::phase>("succession::phase");
 }
