@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <csignal>
 #include <string_view>
 #include <utility>
@@ -323,6 +324,22 @@ result<void> check_timers(const timer_options& x) {
 std::string to_string(const endpoint& x) {
   const auto is_v6 = x.host.find(':') != std::string::npos;
   return (is_v6 ? "[" + x.host + "]" : x.host) + ":" + std::to_string(x.port);
+}
+
+std::optional<endpoint> parse_endpoint(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == text.npos)
+    return std::nullopt;
+  auto host = text.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  auto port = uint16_t{0};
+  const auto* end = text.data() + text.size();
+  const auto [stop, error]
+    = std::from_chars(text.data() + colon + 1, end, port);
+  if (error != std::errc{} || stop != end || port == 0 || !is_host(host))
+    return std::nullopt;
+  return endpoint{std::string{host}, port};
 }
 
 namespace {

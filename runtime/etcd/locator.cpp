@@ -3,8 +3,6 @@
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
-#include <charconv>
-
 namespace actorrun::detail {
 
 namespace {
@@ -93,19 +91,9 @@ coordinator_location_of(const std::string& announced, const std::string& seen,
 }
 
 result<endpoint> endpoint_of(const std::string& text) {
-  const auto colon = text.rfind(':');
-  if (colon == text.npos)
-    return strange(text);
-  auto host = text.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
-    host = host.substr(1, host.size() - 2);
-  auto port = uint16_t{0};
-  const auto* end = text.data() + text.size();
-  const auto [stop, error]
-    = std::from_chars(text.data() + colon + 1, end, port);
-  if (error != std::errc{} || stop != end || port == 0 || !is_host(host))
-    return strange(text);
-  return endpoint{std::move(host), port};
+  if (auto out = parse_endpoint(text))
+    return std::move(*out);
+  return strange(text);
 }
 
 } // namespace actorrun::detail

@@ -131,7 +131,7 @@ std::string encode_credential(std::string_view credential) {
 std::optional<client_hello> decode_client_hello(std::string_view bytes) {
   assert(bytes.size() == client_hello_size);
   const auto intent = byte_at(bytes, 6);
-  if (!has_head(bytes, all_flags) || intent < 1 || intent > 2)
+  if (!has_head(bytes, all_flags) || intent < 1 || intent > 3)
     return std::nullopt;
   auto out = client_hello{};
   out.version = *version_in(bytes);

@@ -46,6 +46,7 @@ inline constexpr size_t credential_size_max = 2048;
 enum class purpose : uint8_t {
   join = 1,    ///< An agent that takes part in the job.
   operate = 2, ///< An operator that queries and controls the job.
+  vote = 3,    ///< An agent that speaks to another about who leads.
 };
 
 /// The server's verdict on the client. No value is a `purpose`, so an echo of

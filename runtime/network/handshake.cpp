@@ -248,7 +248,7 @@ std::string server_handshake::refuse_certificates() {
 
 // Only the agent itself can know that key.
 bool server_handshake::is_claimed(std::string_view resumed) const {
-  if (!resumption_of_ || hello_->intent != purpose::join)
+  if (!resumption_of_ || hello_->intent == purpose::operate)
     return false;
   const auto last_key = resumption_of_(hello_->peer_id);
   return last_key && !same_proof(resumption(*last_key, hellos_), resumed);

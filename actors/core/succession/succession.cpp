@@ -185,8 +185,12 @@ void succession::on(const job_founded& event) {
   if (voter_.newest_charter() != nullptr)
     return;
   is_founder_ = true;
-  voter_.write(
-    {.voters = voter_set{{self()}}, .order = {self()}, .job = event.job});
+  const auto here
+    = voter_candidate{.agent = self(), .endpoint = event.endpoint};
+  voter_.write({.voters = voter_set{{self()}},
+                .order = {self()},
+                .endpoints = endpoints_of({self()}, {here}, {}),
+                .job = event.job});
   ask_voters();
 }
 
@@ -498,6 +502,7 @@ void succession::proceed() {
   }
   if (!here_.empty())
     next.order = order_of(next.voters, self(), here_);
+  next.endpoints = endpoints_of(next.order, here_, next.endpoints);
   std::erase(removed, self());
   if (change_ > reported_ || next != *voter_.charter())
     write(std::move(next), minus(removed, next.order));

@@ -17,6 +17,7 @@ namespace actorrun::core {
 /// This agent begins the job. Whoever decides that knows that no other does.
 struct job_founded {
   charter job;
+  std::string endpoint{}; ///< Where the others reach this agent.
 };
 
 /// From another agent that votes, or that may lead.

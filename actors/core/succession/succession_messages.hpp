@@ -27,6 +27,7 @@ struct written_charter {
   voter_set voters{};
   /// The leader, the other voters, the deputy.
   std::vector<agent_id> order{};
+  endpoint_list endpoints{}; ///< Of these.
   /// What the coordinator wants to be known of the job; not read here, but for the
   /// lease.
   charter job{};

@@ -121,4 +121,18 @@ agents order_of(const voter_set& voters, const agent_id& leader,
   return out;
 }
 
+endpoint_list endpoints_of(const agents& order,
+                           const std::vector<voter_candidate>& here,
+                           const endpoint_list& before) {
+  auto out = endpoint_list{};
+  for (const auto& x : order) {
+    const auto told = std::ranges::find(here, x, &voter_candidate::agent);
+    if (told != here.end() && !told->endpoint.empty())
+      out.emplace(x, told->endpoint);
+    else if (const auto i = before.find(x); i != before.end())
+      out.insert(*i);
+  }
+  return out;
+}
+
 } // namespace actorrun::core

@@ -22,6 +22,7 @@ struct voter_candidate {
   std::string host;
   std::string zone{};      ///< What fails together; empty: unknown.
   bool is_witness = false; ///< It has no workers, so none die with it.
+  std::string endpoint{};  ///< Where the others reach it: `10.0.0.2:41000`.
 
   friend bool operator==(const voter_candidate&, const voter_candidate&)
     = default;
@@ -37,6 +38,9 @@ public:
 
   /// The voters that remain once a change is over.
   const std::vector<agent_id>& newest() const { return newest_; }
+
+  /// Those before the change that is under way; empty: none is.
+  const std::vector<agent_id>& former() const { return former_; }
 
   bool is_changing() const { return !former_.empty(); }
 
@@ -77,5 +81,13 @@ std::vector<agent_id> choose_voters(const std::vector<voter_candidate>& here,
 /// lead after all of them are proved dead.
 std::vector<agent_id> order_of(const voter_set& voters, const agent_id& leader,
                                const std::vector<voter_candidate>& here);
+
+/// Where agents are reached, by id.
+using endpoint_list = std::map<agent_id, std::string>;
+
+/// The endpoints of those in the order: as they are told now, or were before.
+endpoint_list endpoints_of(const std::vector<agent_id>& order,
+                           const std::vector<voter_candidate>& here,
+                           const endpoint_list& before);
 
 } // namespace actorrun::core

@@ -103,3 +103,15 @@ TEST_CASE("order: the leader, other voters, a deputy on another host",
   CHECK(order_of(voter_set{{a}}, a, {all[0], all[1]}) == agents{a, a2});
   CHECK(order_of(voter_set{{a}}, a, {all[0]}) == agents{a});
 }
+
+TEST_CASE("endpoints: of those in the order, as they are told, or were before",
+          "[core]") {
+  auto here = std::vector{on("1", a), on("2", b), on("3", c)};
+  here[0].endpoint = "10.0.0.1:41000";
+  here[2].endpoint = "10.0.0.3:41000";
+  const auto before
+    = endpoint_list{{a, "10.0.0.1:1"}, {b, "10.0.0.2:1"}, {d, "10.0.0.4:1"}};
+  CHECK(endpoints_of({a, b, d}, here, before)
+        == endpoint_list{
+          {a, "10.0.0.1:41000"}, {b, "10.0.0.2:1"}, {d, "10.0.0.4:1"}});
+}

@@ -1,0 +1,293 @@
+#include "actors/voter_messages.hpp"
+
+#include "actors/core/text.hpp"
+#include "actors/translate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace actorrun {
+
+namespace {
+
+/// Before and after a change, and the deputy.
+constexpr auto order_size_max = 2 * core::voters_max + 1;
+
+// In bytes. Ids have a host name in them, endpoints an address.
+constexpr size_t voter_id_size_max = 320;
+constexpr size_t endpoint_size_max = 80;
+
+/// Terms are counted from 1; no job comes near this one.
+constexpr auto term_max = uint64_t{1} << 53U;
+
+/// None is silent for longer, as far as anyone needs to know.
+constexpr auto silence_max = core::duration{std::chrono::hours{24}};
+
+using agents = std::vector<agent_id>;
+
+// -- to the wire --------------------------------------------------------------
+
+int64_t stamp_of(core::time_point x) {
+  return core::duration{x.time_since_epoch()}.count();
+}
+
+void write(const core::charter_key& x, v1::CharterKey& out) {
+  out.set_term(x.term);
+  out.set_version(x.version);
+}
+
+void write(const core::written_charter& x, v1::WrittenCharter& out) {
+  write(x.key, *out.mutable_key());
+  for (const auto& who : x.voters.newest())
+    out.add_voters(who.value);
+  for (const auto& who : x.voters.former())
+    out.add_former_voters(who.value);
+  for (const auto& who : x.order)
+    out.add_order(who.value);
+  for (const auto& [who, address] : x.endpoints) {
+    auto& endpoint = *out.add_endpoints();
+    endpoint.set_agent_id(who.value);
+    endpoint.set_address(address);
+  }
+  *out.mutable_job() = to_wire(x.job);
+  out.set_leader_is_member(x.leader_is_member);
+}
+
+template <class Message>
+void write(const std::vector<core::ended_leader>& xs, Message& out) {
+  const auto skipped = xs.size() - std::min(xs.size(), told_proofs_max);
+  for (auto i = skipped; i < xs.size(); ++i) {
+    auto& ended = *out.add_ended();
+    ended.set_agent_id(xs[i].who.value);
+    if (xs[i].term)
+      ended.set_term(*xs[i].term);
+  }
+}
+
+struct message_writer {
+  v1::VoterMessage& out;
+
+  void operator()(const core::beat& x) const {
+    auto& to = *out.mutable_beat();
+    to.set_term(x.term);
+    to.set_sent_ns(stamp_of(x.sent));
+    if (x.charter)
+      write(*x.charter, *to.mutable_charter());
+  }
+  void operator()(const core::beat_heard& x) const {
+    auto& to = *out.mutable_beat_heard();
+    to.set_term(x.term);
+    to.set_sent_ns(stamp_of(x.sent));
+    write(x.stored, *to.mutable_stored());
+  }
+  void operator()(const core::ask& x) const {
+    auto& to = *out.mutable_ask();
+    to.set_term(x.term);
+    write(x.ended, to);
+  }
+  void operator()(const core::would& x) const {
+    out.mutable_would()->set_term(x.term);
+  }
+  void operator()(const core::would_not& x) const {
+    out.mutable_would_not()->set_term(x.term);
+  }
+  void operator()(const core::vote_request& x) const {
+    auto& to = *out.mutable_vote_request();
+    to.set_term(x.term);
+    to.set_sent_ns(stamp_of(x.sent));
+    write(x.ended, to);
+  }
+  void operator()(const core::vote& x) const {
+    auto& to = *out.mutable_vote();
+    to.set_term(x.term);
+    to.set_sent_ns(stamp_of(x.sent));
+    to.set_silence_ns(uint64_t(std::max(x.silence, core::duration{0}).count()));
+    if (x.charter)
+      write(*x.charter, *to.mutable_charter());
+  }
+  void operator()(const core::resigned& x) const {
+    auto& to = *out.mutable_resigned();
+    to.set_term(x.term);
+    to.set_successor(x.successor.value);
+  }
+};
+
+// -- from the wire ------------------------------------------------------------
+
+/// What is wrong: a verb and its object. Thrown and caught in this file: the place is
+/// deep in a message, and the message is given up.
+struct bad_message {
+  std::string why;
+};
+
+core::time_point time_of(int64_t stamp) {
+  return core::time_point{core::duration{stamp}};
+}
+
+uint64_t read_term(uint64_t x) {
+  if (x > term_max)
+    throw bad_message{"sends a term that no job reaches"};
+  return x;
+}
+
+agent_id read_agent(const std::string& text) {
+  if (text.empty() || text.size() > voter_id_size_max
+      || core::printable(text) != text)
+    throw bad_message{"sends an agent's id that cannot be one"};
+  return {text};
+}
+
+template <class Strings>
+agents read_agents(const Strings& texts, size_t max) {
+  auto out = agents{};
+  if (size_t(texts.size()) > max)
+    throw bad_message{"sends a charter with too many agents"};
+  for (const auto& text : texts) {
+    auto who = read_agent(text);
+    if (std::ranges::find(out, who) != out.end())
+      throw bad_message{"sends a charter that has an agent twice"};
+    out.push_back(std::move(who));
+  }
+  return out;
+}
+
+core::charter_key read(const v1::CharterKey& x) {
+  return {read_term(x.term()), read_term(x.version())};
+}
+
+core::voter_set read_voters(const v1::WrittenCharter& x) {
+  auto newest = read_agents(x.voters(), core::voters_max);
+  auto former = read_agents(x.former_voters(), core::voters_max);
+  if (newest.empty())
+    throw bad_message{"sends a charter without voters"};
+  return former.empty()
+           ? core::voter_set{std::move(newest)}
+           : core::voter_set{std::move(former)}.changing_to(std::move(newest));
+}
+
+core::written_charter read(const v1::WrittenCharter& x) {
+  auto out
+    = core::written_charter{.key = read(x.key()),
+                            .voters = read_voters(x),
+                            .order = read_agents(x.order(), order_size_max),
+                            .job = from_wire(x.job()),
+                            .leader_is_member = x.leader_is_member()};
+  if (out.order.empty())
+    throw bad_message{"sends a charter without a leader"};
+  for (const auto& endpoint : x.endpoints()) {
+    auto who = read_agent(endpoint.agent_id());
+    if (std::ranges::find(out.order, who) == out.order.end())
+      throw bad_message{
+        "sends an endpoint of an agent that is not in the order"};
+    if (endpoint.address().size() > endpoint_size_max
+        || core::printable(endpoint.address()) != endpoint.address())
+      throw bad_message{"sends an endpoint that cannot be one"};
+    out.endpoints.emplace(std::move(who), endpoint.address());
+  }
+  return out;
+}
+
+template <class Message>
+std::optional<core::written_charter> read_charter(const Message& x) {
+  if (!x.has_charter())
+    return {};
+  return read(x.charter());
+}
+
+template <class Message>
+std::vector<core::ended_leader> read_ended(const Message& x) {
+  auto out = std::vector<core::ended_leader>{};
+  if (size_t(x.ended_size()) > told_proofs_max)
+    throw bad_message{"sends more proofs than are told"};
+  for (const auto& ended : x.ended()) {
+    auto& to = out.emplace_back(read_agent(ended.agent_id()));
+    if (ended.has_term())
+      to.term = read_term(ended.term());
+  }
+  return out;
+}
+
+core::tombstone read(const v1::Tombstone& x) {
+  return {.term = read_term(x.term()),
+          .promised_to
+          = x.promised_to().empty() ? agent_id{} : read_agent(x.promised_to()),
+          .charter = read_charter(x)};
+}
+
+core::duration read_silence(uint64_t ns) {
+  return core::duration{int64_t(std::min(ns, uint64_t(silence_max.count())))};
+}
+
+core::succession_message read(const v1::VoterMessage& x) {
+  using kind = v1::VoterMessage::WhatCase;
+  switch (x.what_case()) {
+    case kind::kBeat: {
+      const auto& y = x.beat();
+      return core::beat{read_term(y.term()), time_of(y.sent_ns()),
+                        read_charter(y)};
+    }
+    case kind::kBeatHeard: {
+      const auto& y = x.beat_heard();
+      return core::beat_heard{read_term(y.term()), time_of(y.sent_ns()),
+                              read(y.stored())};
+    }
+    case kind::kAsk:
+      return core::ask{read_term(x.ask().term()), read_ended(x.ask())};
+    case kind::kWould:
+      return core::would{read_term(x.would().term())};
+    case kind::kWouldNot:
+      return core::would_not{read_term(x.would_not().term())};
+    case kind::kVoteRequest: {
+      const auto& y = x.vote_request();
+      return core::vote_request{read_term(y.term()), time_of(y.sent_ns()),
+                                read_ended(y)};
+    }
+    case kind::kVote: {
+      const auto& y = x.vote();
+      return core::vote{read_term(y.term()), time_of(y.sent_ns()),
+                        read_silence(y.silence_ns()), read_charter(y)};
+    }
+    case kind::kResigned:
+      return core::resigned{read_term(x.resigned().term()),
+                            read_agent(x.resigned().successor())};
+    case kind::WHAT_NOT_SET:
+      break;
+  }
+  throw bad_message{"sends a message of voters that we do not know"};
+}
+
+template <class T, class Message>
+result<T> checked(const Message& x) {
+  try {
+    return read(x);
+  } catch (const bad_message& e) {
+    return failure{errc::not_actorrun, e.why};
+  }
+}
+
+} // namespace
+
+v1::VoterMessage to_wire(const core::succession_message& x) {
+  auto out = v1::VoterMessage{};
+  std::visit(message_writer{out}, x);
+  return out;
+}
+
+v1::Tombstone to_wire(const core::tombstone& x) {
+  auto out = v1::Tombstone{};
+  out.set_term(x.term);
+  out.set_promised_to(x.promised_to.value);
+  if (x.charter)
+    write(*x.charter, *out.mutable_charter());
+  return out;
+}
+
+result<core::succession_message> from_wire(const v1::VoterMessage& x) {
+  return checked<core::succession_message>(x);
+}
+
+result<core::tombstone> from_wire(const v1::Tombstone& x) {
+  return checked<core::tombstone>(x);
+}
+
+} // namespace actorrun

@@ -1,0 +1,294 @@
+#include "runtime/succession/voter_links.hpp"
+
+#include "actors/voter_messages.hpp"
+#include "messages/formatted.hpp"
+#include "runtime/network/guarded_link.hpp"
+#include "runtime/network/message_frames.hpp"
+#include "runtime/os/socket_address.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// So many links each way, of all that may vote or lead, before and after changes, and
+/// of those that are gone; beyond that the one that was used the longest ago goes.
+constexpr size_t links_max = 4 * core::voters_max;
+
+/// So many messages wait for a link; an older one says less than a newer one.
+constexpr size_t waiting_frames_max = 8;
+
+/// Minimum interval between reports of links that were cut.
+constexpr auto report_interval = std::chrono::seconds{10};
+
+/// The other end of a link that we speak on.
+class listening_voter final : public link_peer {
+public:
+  explicit listening_voter(
+    std::function<void(std::shared_ptr<link_outbox>)> on_begun)
+    : on_begun_(std::move(on_begun)) {}
+
+  void begin(const link_opening& x) override { on_begun_(x.outbox); }
+
+  result<bool> take(std::string_view) override {
+    return failure{errc::not_actorrun, "speaks on a link that it listens on"};
+  }
+
+  std::string take_answers() override { return {}; }
+  void end() override {}
+
+private:
+  std::function<void(std::shared_ptr<link_outbox>)> on_begun_;
+};
+
+/// The other end of a link that we listen on.
+class speaking_voter final : public link_peer {
+public:
+  explicit speaking_voter(std::function<void(core::succession_message)> on_said)
+    : on_said_(std::move(on_said)) {}
+
+  void begin(const link_opening&) override {}
+
+  result<bool> take(std::string_view content) override {
+    auto envelope = v1::VoterMessage{};
+    if (auto ok = read_message(content, envelope); !ok)
+      return ok.error();
+    auto said = from_wire(envelope);
+    if (!said)
+      return said.error();
+    on_said_(std::move(*said));
+    return true;
+  }
+
+  std::string take_answers() override { return {}; }
+  void end() override {}
+
+private:
+  std::function<void(core::succession_message)> on_said_;
+};
+
+} // namespace
+
+result<std::unique_ptr<voter_links>>
+voter_links::open(reactor& home, voter_links_config config,
+                  voter_callbacks callbacks) {
+  auto out = std::unique_ptr<voter_links>{
+    new voter_links{home, std::move(config), std::move(callbacks)}};
+  if (auto ok = out->listen(); !ok)
+    return ok.error();
+  return out;
+}
+
+voter_links::voter_links(reactor& home, voter_links_config config,
+                         voter_callbacks callbacks)
+  : home_(home), config_(std::move(config)), callbacks_(std::move(callbacks)),
+    cut_(home, report_interval,
+         [lines = config_.lines](const rejection_report& x) {
+           lines.warn(
+             formatted("agent cut {} {} of voters; the last was of {}: "
+                       "it {}",
+                       x.count, x.count == 1 ? "link" : "links", x.last_address,
+                       x.last_reason));
+         }) {}
+
+voter_links::~voter_links() {
+  listener_.reset();
+  run_and_wait(home_, [this] {
+    *alive_ = false;
+    cut_.stop();
+    out_.clear();
+    in_.clear();
+  });
+}
+
+// -- from the others ------------------------------------------------------------
+
+result<void> voter_links::listen() {
+  const auto where = numeric_address(config_.host, 0);
+  if (!where)
+    return failure{errc::cannot_listen,
+                   formatted("cannot listen on \"{}\": it is not an address; "
+                             "give a number like 10.0.0.1",
+                             config_.host)};
+  auto opened = listener::listen(
+    home_, *where, config_.mine,
+    {.on_peer
+     = [this](unique_fd connection,
+              const peer& who) { receive(std::move(connection), who); },
+     .on_rejections =
+       [this](const rejection_report& x) {
+         cut_.add(x.last_address, x.last_reason);
+       },
+     .resumption_of
+     = [this](const std::string& from) { return key_of(from); }});
+  if (!opened)
+    return opened.error();
+  listener_.emplace(std::move(*opened));
+  endpoint_ = listener_->address();
+  return {};
+}
+
+void voter_links::receive(unique_fd connection, const peer& who) {
+  const auto address = formatted("{} ({})", who.id, who.address);
+  if (who.intent != purpose::vote)
+    return cut_.add(address, "wants a coordinator, and this is a voter's port");
+  if (in_.size() == links_max)
+    in_.erase(in_.begin());
+  const auto number = ++last_number_;
+  auto& added = in_[number];
+  added = {.from = {who.id}, .address = address, .shown = key_of(who.id)};
+  added.link = carry(
+    home_, std::move(connection),
+    {.mine = link_side::server,
+     .peer = std::make_unique<speaking_voter>(
+       [this, from = agent_id{who.id}](core::succession_message x) {
+         callbacks_.on_message(from, std::move(x));
+       }),
+     .key = who.key,
+     .trust = {config_.mine.identity},
+     .on_encrypted
+     = [this, number](const resumption_key& key) { return admit(number, key); },
+     .on_closed
+     = [this, number](const result<void>& how) { end_way_in(number, how); }});
+}
+
+// A member that has the secret must not speak for another one.
+bool voter_links::admit(uint64_t number, const resumption_key& key) {
+  const auto i = in_.find(number);
+  if (i == in_.end())
+    return false;
+  const auto& [from, address, link, shown] = i->second;
+  if (key_of(from.value) != shown) {
+    cut_.add(address, "claims the id of an agent that was there before");
+    return false;
+  }
+  std::erase_if(in_, [&](const auto& x) {
+    return x.first != number && x.second.from == from;
+  });
+  keys_[from] = key;
+  return true;
+}
+
+void voter_links::end_way_in(uint64_t number, const result<void>& how) {
+  auto ended = in_.extract(number);
+  if (ended && !how)
+    cut_.add(ended.mapped().address, how.error().text);
+}
+
+std::optional<resumption_key>
+voter_links::key_of(const std::string& from) const {
+  const auto i = keys_.find({from});
+  return i == keys_.end() ? std::nullopt : std::optional{i->second};
+}
+
+// -- to the others --------------------------------------------------------------
+
+void voter_links::send(const agent_id& to, const std::string& where,
+                       core::succession_message what) {
+  home_.post([this, alive = alive_, to, where,
+              frame = message_frame(to_wire(what))]() mutable {
+    if (*alive)
+      put(to, where, std::move(frame));
+  });
+}
+
+void voter_links::put(const agent_id& to, const std::string& where,
+                      std::string frame) {
+  if (!out_.contains(to))
+    make_room();
+  auto& x = out_[to];
+  x.used = core::time_point::clock::now();
+  if (x.endpoint != where) {
+    x.attempt.reset();
+    x.link.reset();
+    x.outbox.reset();
+    x.endpoint = where;
+  }
+  if (x.outbox)
+    return x.outbox->write(frame);
+  if (x.frames.size() == waiting_frames_max)
+    x.frames.erase(x.frames.begin());
+  x.frames.push_back(std::move(frame));
+  if (!x.attempt && !x.link)
+    dial(to, x);
+}
+
+void voter_links::make_room() {
+  if (out_.size() < links_max)
+    return;
+  out_.erase(std::ranges::min_element(
+    out_, {}, [](const auto& x) { return x.second.used; }));
+}
+
+void voter_links::dial(const agent_id& to, way_out& x) {
+  const auto there = parse_endpoint(x.endpoint);
+  if (!there)
+    return break_way_out(to, "that is no address");
+  x.attempt = connect(home_, *there,
+                      {.mine = config_.mine,
+                       .intent = purpose::vote,
+                       .id = config_.self.value,
+                       .last_link = x.last_key},
+                      config_.limit, [this, to](result<connected> y) {
+                        on_connected(to, std::move(y));
+                      });
+}
+
+void voter_links::on_connected(const agent_id& to, result<connected> x) {
+  const auto i = out_.find(to);
+  if (i == out_.end())
+    return;
+  // The attempt has called us.
+  home_.post(
+    [done = std::make_shared<reactor_handle>(std::move(i->second.attempt))] {});
+  i->second.attempt = {};
+  if (!x)
+    return break_way_out(to, x.error().text);
+  i->second.link
+    = carry(home_, std::move(x->connection),
+            {.mine = link_side::client,
+             .peer = std::make_unique<listening_voter>(
+               [this, to](std::shared_ptr<link_outbox> outbox) {
+                 on_begun(to, std::move(outbox));
+               }),
+             .key = x->key,
+             .trust = {config_.mine.identity, x->server_host},
+             .limit = config_.limit,
+             .on_encrypted =
+               [this, to](const resumption_key& key) {
+                 out_[to].last_key = key;
+                 return true;
+               },
+             .on_closed =
+               [this, to](const result<void>& how) {
+                 break_way_out(to, how ? "the other side closed the link"
+                                       : how.error().text);
+               }});
+}
+
+void voter_links::on_begun(const agent_id& to,
+                           std::shared_ptr<link_outbox> outbox) {
+  auto& x = out_[to];
+  x.outbox = std::move(outbox);
+  for (const auto& frame : std::exchange(x.frames, {}))
+    x.outbox->write(frame);
+}
+
+void voter_links::break_way_out(const agent_id& to, const std::string& why) {
+  const auto i = out_.find(to);
+  if (i == out_.end())
+    return;
+  auto& x = i->second;
+  config_.lines.debug(formatted("agent does not reach voter {} at {}: {}",
+                                to.value, x.endpoint, why));
+  // They may have called us.
+  home_.post([gone = std::make_shared<reactor_handle>(std::move(x.link))] {});
+  x.link = {};
+  x.outbox.reset();
+  x.frames.clear();
+  callbacks_.on_broken(to);
+}
+
+} // namespace actorrun::detail

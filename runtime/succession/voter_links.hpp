@@ -1,0 +1,118 @@
+// Carries what the agents that elect a coordinator say to each other.
+//
+// Each of them listens at its endpoint, and connects to those that it speaks to. A link
+// has one direction: who connected speaks, and who accepted listens. So two that
+// connect at once need not agree on one of two links.
+#pragma once
+
+#include "actors/core/succession/succession_messages.hpp"
+#include "actors/log.hpp"
+#include "messages/result.hpp"
+#include "runtime/network/connector.hpp"
+#include "runtime/network/link_outbox.hpp"
+#include "runtime/network/listener.hpp"
+#include "runtime/network/rejected_peers.hpp"
+#include "runtime/os/reactor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace actorrun::detail {
+
+struct voter_links_config {
+  credentials mine;
+  agent_id self;
+  /// Where this process listens: a numeric address of this host.
+  std::string host;
+  /// Timeout for one attempt to reach another, > 0. What was to be said is lost then:
+  /// whoever elects says it again.
+  core::duration limit = std::chrono::milliseconds{500};
+  log lines;
+};
+
+/// Called on the reactor's thread; must not block.
+struct voter_callbacks {
+  std::function<void(const agent_id& from, core::succession_message)>
+    on_message;
+  /// The other side has ended the link, or cannot be reached. Proves nothing.
+  std::function<void(const agent_id& to)> on_broken;
+};
+
+/// All functions can be called on any thread.
+class voter_links {
+public:
+  /// @pre `home` outlives it
+  /// @retval errc::cannot_listen  as `listener`
+  static result<std::unique_ptr<voter_links>>
+  open(reactor& home, voter_links_config config, voter_callbacks callbacks);
+
+  ~voter_links();
+
+  voter_links(const voter_links&) = delete;
+  voter_links& operator=(const voter_links&) = delete;
+
+  /// Where the others reach this process: `10.0.0.2:41000`.
+  const std::string& endpoint() const { return endpoint_; }
+
+  /// Says it over the link to this one, which is made if there is none.
+  /// @param where Where that one listens. Another one than before: it has moved, and
+  ///             the last link ends.
+  void send(const agent_id& to, const std::string& where,
+            core::succession_message what);
+
+private:
+  /// To one that we speak to.
+  struct way_out {
+    std::string endpoint;
+    reactor_handle attempt{};
+    reactor_handle link{};
+    std::shared_ptr<link_outbox> outbox{}; ///< Null: there is no link yet.
+    std::vector<std::string> frames{};     ///< Wait for it.
+    std::optional<resumption_key> last_key{};
+    core::time_point used{};
+  };
+
+  /// From one that speaks to us.
+  struct way_in {
+    agent_id from;
+    std::string address;
+    reactor_handle link{};
+    std::optional<resumption_key> shown{}; ///< The key of its last link, then.
+  };
+
+  voter_links(reactor& home, voter_links_config config,
+              voter_callbacks callbacks);
+
+  result<void> listen();
+  void receive(unique_fd connection, const peer& who);
+  bool admit(uint64_t number, const resumption_key& key);
+  void end_way_in(uint64_t number, const result<void>& how);
+  std::optional<resumption_key> key_of(const std::string& from) const;
+  void put(const agent_id& to, const std::string& where, std::string frame);
+  void make_room();
+  void dial(const agent_id& to, way_out& x);
+  void on_connected(const agent_id& to, result<connected> x);
+  void on_begun(const agent_id& to, std::shared_ptr<link_outbox> outbox);
+  void break_way_out(const agent_id& to, const std::string& why);
+
+  reactor& home_;
+  voter_links_config config_;
+  voter_callbacks callbacks_;
+  std::string endpoint_;
+  std::optional<listener> listener_;
+  // Of the reactor's thread.
+  rejected_peers cut_;
+  std::map<agent_id, way_out> out_;
+  std::map<uint64_t, way_in> in_;
+  std::map<agent_id, resumption_key> keys_; ///< Of the last link from each.
+  uint64_t last_number_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+} // namespace actorrun::detail

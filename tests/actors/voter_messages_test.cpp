@@ -1,0 +1,163 @@
+// Tests what voters say to each other, on the wire and back.
+#include "actors/voter_messages.hpp"
+#include "tests/support/catch.hpp"
+
+#include <string>
+
+using namespace actorrun;
+using namespace actorrun::core;
+using namespace std::chrono_literals;
+
+namespace {
+
+const auto n1 = agent_id{"n1"};
+const auto n2 = agent_id{"n2"};
+const auto n3 = agent_id{"n3"};
+
+// Every value differs from its default and from all others.
+written_charter a_charter() {
+  auto job = charter{.revision = 3, .restart_count = 4};
+  job.settings.agent_count_min = 5;
+  job.settings.agent_count_max = 6;
+  job.lease = 1200ms;
+  job.newest = {8};
+  return {.key = {9, 10},
+          .voters = voter_set{{n1}}.changing_to({n1, n2, n3}),
+          .order = {n2, n1, n3},
+          .endpoints = {{n1, "10.0.0.1:41000"}, {n3, "[fd00::3]:41001"}},
+          .job = job,
+          .leader_is_member = true};
+}
+
+const auto sent_at = time_point{123'456'789ns};
+
+/// As one that came from a peer.
+template <class Message>
+Message through_bytes(const Message& x) {
+  auto out = Message{};
+  REQUIRE(out.ParseFromString(x.SerializeAsString()));
+  return out;
+}
+
+std::string fault_of(const v1::VoterMessage& x) {
+  const auto out = from_wire(x);
+  return out ? "none" : out.error().text;
+}
+
+template <class T>
+T there_and_back(const T& x) {
+  const auto out = from_wire(through_bytes(to_wire(succession_message{x})));
+  REQUIRE(out);
+  REQUIRE(std::holds_alternative<T>(*out));
+  return std::get<T>(*out);
+}
+
+v1::VoterMessage message_with_charter() {
+  return to_wire(succession_message{beat{1, sent_at, a_charter()}});
+}
+
+v1::WrittenCharter& charter_in(v1::VoterMessage& x) {
+  return *x.mutable_beat()->mutable_charter();
+}
+
+} // namespace
+
+TEST_CASE("voters: what they say comes as it was sent_at", "[actors]") {
+  const auto told = there_and_back(beat{1, sent_at, a_charter()});
+  CHECK(told.term == 1);
+  CHECK(told.sent == sent_at);
+  CHECK(told.charter == a_charter());
+  CHECK(!there_and_back(beat{1, sent_at, {}}).charter);
+  const auto heard = there_and_back(beat_heard{2, sent_at, {3, 4}});
+  CHECK(heard.term == 2);
+  CHECK(heard.sent == sent_at);
+  CHECK(heard.stored == charter_key{3, 4});
+  const auto ended = std::vector<ended_leader>{{n1, 7}, {n2, {}}, {n3, 0}};
+  CHECK(there_and_back(ask{5, ended}).term == 5);
+  CHECK(there_and_back(ask{5, ended}).ended == ended);
+  CHECK(there_and_back(would{6}).term == 6);
+  CHECK(there_and_back(would_not{7}).term == 7);
+  const auto request = there_and_back(vote_request{8, sent_at, ended});
+  CHECK(request.term == 8);
+  CHECK(request.sent == sent_at);
+  CHECK(request.ended == ended);
+  const auto given = there_and_back(vote{9, sent_at, 321ms, a_charter()});
+  CHECK(given.term == 9);
+  CHECK(given.sent == sent_at);
+  CHECK(given.silence == 321ms);
+  CHECK(given.charter == a_charter());
+  const auto left = there_and_back(resigned{10, n3});
+  CHECK(left.term == 10);
+  CHECK(left.successor == n3);
+}
+
+TEST_CASE("voters: a tombstone comes as it was left", "[actors]") {
+  for (const auto& x : {tombstone{4, n2, a_charter()}, tombstone{4, {}, {}}}) {
+    const auto out = from_wire(through_bytes(to_wire(x)));
+    REQUIRE(out);
+    CHECK(*out == x);
+  }
+}
+
+TEST_CASE("voters: the newest proofs are told", "[actors]") {
+  auto ended = std::vector<ended_leader>{};
+  for (auto i = size_t{0}; i < told_proofs_max + 2; ++i)
+    ended.push_back({n1, i});
+  const auto told = there_and_back(ask{1, ended}).ended;
+  CHECK(told.size() == told_proofs_max);
+  CHECK(told.back() == ended.back());
+}
+
+TEST_CASE("voters: what no honest one sends is refused", "[actors]") {
+  CHECK(fault_of({}) == "sends a message of voters that we do not know");
+  auto term = to_wire(succession_message{would{1}});
+  term.mutable_would()->set_term(UINT64_MAX);
+  CHECK(fault_of(term) == "sends a term that no job reaches");
+  auto key = message_with_charter();
+  charter_in(key).mutable_key()->set_version(UINT64_MAX);
+  CHECK(fault_of(key) == "sends a term that no job reaches");
+  auto no_voters = message_with_charter();
+  charter_in(no_voters).clear_voters();
+  CHECK(fault_of(no_voters) == "sends a charter without voters");
+  auto no_leader = message_with_charter();
+  charter_in(no_leader).clear_order();
+  charter_in(no_leader).clear_endpoints();
+  CHECK(fault_of(no_leader) == "sends a charter without a leader");
+  auto many = message_with_charter();
+  for (auto i = 0; i < 3; ++i)
+    charter_in(many).add_voters("x" + std::to_string(i));
+  CHECK(fault_of(many) == "sends a charter with too many agents");
+  auto twice = message_with_charter();
+  charter_in(twice).add_voters("n1");
+  CHECK(fault_of(twice) == "sends a charter that has an agent twice");
+  auto unknown = message_with_charter();
+  charter_in(unknown).mutable_endpoints(0)->set_agent_id("d");
+  CHECK(fault_of(unknown)
+        == "sends an endpoint of an agent that is not in the order");
+  auto endpoint = message_with_charter();
+  charter_in(endpoint).mutable_endpoints(0)->set_address("\x1b[2J");
+  CHECK(fault_of(endpoint) == "sends an endpoint that cannot be one");
+  auto long_endpoint = message_with_charter();
+  charter_in(long_endpoint)
+    .mutable_endpoints(0)
+    ->set_address(std::string(81, '1'));
+  CHECK(fault_of(long_endpoint) == "sends an endpoint that cannot be one");
+  auto proofs = to_wire(succession_message{ask{1, {{n1, 1}}}});
+  for (size_t i = 0; i < told_proofs_max; ++i)
+    proofs.mutable_ask()->add_ended()->set_agent_id("n2");
+  CHECK(fault_of(proofs) == "sends more proofs than are told");
+  for (const auto& id :
+       {std::string{}, std::string(321, 'a'), std::string{"a\nb"}}) {
+    auto successor = to_wire(succession_message{resigned{1, n1}});
+    successor.mutable_resigned()->set_successor(id);
+    CHECK(fault_of(successor) == "sends an agent's id that cannot be one");
+  }
+}
+
+TEST_CASE("voters: a silence of years counts as one of a day", "[actors]") {
+  auto x = to_wire(succession_message{vote{1, sent_at, 1ms, {}}});
+  x.mutable_vote()->set_silence_ns(UINT64_MAX);
+  const auto out = from_wire(x);
+  REQUIRE(out);
+  CHECK(std::get<vote>(*out).silence == 24h);
+}

@@ -1,0 +1,153 @@
+// Tests links between voters on loopback.
+#include "runtime/succession/voter_links.hpp"
+#include "tests/runtime/network/listener_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace actorrun;
+using namespace actorrun::detail;
+using namespace actorrun::detail::test;
+
+namespace {
+
+struct heard {
+  agent_id from;
+  std::string what;
+};
+
+/// What one voter has heard, and whom it does not reach.
+struct ear {
+  inbox<heard> messages;
+  inbox<agent_id> broken;
+};
+
+struct fixture {
+  // Outlive the reactor.
+  ear a;
+  ear b;
+  reactor loop;
+
+  std::unique_ptr<voter_links> open(const std::string& self, ear& to,
+                                    const std::string& secret = "secret") {
+    auto out = voter_links::open(
+      loop,
+      {.mine = credentials_of(job_id{"job"}, secret),
+       .self = {self},
+       .host = "127.0.0.1",
+       .limit = timeout,
+       .lines = {}},
+      {.on_message =
+         [&to](const agent_id& from, const core::succession_message& x) {
+           to.messages.put({from, to_string(x)});
+         },
+       .on_broken = [&to](const agent_id& x) { to.broken.put(x); }});
+    REQUIRE(out);
+    return std::move(*out);
+  }
+
+  static std::string next(ear& at) {
+    const auto x = at.messages.take();
+    return x ? x->from.value + ": " + x->what : "nothing";
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture,
+                 "voter links: what one says the other hears, in order",
+                 "[runtime]") {
+  const auto n1 = open("n1", a);
+  const auto n2 = open("n2", b);
+  for (auto term = uint64_t{1}; term <= 3; ++term)
+    n1->send({"n2"}, n2->endpoint(), core::would{term});
+  n2->send({"n1"}, n1->endpoint(), core::would_not{4});
+  CHECK(next(b) == "n1: would 1");
+  CHECK(next(b) == "n1: would 2");
+  CHECK(next(b) == "n1: would 3");
+  CHECK(next(a) == "n2: would_not 4");
+  n1->send({"n2"}, n2->endpoint(), core::would{5});
+  CHECK(next(b) == "n1: would 5");
+  CHECK(a.broken.size() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "voter links: a charter travels whole", "[runtime]") {
+  const auto n1 = open("n1", a);
+  const auto n2 = open("n2", b);
+  auto known = core::written_charter{
+    .key = {1, 2},
+    .voters = core::voter_set{{{"n1"}}},
+    .order = {{"n1"}, {"n2"}},
+    .endpoints = {{{"n1"}, n1->endpoint()}, {{"n2"}, n2->endpoint()}}};
+  n1->send({"n2"}, n2->endpoint(), core::beat{1, {}, known});
+  CHECK(next(b) == "n1: beat 1 with 1.2");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "voter links: one that is gone is reported, and reached when "
+                 "it is back",
+                 "[runtime]") {
+  const auto n1 = open("n1", a);
+  auto n2 = open("n2", b);
+  n1->send({"n2"}, n2->endpoint(), core::would{1});
+  CHECK(next(b) == "n1: would 1");
+  const auto old = n2->endpoint();
+  n2.reset();
+  CHECK(a.broken.take() == agent_id{"n2"});
+  n1->send({"n2"}, old, core::would{2}); // Is refused.
+  CHECK(a.broken.take() == agent_id{"n2"});
+  n2 = open("n2", b);
+  n1->send({"n2"}, n2->endpoint(), core::would{3});
+  CHECK(next(b) == "n1: would 3");
+}
+
+TEST_CASE_METHOD(fixture, "voter links: who has no proof is not heard",
+                 "[runtime]") {
+  const auto n1 = open("n1", a, "another secret");
+  const auto n2 = open("n2", b);
+  n1->send({"n2"}, n2->endpoint(), core::would{1});
+  CHECK(a.broken.take() == agent_id{"n2"});
+  CHECK(b.messages.size() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "voter links: no one takes the id of another",
+                 "[runtime]") {
+  const auto n1 = open("n1", a);
+  const auto n2 = open("n2", b);
+  n1->send({"n2"}, n2->endpoint(), core::would{1});
+  CHECK(next(b) == "n1: would 1");
+  auto c = std::make_unique<ear>();
+  auto liar = open("n1", *c);
+  liar->send({"n2"}, n2->endpoint(), core::would{9});
+  CHECK(c->broken.take() == agent_id{"n2"});
+  n1->send({"n2"}, n2->endpoint(), core::would{2});
+  CHECK(next(b) == "n1: would 2");
+  liar.reset();
+}
+
+TEST_CASE_METHOD(fixture,
+                 "voter links: an agent finds no coordinator at an endpoint",
+                 "[runtime]") {
+  const auto n2 = open("n2", b);
+  auto ended = inbox<bool>{};
+  const auto where = *parse_endpoint(n2->endpoint());
+  auto outcome = inbox<std::shared_ptr<result<connected>>>{};
+  const auto attempt
+    = connect(loop, where, an_agent(), timeout, [&](result<connected> x) {
+        outcome.put(std::make_shared<result<connected>>(std::move(x)));
+      });
+  const auto x = outcome.take();
+  REQUIRE(x);
+  REQUIRE(**x);
+  CHECK(is_closed((**x)->connection.get()));
+}
+
+TEST_CASE_METHOD(fixture,
+                 "voter links: an endpoint that is no address is not reached",
+                 "[runtime]") {
+  const auto n1 = open("n1", a);
+  n1->send({"n2"}, "nowhere", core::would{1});
+  CHECK(a.broken.take() == agent_id{"n2"});
+  auto nowhere = voter_links_config{};
+  nowhere.host = "no-address";
+  CHECK(voter_links::open(loop, nowhere, {}).error().code
+        == errc::cannot_listen);
+}
