@@ -10,6 +10,7 @@
 #include "actors/core/protocol/membership_events.hpp"
 #include "actors/core/protocol/rendezvous_events.hpp"
 #include "actors/core/reports/worker_stack.hpp"
+#include "actors/core/succession/voter_set.hpp"
 #include "actors/core/vitals/node_vitals.hpp"
 #include "actors/job_observer.hpp"
 #include "actors/ports/coordinator_locator.hpp"
@@ -188,6 +189,26 @@ struct operator_question {
   std::function<void(shared_status)> show{};
 };
 
+/// What a coordinator knows of the agents that may elect the next one.
+struct electors_answer {
+  /// None: its agents are still coming back.
+  std::optional<std::vector<core::voter_candidate>> here{};
+  bool leader_is_member
+    = false; ///< The asker's agent is in the newest generation.
+};
+
+/// Asked again and again; the answer shows that the coordinator decides.
+struct electors_question {
+  agent_id own; ///< The agent of this process.
+  /// Called on any thread; never blocks.
+  std::function<void(electors_answer)> reply;
+};
+
+/// All agents are to know them.
+struct electors_known {
+  core::endpoint_list voters;
+};
+
 /// The coordinator's journal goes on.
 struct job_recorded {
   std::vector<core::journal::record> records;
@@ -293,6 +314,8 @@ using node_agent_actor = interface<
   void(v1::StartAhead),
   // An operator has changed what its next coordinator must know.
   void(v1::CharterChanged),
+  // Others are to be asked for the coordinator when it does not answer.
+  void(v1::VotersChanged),
   // An operator wants other lines in this node's log.
   void(v1::LogLevelOrder),
   // The group of this node has started, failed, succeeded, stopped.
@@ -347,6 +370,10 @@ using rendezvous_coordinator_actor = interface<
   void(core::agent_lost),
   // The outcome is known wherever the next coordinator looks.
   void(core::outcome_written),
+  // Who elects the next coordinator wants to know who is here: answers at once.
+  void(electors_question),
+  // The agents that it has chosen.
+  void(electors_known),
   // A person or a system asks the job to end.
   void(core::stop_requested),
   // Sent by itself: a timer that it has armed.
@@ -473,4 +500,6 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::ports::location)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::job_observer_actor)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::stop_lasts)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::outcome_written)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_question)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_known)
 ACTORRUN_END_LOCAL_TYPES(actorrun_actors)

@@ -9,6 +9,7 @@
 #include "actors/status_vitals.hpp"
 #include "actors/steering.hpp"
 #include "actors/translate.hpp"
+#include "actors/voter_messages.hpp"
 #include "actors/worker_timers.hpp"
 #include "messages/formatted.hpp"
 
@@ -131,6 +132,7 @@ struct node_agent_state::effect_runner {
     auto request = v1::JoinRequest{};
     *request.mutable_offer() = to_wire(x.offering);
     request.mutable_offer()->set_liveness_port(st.liveness_port_);
+    request.mutable_offer()->set_voter_port(st.voter_port_);
     *request.mutable_settings() = to_wire(st.config_.settings);
     request.set_stop_limit_ms(
       static_cast<uint64_t>(stop_limit(st.config_.supervisor.workers).count()));
@@ -289,6 +291,9 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::CharterChanged& x) {
       dispatch(charter_changed{from_wire(x.charter())});
     },
+    [this](const v1::VotersChanged& x) {
+      config_.locator->know_voters(voters_from_wire(x));
+    },
     [this](const v1::LogLevelOrder& x) { on(x); },
     [this](const v1::NodeStatusRequest& x) { on(x); },
     [this](const v1::LogReading& x) { on(x); },
@@ -423,6 +428,7 @@ void node_agent_state::link_up(const ports::location& where) {
   remote_ = where.is_remote;
   announce_whereabouts(where);
   liveness_port_ = where.liveness_port;
+  voter_port_ = where.voter_port;
   watches_.watch(self_, coordinator_, [this] {
     coordinator_ = nullptr;
     readings_.lose_coordinator();
@@ -657,7 +663,7 @@ void node_agent_state::sample_timers() {
   const auto& server = config_.supervisor.timers;
   if (!config_.vitals || !server || std::exchange(pending_.timers, true))
     return;
-  ask(self_, server, sample_timeout, timer_question{})
+  actorrun::ask(self_, server, sample_timeout, timer_question{})
     .then([this](const timer_figures& x) { on(x); },
           [this](const caf::error&) { on(timer_figures{}); });
 }

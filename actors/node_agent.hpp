@@ -167,6 +167,7 @@ private:
   uint64_t last_stacks_ = 0;
   std::optional<v1::JobEnded> ended_; ///< Waits until all lines are read.
   uint16_t liveness_port_ = 0; ///< Where this process can be probed; or 0.
+  uint16_t voter_port_ = 0;    ///< Where it answers as a voter; or 0.
   errc missing_ = errc::none;  ///< Why there is no coordinator, as last logged.
   bool has_met_ = false;       ///< There was one.
   bool is_over_ = false;       ///< The ending was reported.

@@ -8,6 +8,7 @@
 #include "actors/status_desk.hpp"
 #include "actors/steering.hpp"
 #include "actors/translate.hpp"
+#include "actors/voter_messages.hpp"
 #include "messages/formatted.hpp"
 
 #include <algorithm>
@@ -25,6 +26,9 @@ namespace {
 
 /// At most this many operators wait for a round; others get the last answers.
 constexpr auto waiting_max = size_t{256};
+
+/// So many agents are told to those that choose voters.
+constexpr auto candidates_max = size_t{64};
 
 /// At most this many records are kept back from the status desk.
 constexpr auto untold_max = size_t{1'024};
@@ -465,6 +469,8 @@ rendezvous_coordinator_state::make_behavior() {
     },
     [this](const agent_lost& x) { dispatch(x); },
     [this](const outcome_written& x) { dispatch(x); },
+    [this](const electors_question& x) { on(x); },
+    [this](const electors_known& x) { on(x); },
     [this](const stop_requested& x) { dispatch(x); },
     [this](const timer_fired& x) { dispatch(x); },
   };
@@ -516,8 +522,7 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
 void rendezvous_coordinator_state::say_wait() {
   using enum core::rendezvous_phase;
   const auto where = rendezvous_.current_phase();
-  const auto is_listening = where == gathering && !rendezvous_.gives_up_then();
-  const auto now = is_listening                               ? wait::listening
+  const auto now = is_listening()                             ? wait::listening
                    : where == gathering || where == last_call ? wait::nodes
                                                               : wait::none;
   if (std::exchange(said_wait_, now) == now || now != wait::nodes
@@ -626,6 +631,7 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   auto& known = contacts_[agent];
   known.handle = caf::actor_cast<node_agent_actor>(sender);
   known.liveness_port = uint16_t(x.offer().liveness_port());
+  known.voter_port = uint16_t(x.offer().voter_port());
   auto held = std::optional<claim>{};
   auto pids = std::vector<int64_t>{};
   if (x.has_claim()) {
@@ -647,6 +653,53 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
     return forget(agent); // It was rejected.
   readings_.joined(agent, node_of(record->second, rendezvous_.generation()),
                    rendezvous_.generation());
+  if (voters_.voters_size() > 0)
+    tell(self_, contacts_.at(agent).handle, voters_);
+}
+
+// -- the next coordinator -------------------------------------------------------
+
+void rendezvous_coordinator_state::on(const electors_question& x) {
+  config_.leases->give_sign(self_->clock().now());
+  x.reply(electors(x.own));
+}
+
+// Those that stay. Two agents with one address are on one host.
+electors_answer
+rendezvous_coordinator_state::electors(const agent_id& own) const {
+  auto out = electors_answer{};
+  const auto generation = rendezvous_.generation();
+  auto here = std::vector<voter_candidate>{};
+  for (const auto& [id, record] : rendezvous_.agents()) {
+    const auto is_member
+      = generation.value != 0 && record.member_of == generation;
+    if (id == own)
+      out.leader_is_member = is_member;
+    const auto i = contacts_.find(id);
+    if (i == contacts_.end() || !i->second.handle || i->second.voter_port == 0
+        || !record.is_candidate() || here.size() == candidates_max)
+      continue;
+    const auto& address = record.offering.address;
+    here.push_back({.agent = id,
+                    .host = address,
+                    .endpoint = voter_endpoint(address, i->second.voter_port)});
+  }
+  if (!is_listening())
+    out.here = std::move(here);
+  return out;
+}
+
+// For the agents of an earlier coordinator.
+bool rendezvous_coordinator_state::is_listening() const {
+  return rendezvous_.current_phase() == rendezvous_phase::gathering
+         && !rendezvous_.gives_up_then();
+}
+
+void rendezvous_coordinator_state::on(const electors_known& x) {
+  voters_ = voters_to_wire(x.voters);
+  for (const auto& [id, known] : contacts_)
+    if (known.handle)
+      tell(self_, known.handle, voters_);
 }
 
 void rendezvous_coordinator_state::link_down(const agent_id& agent,

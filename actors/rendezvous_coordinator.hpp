@@ -81,6 +81,7 @@ private:
   struct contact {
     node_agent_actor handle; ///< Null while there is no link.
     uint16_t liveness_port = 0;
+    uint16_t voter_port = 0; ///< Where it answers as a voter; 0: it does not.
     std::optional<core::devices_status> devices{}; ///< Once they were reported.
     uint64_t asked = 0;    ///< The newest round that it was asked in.
     uint64_t answered = 0; ///< The newest round that it has answered.
@@ -89,6 +90,10 @@ private:
   template <class Message, class Handler>
   void if_own(const Message& x, Handler handle);
   void join(const v1::JoinRequest& x);
+  void on(const electors_question& x);
+  void on(const electors_known& x);
+  electors_answer electors(const agent_id& own) const;
+  bool is_listening() const;
   void forget(const agent_id& agent);
   void link_down(const agent_id& agent, uint64_t link);
   void dispatch(const core::rendezvous_event& event);
@@ -134,7 +139,8 @@ private:
   watch_list watches_;
   std::map<agent_id, contact> contacts_;
   core::speakers<caf::actor_addr> speakers_;
-  core::charter job_; ///< As `on_job` was told last.
+  core::charter job_;        ///< As `on_job` was told last.
+  v1::VotersChanged voters_; ///< As agents are told.
   /// The operator whose request is being decided. Null: none, or it has an answer.
   std::function<void(v1::OperatorReply)> asking_;
   core::status_round round_;

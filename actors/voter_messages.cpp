@@ -110,6 +110,18 @@ struct message_writer {
     to.set_term(x.term);
     to.set_successor(x.successor.value);
   }
+  void operator()(const core::succession_message& x) const {
+    std::visit(*this, x);
+  }
+  void operator()(const find_leader& x) const {
+    out.mutable_find_leader()->set_endpoint(x.endpoint);
+  }
+  void operator()(const leader_at& x) const {
+    auto& to = *out.mutable_leader_at();
+    to.set_leader(x.leader.value);
+    to.set_endpoint(x.endpoint);
+    to.set_coordinator(x.coordinator);
+  }
 };
 
 // -- from the wire ------------------------------------------------------------
@@ -135,6 +147,12 @@ agent_id read_agent(const std::string& text) {
       || core::printable(text) != text)
     throw bad_message{"sends an agent's id that cannot be one"};
   return {text};
+}
+
+std::string read_endpoint(const std::string& text) {
+  if (text.size() > endpoint_size_max || core::printable(text) != text)
+    throw bad_message{"sends an endpoint that cannot be one"};
+  return text;
 }
 
 template <class Strings>
@@ -179,10 +197,7 @@ core::written_charter read(const v1::WrittenCharter& x) {
     if (std::ranges::find(out.order, who) == out.order.end())
       throw bad_message{
         "sends an endpoint of an agent that is not in the order"};
-    if (endpoint.address().size() > endpoint_size_max
-        || core::printable(endpoint.address()) != endpoint.address())
-      throw bad_message{"sends an endpoint that cannot be one"};
-    out.endpoints.emplace(std::move(who), endpoint.address());
+    out.endpoints.emplace(std::move(who), read_endpoint(endpoint.address()));
   }
   return out;
 }
@@ -218,38 +233,48 @@ core::duration read_silence(uint64_t ns) {
   return core::duration{int64_t(std::min(ns, uint64_t(silence_max.count())))};
 }
 
-core::succession_message read(const v1::VoterMessage& x) {
+voter_message read(const v1::VoterMessage& x) {
   using kind = v1::VoterMessage::WhatCase;
   switch (x.what_case()) {
     case kind::kBeat: {
       const auto& y = x.beat();
-      return core::beat{read_term(y.term()), time_of(y.sent_ns()),
-                        read_charter(y)};
+      return core::succession_message{
+        core::beat{read_term(y.term()), time_of(y.sent_ns()), read_charter(y)}};
     }
     case kind::kBeatHeard: {
       const auto& y = x.beat_heard();
-      return core::beat_heard{read_term(y.term()), time_of(y.sent_ns()),
-                              read(y.stored())};
+      return core::succession_message{core::beat_heard{
+        read_term(y.term()), time_of(y.sent_ns()), read(y.stored())}};
     }
     case kind::kAsk:
-      return core::ask{read_term(x.ask().term()), read_ended(x.ask())};
+      return core::succession_message{
+        core::ask{read_term(x.ask().term()), read_ended(x.ask())}};
     case kind::kWould:
-      return core::would{read_term(x.would().term())};
+      return core::succession_message{core::would{read_term(x.would().term())}};
     case kind::kWouldNot:
-      return core::would_not{read_term(x.would_not().term())};
+      return core::succession_message{
+        core::would_not{read_term(x.would_not().term())}};
     case kind::kVoteRequest: {
       const auto& y = x.vote_request();
-      return core::vote_request{read_term(y.term()), time_of(y.sent_ns()),
-                                read_ended(y)};
+      return core::succession_message{core::vote_request{
+        read_term(y.term()), time_of(y.sent_ns()), read_ended(y)}};
     }
     case kind::kVote: {
       const auto& y = x.vote();
-      return core::vote{read_term(y.term()), time_of(y.sent_ns()),
-                        read_silence(y.silence_ns()), read_charter(y)};
+      return core::succession_message{
+        core::vote{read_term(y.term()), time_of(y.sent_ns()),
+                   read_silence(y.silence_ns()), read_charter(y)}};
     }
     case kind::kResigned:
-      return core::resigned{read_term(x.resigned().term()),
-                            read_agent(x.resigned().successor())};
+      return core::succession_message{core::resigned{
+        read_term(x.resigned().term()), read_agent(x.resigned().successor())}};
+    case kind::kFindLeader:
+      return find_leader{read_endpoint(x.find_leader().endpoint())};
+    case kind::kLeaderAt: {
+      const auto& y = x.leader_at();
+      return leader_at{read_agent(y.leader()), read_endpoint(y.endpoint()),
+                       read_endpoint(y.coordinator())};
+    }
     case kind::WHAT_NOT_SET:
       break;
   }
@@ -267,7 +292,7 @@ result<T> checked(const Message& x) {
 
 } // namespace
 
-v1::VoterMessage to_wire(const core::succession_message& x) {
+v1::VoterMessage to_wire(const voter_message& x) {
   auto out = v1::VoterMessage{};
   std::visit(message_writer{out}, x);
   return out;
@@ -282,8 +307,32 @@ v1::Tombstone to_wire(const core::tombstone& x) {
   return out;
 }
 
-result<core::succession_message> from_wire(const v1::VoterMessage& x) {
-  return checked<core::succession_message>(x);
+v1::VotersChanged voters_to_wire(const core::endpoint_list& x) {
+  auto out = v1::VotersChanged{};
+  for (const auto& [who, address] : x) {
+    auto& voter = *out.add_voters();
+    voter.set_agent_id(who.value);
+    voter.set_address(address);
+  }
+  return out;
+}
+
+core::endpoint_list voters_from_wire(const v1::VotersChanged& x) {
+  auto out = core::endpoint_list{};
+  for (const auto& voter : x.voters())
+    if (out.size() < order_size_max)
+      out.emplace(agent_id{core::one_line(voter.agent_id(), voter_id_size_max)},
+                  core::one_line(voter.address(), endpoint_size_max));
+  return out;
+}
+
+std::string voter_endpoint(const std::string& address, uint16_t port) {
+  const auto is_v6 = address.find(':') != address.npos;
+  return (is_v6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
+}
+
+result<voter_message> from_wire(const v1::VoterMessage& x) {
+  return checked<voter_message>(x);
 }
 
 result<core::tombstone> from_wire(const v1::Tombstone& x) {

@@ -5,19 +5,46 @@
 #include "actors/core/succession/succession_messages.hpp"
 #include "messages/result.hpp"
 
+#include "messages/rendezvous.pb.h"
 #include "messages/succession.pb.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
 
 namespace actorrun {
 
 /// More proofs than this are not told: the newest are left out.
 inline constexpr size_t told_proofs_max = 16;
 
-v1::VoterMessage to_wire(const core::succession_message& x);
+/// An agent asks where the coordinator is.
+struct find_leader {
+  std::string endpoint; ///< Where it listens for the answer.
+};
+
+/// Who is asked, and may know.
+struct leader_at {
+  agent_id leader;
+  std::string endpoint;    ///< Where that one answers as a voter.
+  std::string coordinator; ///< Where its coordinator does; empty: ask it.
+};
+
+using voter_message
+  = std::variant<core::succession_message, find_leader, leader_at>;
+
+v1::VoterMessage to_wire(const voter_message& x);
 v1::Tombstone to_wire(const core::tombstone& x);
+v1::VotersChanged voters_to_wire(const core::endpoint_list& x);
+
+/// Of more agents than can vote the first; ids and endpoints may be anything.
+core::endpoint_list voters_from_wire(const v1::VotersChanged& x);
+
+/// `10.0.0.2:41000`, with brackets around an IPv6 address.
+std::string voter_endpoint(const std::string& address, uint16_t port);
 
 /// @retval errc::not_actorrun  it says nothing that we know, or what cannot be:
 ///         the text is a verb and its object, as `sends a charter without voters`
-result<core::succession_message> from_wire(const v1::VoterMessage& x);
+result<voter_message> from_wire(const v1::VoterMessage& x);
 result<core::tombstone> from_wire(const v1::Tombstone& x);
 
 } // namespace actorrun

@@ -41,8 +41,8 @@ launcher::~launcher() {
   }
   if (members_->coordinator)
     members_->coordinator->end();
-  if (members_->etcd)
-    members_->etcd->stop();
+  if (members_->elected)
+    members_->elected->stop();
   members_->timers.reset();
   members_->logs.reset();
   members_->alarm.reset(); // Now no member arms it any more.

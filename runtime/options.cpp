@@ -94,6 +94,11 @@ result<void> check_agent_counts(const job_options& x) {
                             x.agent_count_min, core::agents_per_generation_max);
       !ok)
     return ok;
+  if (x.succession
+      && (x.backend != rendezvous_backend::native || !x.rendezvous))
+    return bad_argument(
+      "succession needs the back end c10d and an endpoint: only "
+      "there agents can elect the coordinator");
   if (!x.rendezvous && x.agent_count_max > 1)
     return bad_argument(
       formatted("a job without a rendezvous endpoint has one node, not {}",

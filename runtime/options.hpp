@@ -143,6 +143,9 @@ struct job_options {
   std::optional<endpoint> rendezvous;
   rendezvous_backend backend = rendezvous_backend::native;
   coordinator_place place = coordinator_place::automatic;
+  /// The agents elect another coordinator if that of the endpoint's host is lost; of
+  /// the native backend only, and all nodes say the same.
+  bool succession = false;
   etcd_options etcd{}; ///< For the backend of this name.
   uint32_t agent_count_min
     = 1; ///< Fewest nodes that may form a generation, ≥ 1.

@@ -7,6 +7,7 @@
 #include "runtime/launcher/hosting.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
 #include "runtime/network/link_actor.hpp"
+#include "runtime/succession/leadership.hpp"
 
 #if ACTORRUN_CAF_017
 #include <caf/atom.hpp>
@@ -24,6 +25,7 @@ constexpr auto scheduler_threads = size_t{2};
 void register_types(caf::actor_system_config& config) {
   register_message_types(config);
   detail::register_leadership_types();
+  detail::register_succession_types();
   detail::register_link_types();
 }
 

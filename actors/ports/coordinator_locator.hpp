@@ -1,12 +1,14 @@
 // Connects an agent to its coordinator.
 #pragma once
 
+#include "messages/ids.hpp"
 #include "messages/result.hpp"
 
 #include <caf/actor_control_block.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 
 namespace actorrun::ports {
@@ -18,6 +20,8 @@ struct location {
   /// Port at which this machine says when the process has ended; 0: none.
   uint16_t liveness_port = 0;
   bool is_remote = false; ///< The coordinator is in another process.
+  uint16_t voter_port
+    = 0; ///< Where this process answers as a voter; 0: nowhere.
 };
 
 /// Reaches the coordinator of one job, wherever it runs. At most one attempt
@@ -54,6 +58,9 @@ public:
   ///         errc::certificate_mismatch  one side refuses the other
   /// @retval errc::job_over              the job has ended, and `was_member`
   virtual void seek(bool was_member, listener on_result) = 0;
+
+  /// These know where the coordinator is, by id.
+  virtual void know_voters(const std::map<agent_id, std::string>&) {}
 
   /// Cuts the link; the coordinator's handle then goes down. Nothing happens
   /// without a link.

@@ -439,7 +439,8 @@ void add_node_options(CLI::App& app, run_settings& out) {
     "rejoin_backoff 60, close_timeout 30, read_timeout 60, heartbeat_timeout "
     "5, keep_alive_interval 0.3 with keep_alive_max_attempt 3 (if neither is "
     "given, as fits the maximum of nodes: 0.06 with 15 up to 24), fence_guard "
-    "0.3. Other keys: is_host (yes or no). For etcd: protocol, cacert, cert, "
+    "0.3. Other keys: is_host (yes or no), succession (on or off: whether the "
+    "nodes elect another coordinator). For etcd: protocol, cacert, cert, "
     "key, user, password_file, etcd_prefix, lease_ttl",
     into(out.conf, parse_rendezvous_conf));
   add(

@@ -52,6 +52,13 @@ result<void> read_is_host(rendezvous_conf& out, const std::string& text) {
   return {};
 }
 
+result<void> read_succession(rendezvous_conf& out, const std::string& text) {
+  if (text != "on" && text != "off")
+    return bad_argument(in_quotes(text) + " is neither on nor off");
+  out.succession = text == "on";
+  return {};
+}
+
 result<void> read_store_type(rendezvous_conf&, const std::string& text) {
   if (text == "tcp")
     return {};
@@ -118,6 +125,7 @@ const std::vector<known_key>& known_keys() {
     {"join_settle", span(&t::join_settle)},
     {"rejoin_backoff", span(&t::rejoin_backoff)},
     {"fence_guard", span(&t::fence_guard)},
+    {"succession", read_succession},
     {"cacert", file_of(&etcd_options::authority_file), true},
     {"ca_cert", file_of(&etcd_options::authority_file), true},
     {"cert", file_of(&etcd_options::certificate_file), true},

@@ -15,6 +15,7 @@ namespace actorrun::cli {
 struct rendezvous_conf {
   core::timeouts timeouts;
   coordinator_place place = coordinator_place::automatic;
+  bool succession = false;
   etcd_options etcd;
   std::vector<std::string> etcd_keys; ///< Those that were given.
   std::vector<std::string>
@@ -31,7 +32,7 @@ struct rendezvous_conf {
 /// Keys: join_timeout, last_call_timeout, close_timeout, heartbeat_timeout,
 /// keep_alive_interval, keep_alive_max_attempt, read_timeout, is_host,
 /// store_type (only `tcp`) mean what they mean to torchrun; quiet_period,
-/// join_settle, rejoin_backoff and fence_guard are ours. Times are in seconds or have a unit
+/// join_settle, rejoin_backoff, fence_guard and succession are ours. Times are in seconds or have a unit
 /// (`300ms`, `30s`, `5m`). `timeout` counts as join_timeout and
 /// `heartbeat` as heartbeat_timeout: torchrun ignores the second, and with most
 /// back ends the first, but scripts that have them mean those.

@@ -4,6 +4,7 @@
 
 #include "runtime/etcd/leadership.hpp"
 #include "runtime/etcd/locator.hpp"
+#include "runtime/network/elected_coordinator.hpp"
 #include "runtime/network/hosted_coordinator.hpp"
 #include "runtime/network/operator_socket.hpp"
 
@@ -37,7 +38,7 @@ struct etcd_host_config {
   log lines{};
 };
 
-class etcd_host {
+class etcd_host final : public elected_coordinator {
 public:
   /// Sends no request to etcd yet, unless it `is_alone`.
   /// @pre `system` outlives it
@@ -46,23 +47,16 @@ public:
                                                  std::shared_ptr<reactor> home,
                                                  etcd_host_config config);
 
-  ~etcd_host();
+  ~etcd_host() override;
 
   etcd_host(const etcd_host&) = delete;
   etcd_host& operator=(const etcd_host&) = delete;
 
-  /// Makes the locator of the agent with this id.
   std::shared_ptr<ports::coordinator_locator>
-  locator_for(const agent_id& agent);
-
-  /// Null while the coordinator is elsewhere.
-  rendezvous_coordinator_actor coordinator() const;
-
-  /// Gives up the leadership and campaigns no more. Returns at once.
-  void resign() { leadership_->resign(false); }
-
-  /// Resigns; waits until no callback runs any more.
-  void stop();
+  locator_for(const agent_id& agent) override;
+  rendezvous_coordinator_actor coordinator() const override;
+  void resign() override { leadership_->resign(false); }
+  void stop() override;
 
 private:
   etcd_host(caf::actor_system& system, std::shared_ptr<reactor> home,

@@ -111,6 +111,8 @@ launcher::members::maybe_host_coordinator(const agent_options& options) {
   }
   if (job.backend == rendezvous_backend::etcd)
     return open_etcd(options.local_address, false);
+  if (job.succession)
+    return open_voters(options);
   if (!may_host_coordinator(job, options))
     return {};
   if (job.backend == rendezvous_backend::fixed)
@@ -145,13 +147,8 @@ result<void> launcher::members::host_coordinator() {
   learn_of_predecessor(config.beginning);
   coordinator = std::make_unique<hosted_coordinator>(
     system, loop, std::move(config), guardian);
-  if (has_agent) {
-    entrance = std::make_shared<store_entrance>(*loop, lines);
-    coordinator->pass_store_clients(
-      [to = entrance](unique_fd client, const std::string& address) {
-        to->admit(std::move(client), address);
-      });
-  }
+  if (has_agent)
+    pass_store_clients(*coordinator);
   auto listening = coordinator->listen(job, place->where, mine,
                                        hooks.is_new_job ? std::optional{false}
                                                         : std::nullopt);
@@ -166,6 +163,14 @@ result<void> launcher::members::host_coordinator() {
       job.rendezvous->host,
       to_string(endpoint{place->announced, job.rendezvous->port})));
   return {};
+}
+
+void launcher::members::pass_store_clients(hosted_coordinator& from) {
+  entrance = std::make_shared<store_entrance>(*loop, lines);
+  from.pass_store_clients(
+    [to = entrance](unique_fd client, const std::string& address) {
+      to->admit(std::move(client), address);
+    });
 }
 
 // What it has granted, and an operator's order, outlive the coordinator.
@@ -231,7 +236,8 @@ launcher::members::journal_for(const rendezvous_coordinator_config& x) {
 }
 
 core::job_settings launcher::members::settings() const {
-  const auto may_move = job.backend == rendezvous_backend::etcd;
+  const auto may_move
+    = job.backend == rendezvous_backend::etcd || job.succession;
   return {.agent_count_min = job.agent_count_min,
           .agent_count_max = job.agent_count_max,
           .restart_count_max = job.restart_count_max,
@@ -272,7 +278,50 @@ result<void> launcher::members::open_etcd(const std::string& announced,
      .lines = lines});
   if (!opened)
     return opened.error();
-  etcd = std::move(*opened);
+  elected = std::move(*opened);
+  return {};
+}
+
+result<void> launcher::members::open_voters(const agent_options& options) {
+  auto voters = voter_host::open(
+    system, loop,
+    {.job = job,
+     .settings = settings(),
+     .mine = mine,
+     .agent = own_id,
+     .announced = options.local_address,
+     .launch = hooks.launch,
+     .keeper = guardian,
+     .configure =
+       [this](bool is_first) {
+         auto out = coordinator_config();
+         if (is_first)
+           learn_of_predecessor(out.beginning);
+         return out;
+       },
+     .prepare = [this](hosted_coordinator& x) { pass_store_clients(x); },
+     .on_closed
+     = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); },
+     .on_left = [this] { handle(core::leadership_left{}); },
+     .on_died =
+       [this](const std::string& why) {
+         actor_died(core::actor_died::role::coordinator, why);
+       },
+     .lines = lines});
+  if (may_host_coordinator(job, options)) {
+    const auto place = place_of_coordinator(job);
+    if (!place)
+      return place.error();
+    auto founded
+      = voters->found(place->where, place->announced,
+                      hooks.is_new_job ? std::optional{false} : std::nullopt);
+    occupied = !founded && founded.error().code == errc::address_in_use
+               && job.place == coordinator_place::automatic;
+    if (!founded && !occupied)
+      return founded;
+    hosted_at = place->announced;
+  }
+  elected = std::move(voters);
   return {};
 }
 
@@ -327,8 +376,8 @@ result<void> launcher::members::open_devices(const agent_options& options) {
 
 std::shared_ptr<ports::coordinator_locator>
 launcher::members::make_locator(const core::offer& offering) {
-  if (etcd)
-    return etcd->locator_for(offering.agent);
+  if (elected)
+    return elected->locator_for(offering.agent);
   if (coordinator)
     return std::make_shared<local_locator>(
       caf::actor_cast<caf::strong_actor_ptr>(coordinator->actor()),
@@ -426,7 +475,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
   if (!made_ports)
     return made_ports.error();
   auto ports = std::move(*made_ports);
-  const auto offering = core::offer{.agent = make_agent_id(host),
+  const auto offering = core::offer{.agent = own_id,
                                     .host = host,
                                     .address = options.local_address,
                                     .role = options.workers.role,
@@ -521,8 +570,8 @@ void launcher::members::warn_of_lacks() {
 }
 
 rendezvous_coordinator_actor launcher::members::own_coordinator() const {
-  if (etcd)
-    return etcd->coordinator();
+  if (elected)
+    return elected->coordinator();
   return coordinator ? coordinator->actor() : rendezvous_coordinator_actor{};
 }
 
@@ -602,7 +651,7 @@ void launcher::members::agent_finished(core::ending how) {
   if (events)
     events->note(how);
   const auto hosts
-    = etcd ? etcd->coordinator() != nullptr : coordinator != nullptr;
+    = elected ? elected->coordinator() != nullptr : coordinator != nullptr;
   // A coordinator of one node alone would wait for an agent that cannot come; but
   // of workers that were given up it knows why the job has failed.
   const auto waits
@@ -649,8 +698,8 @@ void launcher::members::perform(const core::show_logs&) {
 }
 
 void launcher::members::perform(const core::resign_leadership&) {
-  if (etcd)
-    etcd->resign();
+  if (elected)
+    elected->resign();
 }
 
 void launcher::members::perform(const core::pass_on_signal& x) {

@@ -20,10 +20,12 @@
 #include "runtime/network/listener.hpp"
 #include "runtime/network/liveness.hpp"
 #include "runtime/network/operator_socket.hpp"
+#include "runtime/os/own_process.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/processes/warden.hpp"
 #include "runtime/store/entrance.hpp"
+#include "runtime/succession/host.hpp"
 #include "runtime/timers/node_timers.hpp"
 
 #include <chrono>
@@ -42,7 +44,8 @@ struct launcher::members {
           bool has_agent_)
     : system(sys), job(std::move(job_)), hooks(std::move(hooks_)),
       lines(hooks.lines), host(detail::local_host_name()),
-      has_agent(has_agent_), end(has_agent_) {
+      own_id(detail::make_agent_id(host)), has_agent(has_agent_),
+      end(has_agent_) {
     job.timeouts = core::fitted(job.timeouts, job.agent_count_max);
   }
 
@@ -61,6 +64,8 @@ struct launcher::members {
   journal_for(const rendezvous_coordinator_config& x);
   void start_guardian();
   result<void> open_etcd(const std::string& announced, bool alone);
+  result<void> open_voters(const agent_options& options);
+  void pass_store_clients(detail::hosted_coordinator& from);
   result<void> spawn_agent(const agent_options& options);
   std::shared_ptr<ports::coordinator_locator>
   make_locator(const core::offer& offering);
@@ -102,6 +107,7 @@ struct launcher::members {
   log lines;
   detail::credentials mine; ///< From `load_credentials`.
   std::string host;
+  agent_id own_id;       ///< Of the agent.
   bool has_agent;        ///< Else there is a coordinator only.
   bool occupied = false; ///< Another process listens at our endpoint.
   /// At which address the nodes find the coordinator that is hosted here.
@@ -110,12 +116,12 @@ struct launcher::members {
     = detail::loop_scheduler::reactor_for(system);
   std::shared_ptr<detail::warden>
     guardian; ///< Null: the job has one node only.
-  /// Null: another node hosts it, or `etcd` does.
+  /// Null: another node hosts it, or `elected` does.
   std::unique_ptr<detail::hosted_coordinator> coordinator;
   /// From its port to the store here. Null: it has none.
   std::shared_ptr<detail::store_entrance> entrance;
-  std::unique_ptr<detail::etcd_host>
-    etcd;                     ///< Has the coordinator, if it is ours.
+  /// Has the coordinator while this node is elected. Null: none is elected.
+  std::unique_ptr<detail::elected_coordinator> elected;
   detail::unique_fd presence; ///< Of a node alone that a launch has started.
   node_agent_actor agent;
   detail::actor_watch agent_watch;

@@ -52,6 +52,11 @@ public:
     links_->pass_store_clients(std::move(to));
   }
 
+  /// @see remote_agent_links::pass_voters
+  void pass_voters(std::function<void(unique_fd, const peer&)> to) {
+    links_->pass_voters(std::move(to));
+  }
+
   /// Kills the coordinator, waits until it calls back no more, and closes its
   /// port. Does nothing when called again.
   void end();

@@ -70,6 +70,7 @@ inline constexpr auto link_table<v1::ToAgent> = [] {
     link_row(x::kLogReading, &x::mutable_log_reading),
     link_row(x::kLogCredit, &x::mutable_log_credit),
     link_row(x::kStacksRequest, &x::mutable_stacks_request),
+    link_row(x::kVotersChanged, &x::mutable_voters_changed),
   };
 }();
 

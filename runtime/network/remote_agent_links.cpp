@@ -137,10 +137,12 @@ result<std::string> remote_agent_links::listen(
 void remote_agent_links::receive(unique_fd connection, const peer& who) {
   if (who.intent == purpose::join)
     return encrypt(std::move(connection), who);
+  if (who.intent == purpose::vote && pass_voter_)
+    return pass_voter_(std::move(connection), who);
   if (who.intent == purpose::vote)
-    return report_cut(who.id, who.address,
-                      {errc::not_actorrun,
-                       "speaks to a voter, and this is a coordinator's port"});
+    return report_cut(
+      who.id, who.address,
+      {errc::not_actorrun, "speaks to a voter, and no voter is here"});
   operators_.add(
     std::move(connection), who.key, {mine_.identity},
     {formatted("{} at {}", who.id, who.address), mine_.is_guarded()},

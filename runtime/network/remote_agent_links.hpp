@@ -69,6 +69,13 @@ public:
     pass_store_client_ = std::move(to);
   }
 
+  /// Passes on links of voters that come to the coordinator's port. `to` is called on
+  /// the reactor's thread.
+  /// @pre `listen` was not called
+  void pass_voters(std::function<void(unique_fd, const peer&)> to) {
+    pass_voter_ = std::move(to);
+  }
+
   /// Stops listening and cuts all links. Returns when the port is closed.
   void close();
 
@@ -154,6 +161,7 @@ private:
   size_t link_max_;                 ///< Agents, those included that stand by.
   credentials mine_;                ///< Do not change after `listen`.
   std::function<void(unique_fd, const std::string&)> pass_store_client_;
+  std::function<void(unique_fd, const peer&)> pass_voter_;
   std::optional<listener> listener_;
   // The rest belongs to the reactor's thread.
   rendezvous_coordinator_actor coordinator_;

@@ -1,6 +1,5 @@
 #include "runtime/succession/voter_links.hpp"
 
-#include "actors/voter_messages.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/network/guarded_link.hpp"
 #include "runtime/network/message_frames.hpp"
@@ -46,7 +45,7 @@ private:
 /// The other end of a link that we listen on.
 class speaking_voter final : public link_peer {
 public:
-  explicit speaking_voter(std::function<void(core::succession_message)> on_said)
+  explicit speaking_voter(std::function<void(voter_message)> on_said)
     : on_said_(std::move(on_said)) {}
 
   void begin(const link_opening&) override {}
@@ -66,7 +65,7 @@ public:
   void end() override {}
 
 private:
-  std::function<void(core::succession_message)> on_said_;
+  std::function<void(voter_message)> on_said_;
 };
 
 } // namespace
@@ -106,14 +105,8 @@ voter_links::~voter_links() {
 // -- from the others ------------------------------------------------------------
 
 result<void> voter_links::listen() {
-  const auto where = numeric_address(config_.host, 0);
-  if (!where)
-    return failure{errc::cannot_listen,
-                   formatted("cannot listen on \"{}\": it is not an address; "
-                             "give a number like 10.0.0.1",
-                             config_.host)};
   auto opened = listener::listen(
-    home_, *where, config_.mine,
+    home_, config_.where, config_.mine,
     {.on_peer
      = [this](unique_fd connection,
               const peer& who) { receive(std::move(connection), who); },
@@ -126,7 +119,7 @@ result<void> voter_links::listen() {
   if (!opened)
     return opened.error();
   listener_.emplace(std::move(*opened));
-  endpoint_ = listener_->address();
+  endpoint_ = voter_endpoint(config_.host, listener_->port());
   return {};
 }
 
@@ -143,7 +136,7 @@ void voter_links::receive(unique_fd connection, const peer& who) {
     home_, std::move(connection),
     {.mine = link_side::server,
      .peer = std::make_unique<speaking_voter>(
-       [this, from = agent_id{who.id}](core::succession_message x) {
+       [this, from = agent_id{who.id}](voter_message x) {
          callbacks_.on_message(from, std::move(x));
        }),
      .key = who.key,
@@ -186,7 +179,7 @@ voter_links::key_of(const std::string& from) const {
 // -- to the others --------------------------------------------------------------
 
 void voter_links::send(const agent_id& to, const std::string& where,
-                       core::succession_message what) {
+                       const voter_message& what) {
   home_.post([this, alive = alive_, to, where,
               frame = message_frame(to_wire(what))]() mutable {
     if (*alive)

@@ -5,14 +5,16 @@
 // connect at once need not agree on one of two links.
 #pragma once
 
-#include "actors/core/succession/succession_messages.hpp"
+#include "actors/core/succession/voter_set.hpp"
 #include "actors/log.hpp"
+#include "actors/voter_messages.hpp"
 #include "messages/result.hpp"
 #include "runtime/network/connector.hpp"
 #include "runtime/network/link_outbox.hpp"
 #include "runtime/network/listener.hpp"
 #include "runtime/network/rejected_peers.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/os/socket_address.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace actorrun::detail {
@@ -28,8 +31,9 @@ namespace actorrun::detail {
 struct voter_links_config {
   credentials mine;
   agent_id self;
-  /// Where this process listens: a numeric address of this host.
-  std::string host;
+  socket_address
+    where;          ///< Where this process listens; port 0: the system chooses.
+  std::string host; ///< How the others find this host.
   /// Timeout for one attempt to reach another, > 0. What was to be said is lost then:
   /// whoever elects says it again.
   core::duration limit = std::chrono::milliseconds{500};
@@ -38,8 +42,7 @@ struct voter_links_config {
 
 /// Called on the reactor's thread; must not block.
 struct voter_callbacks {
-  std::function<void(const agent_id& from, core::succession_message)>
-    on_message;
+  std::function<void(const agent_id& from, voter_message)> on_message;
   /// The other side has ended the link, or cannot be reached. Proves nothing.
   std::function<void(const agent_id& to)> on_broken;
 };
@@ -59,12 +62,19 @@ public:
 
   /// Where the others reach this process: `10.0.0.2:41000`.
   const std::string& endpoint() const { return endpoint_; }
+  uint16_t port() const { return listener_->port(); }
 
   /// Says it over the link to this one, which is made if there is none.
   /// @param where Where that one listens. Another one than before: it has moved, and
   ///             the last link ends.
   void send(const agent_id& to, const std::string& where,
-            core::succession_message what);
+            const voter_message& what);
+
+  /// Takes the link of one that has come through another port of this process. On the
+  /// reactor's thread.
+  void adopt(unique_fd connection, const peer& who) {
+    receive(std::move(connection), who);
+  }
 
 private:
   /// To one that we speak to.

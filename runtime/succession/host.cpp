@@ -1,0 +1,269 @@
+#include "runtime/succession/host.hpp"
+
+#include "messages/formatted.hpp"
+#include "runtime/os/socket_address.hpp"
+
+#include <csignal>
+#include <utility>
+
+namespace actorrun::detail {
+
+/// Shared with the actors that use it: the host ends its parts before.
+class voter_host::locator final : public ports::coordinator_locator {
+public:
+  locator(voter_host& host, std::shared_ptr<coordinator_link> link)
+    : host_(host), leadership_(host.leadership_), link_(std::move(link)) {}
+
+  void seek(bool, listener on_result) override {
+    using answer = voter_leadership::answer;
+    link_->drop();
+    const auto on_answer = [this, alive = std::weak_ptr{leadership_},
+                            link = link_, on_result](const answer& x) {
+      if (const auto* where = std::get_if<std::string>(&x))
+        return try_at(*where, on_result);
+      if (const auto* why = std::get_if<failure>(&x))
+        return on_result(*why);
+      on_result(host_.here());
+    };
+    leadership_->tell(voter_leadership::search{on_answer});
+  }
+
+  void seek_second_way(std::function<void()> on_found) override {
+    link_->seek_second_way(on_found);
+    leadership_->tell(voter_leadership::second_search{std::move(on_found)});
+  }
+
+  void forget_second_way() override {
+    link_->forget_second_way();
+    leadership_->tell(voter_leadership::second_search{});
+  }
+
+  void know_voters(const core::endpoint_list& x) override {
+    leadership_->tell(voter_leadership::voters_told{x});
+  }
+
+  void drop() override { link_->drop(); }
+
+private:
+  void try_at(const std::string& text, const listener& on_result) {
+    const auto where = parse_endpoint(text);
+    const auto report
+      = [x = std::weak_ptr{leadership_}, text](std::optional<failure> why) {
+          if (const auto leadership = x.lock())
+            leadership->tell(voter_leadership::attempt{text, std::move(why)});
+        };
+    if (!where)
+      return report(
+        failure{errc::not_actorrun, formatted("{} is no address", text)});
+    link_->seek_at(
+      *where, [this, report, on_result](result<ports::location> x) {
+        if (!x)
+          return report(x.error());
+        report({});
+        if (const auto seen = numeric_address(x->local_address, 0))
+          if (const auto port = host_.show(*seen, x->local_address))
+            x->voter_port = *port;
+        on_result(std::move(x));
+      });
+  }
+
+  voter_host& host_;
+  std::shared_ptr<voter_leadership> leadership_;
+  std::shared_ptr<coordinator_link> link_;
+};
+
+std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
+                                             std::shared_ptr<reactor> home,
+                                             voter_host_config config) {
+  auto out = std::unique_ptr<voter_host>{
+    new voter_host{system, std::move(home), std::move(config)}};
+  const auto& job = out->config_.job;
+  out->leadership_ = std::make_shared<voter_leadership>(
+    system, voter_leadership_config{
+              .options = {.self = out->config_.agent,
+                          .promise = core::promise_of(job.agent_count_max)},
+              .seed = to_string(*job.rendezvous),
+              .open_coordinator =
+                [x = out.get()](const core::open_coordinator& order) {
+                  return x->open_coordinator(order);
+                },
+              .close_coordinator = [x = out.get()] { x->close_coordinator(); },
+              .coordinator = [x = out.get()] { return x->coordinator(); },
+              .on_no_successor =
+                [x = out.get()] {
+                  if (const auto whom = x->coordinator())
+                    tell_anonymously(whom, core::stop_requested{SIGTERM});
+                },
+              .on_died = out->config_.on_died,
+              .lines = out->config_.lines});
+  return out;
+}
+
+voter_host::voter_host(caf::actor_system& system, std::shared_ptr<reactor> home,
+                       voter_host_config config)
+  : system_(system), home_(std::move(home)), config_(std::move(config)) {}
+
+voter_host::~voter_host() {
+  stop();
+}
+
+void voter_host::stop() {
+  leadership_->stop();
+  auto ending = std::unique_ptr<hosted_coordinator>{};
+  auto links = std::shared_ptr<voter_links>{};
+  const auto guard = std::lock_guard{mutex_};
+  std::swap(ending, coordinator_);
+  std::swap(links, links_);
+}
+
+result<void> voter_host::found(const socket_address& where,
+                               const std::string& announced,
+                               std::optional<bool> is_new) {
+  if (auto opened = show(*numeric_address(host_of(where), 0), announced);
+      !opened)
+    return opened.error();
+  auto endpoint = std::string{};
+  {
+    const auto guard = std::lock_guard{mutex_};
+    founding_ = {where, announced, is_new};
+    endpoint = links_->endpoint();
+  }
+  auto job = core::charter{};
+  job.revision = 1;
+  job.settings = config_.settings;
+  job.lease = config_.job.timeouts.lease();
+  return leadership_->found(std::move(job), std::move(endpoint));
+}
+
+std::shared_ptr<ports::coordinator_locator>
+voter_host::locator_for(const agent_id& agent) {
+  auto link
+    = keep(std::make_unique<coordinator_link>(
+             system_, *home_,
+             coordinator_link::target{.where = *config_.job.rendezvous,
+                                      .mine = config_.mine,
+                                      .agent = agent.value,
+                                      .announced = config_.announced,
+                                      .limit = config_.job.timeouts.connect,
+                                      .keeper = config_.keeper,
+                                      .seek_limit = config_.job.timeouts.seek,
+                                      .launch = config_.launch},
+             config_.lines),
+           home_);
+  return std::make_shared<locator>(*this, std::move(link));
+}
+
+rendezvous_coordinator_actor voter_host::coordinator() const {
+  const auto guard = std::lock_guard{mutex_};
+  return coordinator_ ? coordinator_->actor() : rendezvous_coordinator_actor{};
+}
+
+void voter_host::resign() {
+  leadership_->tell(voter_leadership::resignation{false});
+}
+
+ports::location voter_host::here() const {
+  const auto guard = std::lock_guard{mutex_};
+  auto out = ports::location{};
+  out.local_address = address_;
+  out.voter_port = links_ ? links_->port() : uint16_t{0};
+  if (coordinator_)
+    out.coordinator
+      = caf::actor_cast<caf::strong_actor_ptr>(coordinator_->actor());
+  return out;
+}
+
+// The others may come before this returns.
+result<uint16_t> voter_host::show(const socket_address& where,
+                                  const std::string& announced) {
+  const auto shown = config_.announced.empty() ? announced : config_.announced;
+  const auto guard = std::lock_guard{mutex_};
+  if (links_ && address_ == shown)
+    return links_->port();
+  auto opened = voter_links::open(*home_,
+                                  {.mine = config_.mine,
+                                   .self = config_.agent,
+                                   .where = where,
+                                   .host = shown,
+                                   .lines = config_.lines},
+                                  leadership_->callbacks());
+  if (!opened)
+    return opened.error();
+  links_ = keep(std::move(*opened), home_);
+  address_ = shown;
+  leadership_->use(links_);
+  return links_->port();
+}
+
+// -- leading, on the leadership's thread --------------------------------------
+
+result<std::string>
+voter_host::open_coordinator(const core::open_coordinator& order) {
+  auto settings = config_.configure(!order.successor);
+  settings.lease_all = true;
+  settings.may_decide = leadership_->leadership_check();
+  if (order.successor)
+    settings.beginning.known = order.known;
+  settings.on_job = [leadership = std::weak_ptr{leadership_}](const auto& job) {
+    if (const auto x = leadership.lock())
+      x->tell(voter_leadership::job_told{job});
+  };
+  settings.on_closed = [this](const core::outcome& x) {
+    leadership_->tell(voter_leadership::resignation{true});
+    config_.on_closed(x);
+  };
+  auto hosted = std::make_unique<hosted_coordinator>(
+    system_, home_, std::move(settings), config_.keeper);
+  auto listening = listen(*hosted, order);
+  if (!listening)
+    return listening.error();
+  const auto guard = std::lock_guard{mutex_};
+  coordinator_ = std::move(hosted);
+  return listening;
+}
+
+result<std::string> voter_host::listen(hosted_coordinator& at,
+                                       const core::open_coordinator& order) {
+  auto first = std::optional<founding>{};
+  auto links = std::shared_ptr<voter_links>{};
+  auto address = std::string{};
+  {
+    const auto guard = std::lock_guard{mutex_};
+    first = std::exchange(founding_, {});
+    links = links_;
+    address = address_;
+  }
+  at.pass_voters([links](unique_fd connection, const peer& who) {
+    links->adopt(std::move(connection), who);
+  });
+  if (!order.successor && first) {
+    config_.prepare(at);
+    const auto listening
+      = at.listen(config_.job, first->where, config_.mine, first->is_successor);
+    if (!listening)
+      return listening.error();
+    return to_string(endpoint{first->announced, config_.job.rendezvous->port});
+  }
+  const auto where = listen_address(address, 0);
+  if (!where)
+    return where.error();
+  const auto listening = at.listen(config_.job, *where, config_.mine, true);
+  if (!listening)
+    return listening.error();
+  const auto bound = parse_endpoint(*listening);
+  if (!bound)
+    return failure{errc::cannot_listen, *listening + " is no address"};
+  return to_string(endpoint{address, bound->port});
+}
+
+void voter_host::close_coordinator() {
+  auto ending = std::unique_ptr<hosted_coordinator>{};
+  {
+    const auto guard = std::lock_guard{mutex_};
+    std::swap(ending, coordinator_);
+  }
+  ending.reset(); // Without the lock: it calls back until then.
+  config_.on_left();
+}
+
+} // namespace actorrun::detail

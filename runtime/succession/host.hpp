@@ -1,0 +1,97 @@
+// Hosts the coordinator of a job while the other voters have elected this node, and
+// locates it for the agent otherwise.
+#pragma once
+
+#include "runtime/network/coordinator_link.hpp"
+#include "runtime/network/elected_coordinator.hpp"
+#include "runtime/network/hosted_coordinator.hpp"
+#include "runtime/succession/leadership.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace actorrun::detail {
+
+struct voter_host_config {
+  job_options job;
+  core::job_settings settings; ///< Of the job, as this node asks for them.
+  credentials mine;
+  agent_id agent;
+  std::string announced; ///< Where others reach this node; empty: detected.
+  std::string launch{};  ///< Of the agent; see `open_presence`.
+  /// Says when this process has ended.
+  std::shared_ptr<socket_keeper> keeper;
+  /// The coordinator's configuration, except what voters have to do with.
+  std::function<rendezvous_coordinator_config(bool is_first)> configure;
+  /// Called for the coordinator with which the job begins, before it listens.
+  std::function<void(hosted_coordinator&)> prepare;
+  /// The job is over and all agents know. Called on any thread, as the next ones.
+  std::function<void(const core::outcome&)> on_closed;
+  /// Our coordinator has stopped, or never led.
+  std::function<void()> on_left;
+  /// What runs for the leadership has ended unexpectedly.
+  actor_watch::callback on_died;
+  log lines{};
+};
+
+class voter_host final : public elected_coordinator {
+public:
+  /// @pre `system` outlives it; the job has a rendezvous
+  static std::unique_ptr<voter_host> open(caf::actor_system& system,
+                                          std::shared_ptr<reactor> home,
+                                          voter_host_config config);
+
+  ~voter_host() override;
+
+  voter_host(const voter_host&) = delete;
+  voter_host& operator=(const voter_host&) = delete;
+
+  /// Begins the job at its endpoint. Blocks as `hosted_coordinator::listen`.
+  /// @param where     The endpoint's address on this host.
+  /// @param announced How the nodes find this host.
+  /// @param is_new    No other coordinator can have been; none: unknown.
+  result<void> found(const socket_address& where, const std::string& announced,
+                     std::optional<bool> is_new);
+
+  std::shared_ptr<ports::coordinator_locator>
+  locator_for(const agent_id& agent) override;
+  rendezvous_coordinator_actor coordinator() const override;
+  void resign() override;
+  void stop() override;
+
+private:
+  struct founding {
+    socket_address where;
+    std::string announced;
+    std::optional<bool> is_successor;
+  };
+
+  class locator;
+
+  voter_host(caf::actor_system& system, std::shared_ptr<reactor> home,
+             voter_host_config config);
+
+  result<std::string> open_coordinator(const core::open_coordinator& order);
+  result<std::string> listen(hosted_coordinator& at,
+                             const core::open_coordinator& order);
+  void close_coordinator();
+  result<uint16_t> show(const socket_address& where,
+                        const std::string& announced);
+  ports::location here() const;
+
+  caf::actor_system& system_;
+  std::shared_ptr<reactor> home_;
+  voter_host_config config_;
+  std::shared_ptr<voter_leadership> leadership_;
+
+  mutable std::mutex mutex_;                        // Guards the rest.
+  std::unique_ptr<hosted_coordinator> coordinator_; ///< Null: it is elsewhere.
+  std::optional<founding> founding_;   ///< Of the coordinator to be opened.
+  std::shared_ptr<voter_links> links_; ///< Null: our address is not known yet.
+  std::string address_;                ///< Ours; empty: unknown.
+};
+
+} // namespace actorrun::detail

@@ -1,0 +1,493 @@
+#include "runtime/succession/leadership.hpp"
+
+#include "messages/formatted.hpp"
+#include "runtime/os/thread.hpp"
+
+#include <caf/scoped_actor.hpp>
+
+#include <chrono>
+#include <future>
+#include <utility>
+
+namespace actorrun::detail {
+
+using namespace core;
+
+namespace {
+
+/// Between two questions where the coordinator is. No voter may know for a while.
+constexpr auto poll_pause = std::chrono::milliseconds{50};
+
+/// Who has asked so often without an answer asks where the job began, too, …
+constexpr auto polls_before_seed = 2;
+/// … and who has asked so often gives up; the agent begins again.
+constexpr auto polls_max = 12;
+
+/// A leader that is not where the job began says so there this often: who is started
+/// there again must not begin a second job.
+constexpr auto seed_pause = std::chrono::milliseconds{300};
+
+/// In place of an agent's id.
+const auto whoever_begins = agent_id{"whoever begins the job"};
+
+} // namespace
+
+/// `core_` reckons with a clock that goes on while the machine is suspended.
+class voter_leadership::state {
+public:
+  static constexpr const char* name = "voter-leadership";
+
+  state(actor::pointer self, voter_leadership_config config,
+        std::shared_ptr<std::atomic<clock::rep>> end,
+        std::shared_ptr<shared_links> links)
+    : self_(self), config_(std::move(config)), leadership_end_(std::move(end)),
+      links_(std::move(links)), core_(config_.options) {}
+
+  actor::behavior_type make_behavior() {
+    return {
+      [this](const foundation& x) { on(x); },
+      [this](const search& x) { on(x); },
+      [this](const second_search& x) { on(x); },
+      [this](const attempt& x) { on(x); },
+      [this](const said& x) {
+        std::visit([&](const auto& y) { hear(x.from, y); }, x.what);
+      },
+      [this](const unreachable& x) { dispatch(link_broken{x.who}); },
+      [this](const voters_told& x) { told_ = x.voters; },
+      [this](const electors_answer& x) { on(x); },
+      [this](const job_told& x) {
+        job_ = x.job;
+        propose();
+      },
+      [this](const resignation& x) { on(x); },
+      [this](const timer_fired& x) { dispatch(x); },
+      [this](const poll_due& x) {
+        if (x.number == poll_)
+          poll();
+      },
+      [this](stop_now) { self_->quit(); },
+    };
+  }
+
+  void on_exit() {
+    *leadership_end_ = 0;
+    seeker_ = nullptr;
+    second_seeker_ = nullptr;
+    founded_ = nullptr;
+    config_ = {};
+    links_.reset();
+  }
+
+private:
+  struct effect_runner;
+
+  time_point now() const { return clock::now() + config_.asleep(); }
+  bool leads() const {
+    return !coordinator_endpoint_.empty()
+           && now().time_since_epoch().count() < leadership_end_->load();
+  }
+
+  // -- what succession orders -----------------------------------------------------
+
+  void dispatch(const succession_event& event);
+  void open(const open_coordinator& x);
+  void ask_decider();
+  void tell_voters();
+  void show_at_seed();
+  void say(const agent_id& to, const voter_message& what);
+  void learn(const std::optional<written_charter>& x);
+  std::string endpoint_of(const agent_id& who) const;
+
+  // -- the job --------------------------------------------------------------------
+
+  void on(const foundation& x);
+  void on(const electors_answer& x);
+  void on(const resignation& x);
+  void propose();
+
+  // -- where the coordinator is ---------------------------------------------------
+
+  void on(const search& x);
+  void on(const second_search& x);
+  void on(const attempt& x);
+  void poll();
+  void poll_later();
+  void ask_voters();
+  void try_at(const std::string& coordinator);
+  void give_up(const failure& why);
+
+  void hear(const agent_id& from, const succession_message& x);
+  void hear(const agent_id& from, const find_leader& x);
+  void hear(const agent_id& from, const leader_at& x);
+
+  actor::pointer self_;
+  voter_leadership_config config_;
+  std::shared_ptr<std::atomic<clock::rep>> leadership_end_;
+  std::shared_ptr<shared_links> links_;
+  succession core_;
+  endpoint_list endpoints_;          ///< Of all that have been named.
+  endpoint_list told_;               ///< Voters, as a coordinator has told us.
+  std::string coordinator_endpoint_; ///< Ours; empty: it is elsewhere.
+  std::function<void(result<void>)> founded_;
+  bool is_over_ = false; ///< It takes part in no election any more.
+
+  // As a leader.
+  charter job_;
+  uint64_t change_ = 0;
+  bool is_member_ = false;
+  std::vector<voter_candidate> here_;
+  endpoint_list shown_; ///< Voters that our agents have been told.
+  time_point shown_at_seed_{};
+
+  // As one that looks for the leader.
+  seeker seeker_;
+  std::function<void()> second_seeker_;
+  uint64_t poll_ = 0; ///< Names the newest.
+  int poll_count_ = 0;
+  bool has_tried_seed_ = false;
+  std::string trying_; ///< Where the agent connects to.
+  std::string linked_; ///< Where it is linked, as far as is known.
+  std::optional<failure> last_failure_;
+};
+
+// One overload per effect.
+struct voter_leadership::state::effect_runner {
+  state& self;
+
+  void operator()(const send_message& x) { self.say(x.to, x.what); }
+  // No machine speaks for a voter yet: a new leader is elected when promises lapse.
+  void operator()(const keep_tombstone&) {}
+  void operator()(const examine&) {}
+  void operator()(const open_coordinator& x) { self.open(x); }
+  void operator()(const set_leadership_end& x) {
+    *self.leadership_end_ = x.due.time_since_epoch().count();
+  }
+  void operator()(const close_coordinator& x) {
+    self.config_.lines.info("this node's coordinator gives up the leadership: "
+                            + x.reason);
+    self.coordinator_endpoint_.clear();
+    self.shown_.clear();
+    self.config_.close_coordinator();
+  }
+  void operator()(const core::ask_decider&) { self.ask_decider(); }
+  void operator()(const report_charter_written&) { self.tell_voters(); }
+  void operator()(const move_agents&) {} // They find the next one by asking.
+  void operator()(const report_no_successor&) {
+    if (self.config_.on_no_successor)
+      self.config_.on_no_successor();
+  }
+  void operator()(const account_for&) {}
+  void operator()(const arm_timer& x) {
+    tell_later(self.self_, x.due - self.now(), timer_fired{x.timer});
+  }
+};
+
+void voter_leadership::state::dispatch(const succession_event& event) {
+  if (is_over_)
+    return;
+  for (const auto& effect : core_.step(event, now()))
+    std::visit(effect_runner{*this}, effect);
+  tell_voters();
+  show_at_seed();
+}
+
+void voter_leadership::state::open(const open_coordinator& x) {
+  if (x.successor)
+    config_.lines.info("the voters elect this node's coordinator, which takes "
+                       "over the job");
+  change_ = 0;
+  here_.clear();
+  job_ = x.known;
+  auto opened = config_.open_coordinator(x);
+  if (opened)
+    coordinator_endpoint_ = std::move(*opened);
+  else if (!founded_)
+    // It does not decide, so its lease ends, and another one is elected.
+    config_.lines.warn("this node cannot host the coordinator: "
+                       + opened.error().text);
+  if (const auto on_done = std::exchange(founded_, nullptr)) {
+    if (!opened) { // No other agent has heard of this job.
+      core_ = succession{config_.options};
+      *leadership_end_ = 0;
+      return on_done(opened.error());
+    }
+    on_done({});
+  }
+}
+
+// Whoever decides answers; so it is asked again before each beat.
+void voter_leadership::state::ask_decider() {
+  const auto whom = config_.coordinator();
+  if (!whom)
+    return;
+  tell_anonymously(
+    whom, electors_question{config_.options.self,
+                            [handle = actor{self_}](electors_answer x) {
+                              tell_anonymously(handle, std::move(x));
+                            }});
+}
+
+void voter_leadership::state::tell_voters() {
+  if (coordinator_endpoint_.empty())
+    return;
+  const auto known = core_.own_tombstone().charter;
+  if (!known || known->endpoints == shown_)
+    return;
+  shown_ = known->endpoints;
+  if (const auto whom = config_.coordinator())
+    tell_anonymously(whom, electors_known{shown_});
+}
+
+void voter_leadership::state::show_at_seed() {
+  if (!leads() || coordinator_endpoint_ == config_.seed
+      || now() < shown_at_seed_ + seed_pause)
+    return;
+  shown_at_seed_ = now();
+  const auto own = core_.own_tombstone();
+  if (own.charter)
+    if (const auto links = links_->get())
+      links->send(whoever_begins, config_.seed,
+                  succession_message{beat{own.term, now(), own.charter}});
+}
+
+void voter_leadership::state::say(const agent_id& to,
+                                  const voter_message& what) {
+  const auto where = endpoint_of(to);
+  const auto links = links_->get();
+  if (links && !where.empty())
+    links->send(to, where, what);
+}
+
+std::string voter_leadership::state::endpoint_of(const agent_id& who) const {
+  for (const auto* list : {&endpoints_, &told_})
+    if (const auto i = list->find(who); i != list->end())
+      return i->second;
+  return {};
+}
+
+void voter_leadership::state::learn(const std::optional<written_charter>& x) {
+  if (x)
+    for (const auto& [who, where] : x->endpoints)
+      endpoints_[who] = where;
+}
+
+// -- the job ----------------------------------------------------------------------
+
+void voter_leadership::state::on(const foundation& x) {
+  founded_ = x.on_done;
+  endpoints_[config_.options.self] = x.endpoint;
+  dispatch(job_founded{x.job, x.endpoint});
+}
+
+void voter_leadership::state::on(const electors_answer& x) {
+  dispatch(decider_answered{});
+  if (std::exchange(is_member_, x.leader_is_member) != x.leader_is_member)
+    propose();
+  if (!x.here || *x.here == here_)
+    return;
+  here_ = *x.here;
+  for (const auto& known : here_)
+    endpoints_[known.agent] = known.endpoint;
+  dispatch(members_changed{here_});
+}
+
+void voter_leadership::state::propose() {
+  if (!coordinator_endpoint_.empty())
+    dispatch(charter_proposed{++change_, job_, is_member_});
+}
+
+// An agent that leaves has left the group before: its workers are gone.
+void voter_leadership::state::on(const resignation& x) {
+  if (!x.job_over && !coordinator_endpoint_.empty())
+    dispatch(hand_over_requested{.leaves = true});
+  if (x.job_over)
+    *leadership_end_ = 0;
+  if (x.job_over || coordinator_endpoint_.empty())
+    is_over_ = true;
+}
+
+// -- where the coordinator is -----------------------------------------------------
+
+void voter_leadership::state::on(const search& x) {
+  seeker_ = x.on_answer;
+  second_seeker_ = nullptr;
+  poll_count_ = 0;
+  has_tried_seed_ = false;
+  trying_.clear();
+  linked_.clear();
+  last_failure_.reset();
+  if (leads())
+    return std::exchange(seeker_, nullptr)(here{});
+  poll();
+}
+
+void voter_leadership::state::on(const second_search& x) {
+  second_seeker_ = x.on_found;
+  if (second_seeker_)
+    poll();
+}
+
+void voter_leadership::state::poll() {
+  if (!seeker_ && !second_seeker_)
+    return;
+  if (seeker_ && leads())
+    return std::exchange(seeker_, nullptr)(here{});
+  if (seeker_ && ++poll_count_ > polls_max && trying_.empty())
+    return give_up(last_failure_.value_or(
+      failure{errc::connection_timed_out, "no agent knows of a coordinator"}));
+  ask_voters();
+  const auto knows_none = endpoints_.empty() && told_.empty();
+  if (seeker_ && trying_.empty() && !has_tried_seed_
+      && (knows_none || poll_count_ > polls_before_seed)) {
+    has_tried_seed_ = true;
+    try_at(config_.seed);
+  }
+  poll_later();
+}
+
+void voter_leadership::state::poll_later() {
+  tell_later(self_, poll_pause, poll_due{++poll_});
+}
+
+void voter_leadership::state::ask_voters() {
+  const auto links = links_->get();
+  if (!links)
+    return;
+  const auto question = find_leader{links->endpoint()};
+  auto asked = told_;
+  if (const auto known = core_.own_tombstone().charter)
+    asked.insert(known->endpoints.begin(), known->endpoints.end());
+  for (const auto& [who, where] : asked)
+    if (who != config_.options.self)
+      links->send(who, where, question);
+}
+
+void voter_leadership::state::try_at(const std::string& coordinator) {
+  trying_ = coordinator;
+  seeker_(coordinator);
+}
+
+void voter_leadership::state::give_up(const failure& why) {
+  std::exchange(seeker_, nullptr)(why);
+}
+
+void voter_leadership::state::on(const attempt& x) {
+  if (x.endpoint != trying_)
+    return;
+  trying_.clear();
+  if (!x.why) {
+    linked_ = x.endpoint;
+    seeker_ = nullptr;
+    return;
+  }
+  last_failure_ = x.why;
+  if (seeker_ && endpoints_.empty() && told_.empty())
+    give_up(*x.why);
+}
+
+void voter_leadership::state::hear(const agent_id& from,
+                                   const succession_message& x) {
+  if (const auto* y = std::get_if<beat>(&x))
+    learn(y->charter);
+  if (const auto* y = std::get_if<vote>(&x))
+    learn(y->charter);
+  dispatch(message_heard{from, x});
+}
+
+// The asker is a member of the job, and may have any address.
+void voter_leadership::state::hear(const agent_id& from, const find_leader& x) {
+  const auto links = links_->get();
+  if (!links)
+    return;
+  const auto& self = config_.options.self;
+  if (leads())
+    return links->send(
+      from, x.endpoint,
+      leader_at{self, links->endpoint(), coordinator_endpoint_});
+  const auto& leader = core_.leader();
+  const auto where = endpoint_of(leader);
+  if (leader != self && !where.empty())
+    links->send(from, x.endpoint, leader_at{leader, where, {}});
+}
+
+void voter_leadership::state::hear(const agent_id&, const leader_at& x) {
+  const auto links = links_->get();
+  if (!seeker_ && !second_seeker_)
+    return;
+  if (x.coordinator.empty()) {
+    if (links && x.leader != config_.options.self)
+      links->send(x.leader, x.endpoint, find_leader{links->endpoint()});
+    return;
+  }
+  if (second_seeker_ && x.coordinator != linked_)
+    std::exchange(second_seeker_, nullptr)();
+  if (seeker_ && x.coordinator != trying_)
+    try_at(x.coordinator);
+}
+
+// -- the handle ---------------------------------------------------------------------
+
+voter_leadership::voter_leadership(caf::actor_system& system,
+                                   voter_leadership_config config)
+  : system_(system), asleep_(config.asleep) {
+  const auto blocked = signals_blocked{}; // Its thread takes none.
+  auto on_died = std::move(config.on_died);
+  actor_ = system.spawn<actor_impl<actor, state>, caf::detached>(
+    std::move(config), leadership_end_, links_);
+  watch_ = actor_watch{actor_, [on_died](const std::string& why) {
+                         if (on_died)
+                           on_died(why);
+                       }};
+}
+
+voter_leadership::~voter_leadership() {
+  stop();
+}
+
+void voter_leadership::use(std::shared_ptr<voter_links> links) {
+  {
+    const auto guard = std::lock_guard{links_->mutex};
+    std::swap(links, links_->links);
+  }
+}
+
+voter_callbacks voter_leadership::callbacks() const {
+  return {.on_message =
+            [whom = actor_](const agent_id& from, voter_message x) {
+              tell_anonymously(whom, said{from, std::move(x)});
+            },
+          .on_broken
+          = [whom = actor_](
+              const agent_id& to) { tell_anonymously(whom, unreachable{to}); }};
+}
+
+result<void> voter_leadership::found(core::charter job, std::string endpoint) {
+  auto done = std::make_shared<std::promise<result<void>>>();
+  auto out = done->get_future();
+  tell(foundation{std::move(job), std::move(endpoint),
+                  [done](result<void> x) { done->set_value(std::move(x)); }});
+  return out.get();
+}
+
+std::function<bool()> voter_leadership::leadership_check() const {
+  return [end = leadership_end_, asleep = asleep_] {
+    return (clock::now() + asleep()).time_since_epoch().count() < end->load();
+  };
+}
+
+void voter_leadership::stop() {
+  if (is_stopped_)
+    return;
+  is_stopped_ = true;
+  watch_.release();
+  auto self = caf::scoped_actor{system_};
+  tell_anonymously(actor_, stop_now{});
+  self->wait_for(actor_);
+  use(nullptr);
+}
+
+void register_succession_types() {
+  ACTORRUN_REGISTER_LOCAL_TYPES(actorrun_succession);
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,209 @@
+// Runs core::succession, as an actor with a thread of its own: whether this agent
+// leads must not wait for workers, logs or operators.
+#pragma once
+
+#include "actors/core/succession/succession.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/log.hpp"
+#include "actors/voter_messages.hpp"
+#include "messages/caf.hpp"
+#include "runtime/network/actor_watch.hpp"
+#include "runtime/os/clock.hpp"
+#include "runtime/succession/voter_links.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace actorrun::detail {
+
+struct voter_leadership_config {
+  core::succession_options options;
+  /// Where jobs begin, `host:port`: who knows of no voter asks there.
+  std::string seed;
+  /// Starts the coordinator; returns where agents reach it, `host:port`.
+  std::function<result<std::string>(const core::open_coordinator&)>
+    open_coordinator;
+  /// Ends it and returns when its port is closed. There may be none.
+  std::function<void()> close_coordinator;
+  /// Null: there is none.
+  std::function<rendezvous_coordinator_actor()> coordinator;
+  /// This agent leaves, and no other one can lead. May be empty.
+  std::function<void()> on_no_successor;
+  actor_watch::callback on_died{};
+  log lines{};
+  /// As `detail::time_asleep`: promises end while this machine is suspended.
+  std::function<core::duration()> asleep = time_asleep;
+};
+
+/// The handle of that actor. All but `found` and `stop` return at once, on any thread.
+class voter_leadership {
+public:
+  /// The coordinator is in this process.
+  struct here {};
+
+  /// A text is an endpoint to try; another answer follows unless that succeeds.
+  using answer = std::variant<here, std::string, failure>;
+  using seeker = std::function<void(const answer&)>;
+
+  /// This agent begins the job.
+  struct foundation {
+    core::charter job;
+    std::string endpoint; ///< Of its links.
+    std::function<void(result<void>)> on_done;
+  };
+
+  /// The agent of this process looks for the coordinator.
+  struct search {
+    seeker on_answer;
+  };
+
+  /// Likewise, while its link is silent: is there another one than there?
+  struct second_search {
+    std::function<void()> on_found; ///< Null: it looks no more.
+  };
+
+  /// An endpoint that was to be tried.
+  struct attempt {
+    std::string endpoint;
+    std::optional<failure> why{}; ///< None: the coordinator is there.
+  };
+
+  struct said {
+    agent_id from;
+    voter_message what;
+  };
+
+  struct unreachable {
+    agent_id who;
+  };
+
+  struct voters_told {
+    core::endpoint_list voters;
+  };
+
+  struct poll_due {
+    uint64_t number = 0;
+  };
+
+  /// What must outlive our coordinator has changed.
+  struct job_told {
+    core::charter job;
+  };
+
+  /// Give up the leadership for good; the job may be over.
+  struct resignation {
+    bool job_over = false;
+  };
+
+  /// End, without a word.
+  struct stop_now {};
+
+  using actor = interface<
+    // Begin the job.
+    void(foundation),
+    // Where is the coordinator?
+    void(search), void(second_search), void(attempt),
+    // Another agent has said this, or is not reached.
+    void(said), void(unreachable),
+    // A coordinator has told who votes.
+    void(voters_told),
+    // What our coordinator answers, and what must outlive it.
+    void(electors_answer), void(job_told),
+    // Give up the leadership for good; the job may be over.
+    void(resignation),
+    // Sent by itself.
+    void(core::timer_fired), void(poll_due),
+    // End.
+    void(stop_now)>;
+
+  /// @pre `system` outlives it
+  voter_leadership(caf::actor_system& system, voter_leadership_config config);
+
+  /// As `stop`.
+  ~voter_leadership();
+
+  voter_leadership(const voter_leadership&) = delete;
+  voter_leadership& operator=(const voter_leadership&) = delete;
+
+  /// From now on it speaks over these. On any thread.
+  void use(std::shared_ptr<voter_links> links);
+
+  /// What those are made with.
+  voter_callbacks callbacks() const;
+
+  /// Begins the job, and waits until its coordinator is there.
+  result<void> found(core::charter job, std::string endpoint);
+
+  template <class T>
+  void tell(T x) const {
+    tell_anonymously(actor_, std::move(x));
+  }
+
+  /// Returns a check whether our coordinator leads at this moment. May outlive
+  /// this object.
+  std::function<bool()> leadership_check() const;
+
+  /// Waits until no callback runs any more.
+  void stop();
+
+private:
+  using clock = std::chrono::steady_clock;
+
+  /// Who speaks for the actor.
+  struct shared_links {
+    std::mutex mutex;
+    std::shared_ptr<voter_links> links; ///< Guarded by the mutex.
+
+    std::shared_ptr<voter_links> get() {
+      const auto guard = std::lock_guard{mutex};
+      return links;
+    }
+  };
+
+  class state;
+
+  caf::actor_system& system_;
+  std::function<core::duration()> asleep_;
+  std::shared_ptr<std::atomic<clock::rep>> leadership_end_
+    = std::make_shared<std::atomic<clock::rep>>(0);
+  std::shared_ptr<shared_links> links_ = std::make_shared<shared_links>();
+  actor actor_;
+  actor_watch watch_;
+  bool is_stopped_ = false;
+};
+
+/// Makes the messages of that actor known to CAF. @see register_message_types
+void register_succession_types();
+
+} // namespace actorrun::detail
+
+ACTORRUN_BEGIN_LOCAL_TYPES(actorrun_succession, ACTORRUN_FIRST_TYPE_ID + 260)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::foundation)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::search)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::second_search)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::attempt)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::said)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::unreachable)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::voters_told)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::poll_due)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::job_told)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::resignation)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::stop_now)
+ACTORRUN_LOCAL_TYPE(actorrun_succession, actorrun::electors_answer)
+ACTORRUN_END_LOCAL_TYPES(actorrun_succession)
