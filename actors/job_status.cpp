@@ -16,10 +16,11 @@ namespace actorrun {
 namespace {
 
 using namespace core;
-using namespace core::journal;
+using core::journal::node_entry;
+using core::journal::snapshot;
 
 /// In bytes, of texts that say why.
-constexpr size_t reason_size_max = 200;
+constexpr size_t shown_reason_size_max = 200;
 
 /// Likewise, with the names of a host and an operator.
 constexpr size_t exclusion_size_max = 320;
@@ -28,13 +29,7 @@ constexpr size_t exclusion_size_max = 320;
 constexpr auto untold = "-";
 
 std::string reason(const std::string& text) {
-  return one_line(text, reason_size_max);
-}
-
-uint64_t to_ms(duration x) {
-  using std::chrono::milliseconds;
-  const auto ms = std::chrono::duration_cast<milliseconds>(x).count();
-  return static_cast<uint64_t>(std::max<int64_t>(ms, 0));
+  return one_line(text, shown_reason_size_max);
 }
 
 v1::AgentStatus to_status(const node_entry& x, const snapshot& job,
@@ -139,13 +134,13 @@ bool status_room::take(size_t size, size_t count) {
   return size_ <= status_size_max && part_count_ <= status_part_count_max;
 }
 
-moment moment_of(time_point now) {
+core::journal::moment moment_of(time_point now) {
   using namespace std::chrono;
   const auto wall = floor<milliseconds>(system_clock::now());
   return {now, wall.time_since_epoch().count()};
 }
 
-v1::JobStatus status_of(const snapshot& x, moment now) {
+v1::JobStatus status_of(const snapshot& x, core::journal::moment now) {
   auto out = v1::JobStatus{};
   out.set_job_id(x.coordinator.job.value);
   out.set_phase(to_string(x.phase));

@@ -11,9 +11,9 @@ namespace {
 
 /// In bytes, for agent, request and the tag and length of each worker.
 constexpr auto report_reserve = size_t{1024};
-constexpr auto worker_overhead = size_t{8};
+constexpr auto stack_overhead = size_t{8};
 
-core::std_streams from_wire(v1::LogOutputs x) {
+core::std_streams outputs_from_wire(v1::LogOutputs x) {
   switch (x) {
     case v1::LOG_OUTPUTS_OUT:
       return core::std_streams::out;
@@ -24,7 +24,7 @@ core::std_streams from_wire(v1::LogOutputs x) {
   }
 }
 
-v1::WorkerStack to_wire(const core::worker_stack& x) {
+v1::WorkerStack stack_to_wire(const core::worker_stack& x) {
   auto out = v1::WorkerStack{};
   out.set_rank(x.global_rank);
   out.set_local_rank(x.local_rank);
@@ -42,7 +42,7 @@ core::log_selection from_wire(const v1::LogSelection& x) {
   auto out = core::log_selection{};
   const auto count = std::min<size_t>(x.ranks_size(), core::selected_ranks_max);
   out.ranks.assign(x.ranks().begin(), x.ranks().begin() + int(count));
-  out.outputs = from_wire(x.outputs());
+  out.outputs = outputs_from_wire(x.outputs());
   out.previous = x.previous();
   out.generation = {x.generation()};
   out.follow = x.follow();
@@ -91,8 +91,8 @@ v1::StacksReport to_wire(const std::vector<core::worker_stack>& workers) {
   auto out = v1::StacksReport{};
   auto size = report_reserve;
   for (const auto& x : workers) {
-    auto worker = to_wire(x);
-    size += worker.ByteSizeLong() + worker_overhead;
+    auto worker = stack_to_wire(x);
+    size += worker.ByteSizeLong() + stack_overhead;
     if (size > v1::message_size_max) {
       out.set_truncated(true);
       break;

@@ -28,7 +28,7 @@ constexpr auto status_timeout = std::chrono::seconds{2};
 constexpr auto sample_timeout = std::chrono::milliseconds{400};
 
 /// Longest wait for operators to take the last lines before the end of the job.
-constexpr auto drain_timeout = std::chrono::milliseconds{400};
+constexpr auto last_lines_timeout = std::chrono::milliseconds{400};
 
 /// Timeout for seeing where workers are: less than the coordinator waits.
 constexpr auto stacks_limit = std::chrono::milliseconds{3'500};
@@ -40,7 +40,7 @@ constexpr auto stacks_reserve = std::chrono::milliseconds{500};
 constexpr auto stacks_count_max = size_t{8};
 
 /// At most this many questions wait for samples; others get the last ones.
-constexpr auto waiting_max = size_t{64};
+constexpr auto waiting_operators_max = size_t{64};
 
 ports::device_monitor::listener forward_devices(node_agent_actor::pointer to) {
   return [handle = node_agent_actor{to}](devices_status now,
@@ -61,12 +61,6 @@ std::chrono::milliseconds stop_limit(const worker_settings& x) {
   if (x.kill_timeout.count() == 0)
     return std::chrono::hours{24};
   return x.grace_period + x.kill_timeout + stop_reserve;
-}
-
-uint64_t to_ms(duration x) {
-  using std::chrono::milliseconds;
-  const auto ms = std::chrono::duration_cast<milliseconds>(x).count();
-  return static_cast<uint64_t>(std::max<int64_t>(ms, 0));
 }
 
 /// Since when the only agent of a status has no coordinator, and what follows.
@@ -517,7 +511,7 @@ void node_agent_state::on(const v1::JobEnded& x) {
   readings_.drain([handle = node_agent_actor{self_}] {
     tell_anonymously(handle, logs_drained{});
   });
-  tell_later(self_, drain_timeout, logs_drained{});
+  tell_later(self_, last_lines_timeout, logs_drained{});
 }
 
 void node_agent_state::end_job(const v1::JobEnded& x) {
@@ -670,7 +664,7 @@ void node_agent_state::sample_timers() {
 
 // Calls `fn` when there are new samples, or when they are late.
 void node_agent_state::when_sampled(std::function<void()> fn) {
-  if (waiting_.size() == waiting_max)
+  if (waiting_.size() == waiting_operators_max)
     return fn();
   sample();
   if (!pending_.any())

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 namespace {
 
 /// At most this many operators wait for a round; others get the last answers.
-constexpr auto waiting_max = size_t{256};
+constexpr auto waiting_links_max = size_t{256};
 
 /// So many agents are told to those that choose voters.
 constexpr auto candidates_max = size_t{64};
@@ -842,7 +842,7 @@ bool rendezvous_coordinator_state::is_busy() const {
 
 // Calls `fn` when it is known how the nodes are doing, or not to be known soon.
 void rendezvous_coordinator_state::when_seen(std::function<void()> fn) {
-  if (waiting_.size() == waiting_max || is_busy()
+  if (waiting_.size() == waiting_links_max || is_busy()
       || round_.is_fresh(self_->clock().now(), asked_worker_count()))
     return fn();
   waiting_.push_back(std::move(fn));

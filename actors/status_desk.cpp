@@ -29,7 +29,7 @@ constexpr auto kept_age_max = std::chrono::seconds{10};
 constexpr size_t kept_max = 4;
 
 /// At most this many wait for the next picture; others get the last one.
-constexpr size_t waiting_max = 1'024;
+constexpr size_t watchers_max = 1'024;
 
 /// So many agents' leases are looked up at a time: meanwhile no keep-alive is heard.
 constexpr int leases_at_a_time = 64;
@@ -104,7 +104,7 @@ caf::result<status_shown> status_desk_state::show(const status_wanted& x) {
     return status_shown{known};
   const auto now = self_->clock().now();
   if (newest_
-      && (is_new_enough(x.for_watch, now) || waiting_.size() == waiting_max))
+      && (is_new_enough(x.for_watch, now) || waiting_.size() == watchers_max))
     return status_shown{newest_};
   auto to = self_->make_response_promise<status_shown>();
   waiting_.push_back(to);

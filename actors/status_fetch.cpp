@@ -7,7 +7,7 @@ namespace actorrun {
 namespace {
 
 /// At most this many wait for one status; others get none.
-constexpr size_t waiting_max = 1'024;
+constexpr size_t askers_max = 1'024;
 
 } // namespace
 
@@ -17,7 +17,7 @@ void status_fetch::get(const rendezvous_coordinator_actor& from, bool for_watch,
     return begin({from, for_watch, {std::move(to)}});
   const auto is_enough = for_watch && now_.from == from;
   auto& joined = is_enough ? now_ : next_;
-  if (joined.to.size() == waiting_max)
+  if (joined.to.size() == askers_max)
     return to(nullptr);
   if (!is_enough) {
     joined.from = from;

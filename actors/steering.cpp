@@ -15,7 +15,7 @@ namespace {
 /// In bytes.
 constexpr auto by_size_max = size_t{160};
 constexpr auto name_size_max = size_t{320};
-constexpr auto reason_size_max = size_t{160};
+constexpr auto asked_reason_size_max = size_t{160};
 
 duration time_of(const v1::DrainNode& x) {
   using std::chrono::milliseconds;
@@ -48,8 +48,9 @@ rendezvous_event steering_event(const v1::OperatorRequest& x,
   assert(is_steering(x));
   const auto name
     = [](const std::string& text) { return one_line(text, name_size_max); };
-  const auto reason
-    = [](const std::string& text) { return one_line(text, reason_size_max); };
+  const auto reason = [](const std::string& text) {
+    return one_line(text, asked_reason_size_max);
+  };
   auto by = one_line(who, by_size_max);
   if (by.empty())
     by = "an operator";

@@ -40,10 +40,6 @@ constexpr auto worker_overhead = size_t{2};
 /// At most this many bytes by which the lengths around such entries grow, and flags.
 constexpr auto vitals_overhead = size_t{16};
 
-uint64_t to_ms(std::chrono::milliseconds x) {
-  return static_cast<uint64_t>(std::max<int64_t>(x.count(), 0));
-}
-
 std::chrono::milliseconds from_ms(uint64_t x) {
   constexpr auto max
     = std::chrono::duration_cast<std::chrono::milliseconds>(duration_max * 100);
@@ -56,7 +52,7 @@ uint16_t port_of(uint32_t x) {
   return x > UINT16_MAX ? uint16_t{0} : static_cast<uint16_t>(x);
 }
 
-v1::DeathDetails to_wire(const core::death_details& x) {
+v1::DeathDetails details_to_wire(const core::death_details& x) {
   auto out = v1::DeathDetails{};
   out.set_wall_ms(x.wall_ms);
   out.set_out_of_memory(x.out_of_memory);
@@ -80,7 +76,7 @@ std::optional<core::duration> limit_of(const v1::DeathDetails& x) {
   return std::min(core::duration{x.limit_ns()}, duration_max);
 }
 
-core::death_details from_wire(const v1::DeathDetails& x) {
+core::death_details details_from_wire(const v1::DeathDetails& x) {
   return {.wall_ms = x.wall_ms(),
           .out_of_memory = x.out_of_memory(),
           .subject = x.subject(),
@@ -95,7 +91,7 @@ core::death_details from_wire(const v1::DeathDetails& x) {
           .where = x.where()};
 }
 
-v1::GpuStatus to_wire(const core::gpu_status& x) {
+v1::GpuStatus gpu_to_wire(const core::gpu_status& x) {
   auto out = v1::GpuStatus{};
   out.set_index(x.index);
   out.set_name(core::one_line(x.name, gpu_name_size_max));
@@ -110,7 +106,7 @@ v1::GpuStatus to_wire(const core::gpu_status& x) {
   return out;
 }
 
-core::gpu_status from_wire(const v1::GpuStatus& x) {
+core::gpu_status gpu_from_wire(const v1::GpuStatus& x) {
   auto out = core::gpu_status{
     .index = x.index(),
     .name = core::one_line(x.name(), gpu_name_size_max),
@@ -125,7 +121,7 @@ core::gpu_status from_wire(const v1::GpuStatus& x) {
   return out;
 }
 
-core::worker_vitals from_wire(const v1::WorkerVitals& x) {
+core::worker_vitals worker_from_wire(const v1::WorkerVitals& x) {
   auto out = core::worker_vitals{.local_rank = x.local_rank(),
                                  .pid = x.pid(),
                                  .process_count = x.process_count()};
@@ -248,7 +244,7 @@ v1::WorkerFailure to_wire(const core::worker_failure& x) {
   out.set_teardown_ns(x.teardown.count());
   out.set_while_stopped(x.while_stopped);
   if (x.details != core::death_details{})
-    *out.mutable_details() = to_wire(core::bounded(x).details);
+    *out.mutable_details() = details_to_wire(core::bounded(x).details);
   return out;
 }
 
@@ -315,7 +311,7 @@ v1::NodeStatus to_wire(const core::devices_status& x) {
   auto out = v1::NodeStatus{};
   const auto count = std::min(x.gpus.size(), core::gpus_per_node_max);
   for (size_t i = 0; i < count; ++i)
-    *out.add_gpus() = to_wire(x.gpus[i]);
+    *out.add_gpus() = gpu_to_wire(x.gpus[i]);
   out.set_gpu_trouble(core::one_line(x.trouble, gpu_trouble_size_max));
   return out;
 }
@@ -500,7 +496,7 @@ core::worker_failure from_wire(const v1::WorkerFailure& x) {
      .teardown = std::clamp(core::duration{x.teardown_ns()}, core::duration{0},
                             core::longest_teardown(~uint64_t{0})),
      .while_stopped = x.while_stopped(),
-     .details = from_wire(x.details())});
+     .details = details_from_wire(x.details())});
 }
 
 core::collateral from_wire(const v1::Collateral& xs) {
@@ -559,7 +555,7 @@ core::devices_status devices_from_wire(const v1::NodeStatus& x) {
   auto out = core::devices_status{};
   for (const auto& gpu : x.gpus())
     if (out.gpus.size() < core::gpus_per_node_max)
-      out.gpus.push_back(from_wire(gpu));
+      out.gpus.push_back(gpu_from_wire(gpu));
   out.trouble = cut(x.gpu_trouble(), gpu_trouble_size_max);
   return out;
 }
@@ -576,7 +572,7 @@ core::node_vitals from_wire(const v1::NodeVitals& x) {
       = {x.memory_total(), std::min(x.memory_available(), x.memory_total())};
   for (const auto& worker : x.workers())
     if (out.workers.size() < core::sampled_workers_max)
-      out.workers.push_back(from_wire(worker));
+      out.workers.push_back(worker_from_wire(worker));
   out.truncated = x.truncated();
   return out;
 }

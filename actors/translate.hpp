@@ -18,6 +18,13 @@
 
 namespace actorrun {
 
+/// As fields have it: whole milliseconds, 0 or more.
+inline uint64_t to_ms(core::duration x) {
+  using std::chrono::milliseconds;
+  const auto ms = std::chrono::duration_cast<milliseconds>(x).count();
+  return static_cast<uint64_t>(std::max<int64_t>(ms, 0));
+}
+
 v1::Offer to_wire(const core::offer& x);
 v1::Settings to_wire(const core::job_settings& x);
 v1::Charter to_wire(const core::charter& x);

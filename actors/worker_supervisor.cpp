@@ -19,7 +19,7 @@ namespace {
 constexpr auto drain_timeout = std::chrono::milliseconds{100};
 
 /// At most this many bytes of a reason in a log line.
-constexpr auto reason_size_max = size_t{512};
+constexpr auto subject_size_max = size_t{512};
 
 bool is_failure(const ports::process_exited& x) {
   return x.signal != 0 || x.exit_code != 0;
@@ -136,7 +136,7 @@ struct worker_supervisor_state::effect_runner {
     st.config_.lines.warn(formatted(
       "worker supervisor cannot start local rank {}: {}{}; it tries again for "
       "{}, which costs no restart",
-      x.local_rank, one_line(x.subject, reason_size_max),
+      x.local_rank, one_line(x.subject, subject_size_max),
       x.subject.find(why) == std::string::npos ? ": " + why : "",
       core::duration_text(
         std::chrono::ceil<std::chrono::milliseconds>(x.left))));
@@ -494,7 +494,7 @@ void worker_supervisor_state::read_on(const ports::process_event& event,
   if (group_->is_spare(x.local_rank) && !group_->has_ordered(x.when))
     say_spare_ended(x.local_rank,
                     formatted("cannot be started: {}: {}",
-                              one_line(x.subject, reason_size_max),
+                              one_line(x.subject, subject_size_max),
                               error_text(x.error)));
   dispatch(
     worker_not_started{x.local_rank, x.error, std::move(details), x.when});
@@ -605,7 +605,7 @@ void worker_supervisor_state::adopt(result<generation_outputs> made) {
         "redirected "
         "output is lost, teed output has no labels",
         to_string(plan.generation),
-        one_line(made.error().text, reason_size_max)));
+        one_line(made.error().text, subject_size_max)));
   }
   // Who lives through a change has its files open.
   for (const auto& [local_rank, from] : origins_)
@@ -781,7 +781,7 @@ void worker_supervisor_state::move_in(
     }
   }
   config_.lines.info("spare workers take vacant places: "
-                     + one_line(who, reason_size_max));
+                     + one_line(who, subject_size_max));
   admit_all();
 }
 
@@ -849,7 +849,7 @@ void worker_supervisor_state::take(const ports::worker_message& x) {
   } else if (const auto* trouble = std::get_if<said_trouble>(&x.word)) {
     config_.lines.info(formatted("rank {} waits for news of the group: {}",
                                  plan.own.global_rank(local_rank),
-                                 one_line(trouble->text, reason_size_max)));
+                                 one_line(trouble->text, subject_size_max)));
   } else if (std::holds_alternative<said_step>(x.word)) {
     dispatch(worker_stepped{local_rank});
   } else if (const auto* held = std::get_if<said_held>(&x.word)) {

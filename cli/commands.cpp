@@ -47,9 +47,6 @@ namespace actorrun::cli {
 
 namespace {
 
-/// Timeout for the status of one job.
-constexpr auto status_limit = std::chrono::seconds{3};
-
 /// Says what is wrong with the variables.
 service_options service_of_process(const char* program) {
   auto out = read_service_variables(this_process().variable, ::getpid());

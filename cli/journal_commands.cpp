@@ -5,6 +5,7 @@
 #include "actors/job_status.hpp"
 #include "cli/commands.hpp"
 #include "cli/options/values.hpp"
+#include "cli/program.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/journal_view.hpp"
@@ -26,8 +27,6 @@ namespace actorrun::cli {
 namespace {
 
 using namespace core::journal;
-
-constexpr auto program = "actorctl";
 
 /// How often a journal that is followed is looked at.
 constexpr auto follow_interval = std::chrono::milliseconds{100};
@@ -68,8 +67,8 @@ result<journal_place> find_journal(const journal_subject& x) {
 /// Prints why there is no journal to be read. @returns the exit code
 int fail_to_open(const failure& why) {
   if (why.code != errc::connection_refused)
-    return fail(why, program);
-  std::cerr << error_line(why.text, program)
+    return fail(why, operator_program);
+  std::cerr << error_line(why.text, operator_program)
             << "  try: actorctl status, which lists jobs, or --rdzv-endpoint"
                " and --rdzv-id for one elsewhere\n";
   return static_cast<int>(exit_code_of(why.code));
@@ -155,7 +154,7 @@ void warn_of_damage(const journal_reading& x) {
                               " one for this reason",
                               x.bad_line_count()),
                 x.last_trouble()),
-      program);
+      operator_program);
 }
 
 core::time_point now_of(const snapshot& x) {
@@ -223,7 +222,7 @@ int show_journal(const journal_arguments& arguments) {
     std::this_thread::sleep_for(follow_interval);
   }
   if (journal->known().number == 0)
-    return fail(no_record(*journal), program);
+    return fail(no_record(*journal), operator_program);
   warn_of_damage(*journal);
   return 0;
 }
@@ -291,7 +290,7 @@ int explain_job(const why_arguments& arguments) {
     return fail_to_open(place.error());
   const auto journal = read(place->path);
   if (!journal)
-    return fail(journal.error(), program);
+    return fail(journal.error(), operator_program);
   const auto& known = journal->known();
   if (arguments.what.name.empty() && !arguments.json)
     std::cout << formatted("job {}:\n", core::printable(place->job.value));
@@ -326,7 +325,7 @@ int replay(const replay_arguments& arguments) {
   }
   if (shown.number == 0)
     return fail({errc::bad_argument, "--at: the journal begins later"},
-                program);
+                operator_program);
   const auto now = moment_after(shown.latest, until);
   std::cout << formatted("at {}, record {}: {}\n", clock_text(now.wall_ms),
                          shown.number, why(shown, now.when).sentence)

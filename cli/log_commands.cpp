@@ -6,6 +6,7 @@
 #include "cli/ended_jobs.hpp"
 #include "cli/options/host_facts.hpp"
 #include "cli/options/values.hpp"
+#include "cli/program.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/log_view.hpp"
@@ -33,8 +34,6 @@ namespace actorrun::cli {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr auto program = "actorctl";
 
 /// Timeouts for the first answer; the coordinator asks all nodes for stacks.
 constexpr auto logs_limit = milliseconds{5'000};
@@ -92,13 +91,13 @@ int write_out(std::string_view text) {
 
 void say(const std::string& trouble) {
   if (!trouble.empty())
-    std::cerr << formatted("{}: note: {}\n", program, trouble);
+    std::cerr << formatted("{}: note: {}\n", operator_program, trouble);
 }
 
 int fail_to_look(const failure& why) {
   if (why.code != errc::bad_argument)
-    return fail(why, program);
-  std::cerr << error_line(why.text, program);
+    return fail(why, operator_program);
+  std::cerr << error_line(why.text, operator_program);
   return no_such_worker;
 }
 
@@ -153,7 +152,7 @@ public:
       if (write_error_ != 0 && write_error_ != EPIPE)
         return fail(
           core::system_failure("cannot write to standard output", write_error_),
-          program);
+          operator_program);
       if (done || is_stopped != 0)
         return 0;
       if (!has_begun_ || !arguments_.what.follow)
@@ -169,7 +168,7 @@ public:
                      formatted("the job has not come back for {} s: its"
                                " coordinator is gone, or it has ended",
                                return_limit.count())},
-                    program);
+                    operator_program);
       wait();
     }
   }
@@ -254,7 +253,8 @@ private:
 
 int show_logs(const logs_arguments& arguments) {
   if (!catch_stops())
-    return fail(system_failure("there is no pipe for signals"), program);
+    return fail(system_failure("there is no pipe for signals"),
+                operator_program);
   return log_follower{arguments}.run();
 }
 
@@ -266,7 +266,7 @@ int show_stacks(const stacks_arguments& arguments) {
   if (!seen)
     return fail_to_look(seen.error());
   say(seen->trouble());
-  std::cout << (arguments.json ? to_json(*seen) : to_text(*seen));
+  std::cout << (arguments.json ? actorrun::to_json(*seen) : to_text(*seen));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "messages/result.hpp"
 #include "runtime/program_support.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,6 +14,11 @@
 #include <vector>
 
 namespace actorrun::cli {
+
+inline constexpr auto operator_program = "actorctl";
+
+/// Timeout for the status of one job.
+inline constexpr auto status_limit = std::chrono::seconds{3};
 
 /// Logs with the level of `$LOGLEVEL`.
 log open_log(const std::shared_ptr<program_console>& to, const char* program);

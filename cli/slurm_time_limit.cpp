@@ -22,7 +22,7 @@ namespace {
 using std::chrono::seconds;
 
 /// In bytes. Of the answer, which is two short lines.
-constexpr size_t answer_size_max = 512;
+constexpr size_t limit_answer_size_max = 512;
 
 /// Nodes ask one after the other, so that a large job does not ask all at once.
 constexpr auto pause_per_node = std::chrono::milliseconds{5};
@@ -51,7 +51,7 @@ std::string ask_squeue(const time_limit_notice& x) {
   auto* const from = ::popen(command.c_str(), "re");
   if (from == nullptr)
     return out;
-  auto place = std::array<char, answer_size_max>{};
+  auto place = std::array<char, limit_answer_size_max>{};
   out.resize(std::fread(place.data(), 1, place.size(), from));
   std::copy_n(place.begin(), out.size(), out.begin());
   ::pclose(from);

@@ -2,6 +2,7 @@
 
 #include "cli/asked_job.hpp"
 #include "cli/commands.hpp"
+#include "cli/program.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/steer_question.hpp"
 #include "messages/formatted.hpp"
@@ -17,13 +18,8 @@ namespace actorrun::cli {
 
 namespace {
 
-constexpr auto program = "actorctl";
-
 /// For the id of a job.
 constexpr auto id_limit = std::chrono::seconds{2};
-
-/// For its status, which a question is made of.
-constexpr auto status_limit = std::chrono::seconds{3};
 
 constexpr auto refused = 1;
 
@@ -67,7 +63,7 @@ int steer_job(const steer_arguments& arguments) {
   if (!wanted)
     return fail_to_reach(wanted.error(), arguments.job);
   if (!*wanted) {
-    std::cerr << formatted("{}: nothing was done\n", program);
+    std::cerr << formatted("{}: nothing was done\n", operator_program);
     return static_cast<int>(exit_code::declined);
   }
   const auto answer = steer(*job, arguments.request, answer_limit);
@@ -77,7 +73,7 @@ int steer_job(const steer_arguments& arguments) {
     std::cout << answer->text << "\n";
     return 0;
   }
-  std::cerr << program << ": refused: " << answer->text << "\n";
+  std::cerr << operator_program << ": refused: " << answer->text << "\n";
   return refused;
 }
 

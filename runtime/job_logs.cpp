@@ -20,10 +20,6 @@ using line_callback = std::function<bool(const v1::LogLines&)>;
 /// In bytes.
 constexpr auto usual_window = uint32_t{512} * 1024;
 
-void clean(std::string& text) {
-  text = shown(text);
-}
-
 uint32_t cost_of(const v1::LogLines& x) {
   auto out = size_t{0};
   for (const auto& line : x.lines())
@@ -73,21 +69,16 @@ result<void> read(result<reached> there, const log_reading_options& how,
   }
 }
 
-result<v1::Stacks> ask(result<reached> there,
-                       const std::vector<uint32_t>& ranks) {
-  if (!there)
-    return there.error();
+result<v1::Stacks> ask_for_stacks(result<reached> there,
+                                  const std::vector<uint32_t>& ranks) {
   auto request = v1::OperatorRequest{};
-  request.set_number(1);
   request.mutable_stacks()->mutable_ranks()->Assign(ranks.begin(), ranks.end());
-  if (auto ok = there->whom.send(request); !ok)
-    return ok.error();
-  auto x = there->whom.receive(there->due);
+  auto x = ask(std::move(there), std::move(request));
   if (!x)
     return x.error();
-  if (!(*x)->has_stacks())
-    return refusal_in(**x, "where its workers are");
-  auto out = std::move(*(*x)->mutable_stacks());
+  if (!x->has_stacks())
+    return refusal_in(*x, "where its workers are");
+  auto out = std::move(*x->mutable_stacks());
   clean(*out.mutable_trouble());
   for (auto& worker : *out.mutable_workers()) {
     for (auto* text : {worker.mutable_host(), worker.mutable_source(),
@@ -109,7 +100,7 @@ result<void> read_logs(const located_job& job, const log_reading_options& how,
 result<v1::Stacks> read_stacks(const located_job& job,
                                const std::vector<uint32_t>& ranks,
                                std::chrono::milliseconds limit) {
-  return ask(reach(job, limit), ranks);
+  return ask_for_stacks(reach(job, limit), ranks);
 }
 
 result<void> check_log_pattern(const std::string& text) {

@@ -8,10 +8,9 @@ namespace actorrun {
 
 namespace {
 
-using json = nlohmann::json;
-
-std::string line_of(const json& x) {
-  return x.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+std::string line_of(const nlohmann::json& x) {
+  return x.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+         + "\n";
 }
 
 } // namespace
@@ -27,7 +26,7 @@ std::vector<core::worker_snapshot> innermost_frames(const v1::Stacks& x) {
 }
 
 std::string to_json(const v1::Stacks& x) {
-  auto workers = json::array();
+  auto workers = nlohmann::json::array();
   for (const auto& worker : x.workers())
     workers.push_back(
       {{"rank", worker.rank()},
@@ -38,16 +37,16 @@ std::string to_json(const v1::Stacks& x) {
        {"frames", std::vector<std::string>(worker.frames().begin(),
                                            worker.frames().end())},
        {"trouble", worker.trouble()}});
-  auto out = json{{"workers", std::move(workers)},
-                  {"trouble", x.trouble()},
-                  {"truncated", x.truncated()}};
+  auto out = nlohmann::json{{"workers", std::move(workers)},
+                            {"trouble", x.trouble()},
+                            {"truncated", x.truncated()}};
   if (const auto odd = core::odd_one_out(innermost_frames(x)))
     out["odd_one_out"] = *odd;
   return line_of(out);
 }
 
 std::string to_json(const v1::LogLines& x) {
-  auto lines = json::array();
+  auto lines = nlohmann::json::array();
   for (const auto& line : x.lines())
     lines.push_back(
       {{"rank", line.rank()},
@@ -56,7 +55,8 @@ std::string to_json(const v1::LogLines& x) {
        {"text", line.text()},
        {"truncated", line.truncated()},
        {"time_ms", line.wall_ms()}});
-  return line_of(json{{"lines", std::move(lines)}, {"trouble", x.trouble()}});
+  return line_of(
+    nlohmann::json{{"lines", std::move(lines)}, {"trouble", x.trouble()}});
 }
 
 } // namespace actorrun

@@ -20,11 +20,6 @@ using namespace detail;
 
 namespace {
 
-/// What comes from another process goes to terminals and into JSON.
-void clean(std::string& text) {
-  text = shown(text);
-}
-
 v1::JobStatus cleaned(v1::JobStatus x) {
   for (auto* text :
        {x.mutable_job_id(), x.mutable_phase(), x.mutable_waiting_for(),
@@ -87,19 +82,6 @@ using time_point = operator_client::time_point;
 /// longer, and begins with a newer one.
 constexpr auto page_limit = std::chrono::seconds{30};
 
-result<v1::OperatorReply> ask(result<reached> there,
-                              v1::OperatorRequest request) {
-  if (!there)
-    return there.error();
-  request.set_number(1);
-  if (auto ok = there->whom.send(request); !ok)
-    return ok.error();
-  auto x = there->whom.receive(there->due);
-  if (!x)
-    return x.error();
-  return std::move(**x);
-}
-
 /// Waits for all pages of a status.
 /// @param due   Of the first page; each further one has the time `limit` again.
 /// @returns none: `stop` has become readable
@@ -122,8 +104,8 @@ receive_status(operator_client& from, time_point due,
   }
 }
 
-result<v1::JobStatus> ask(result<reached> there,
-                          std::chrono::milliseconds limit) {
+result<v1::JobStatus> ask_for_status(result<reached> there,
+                                     std::chrono::milliseconds limit) {
   if (!there)
     return there.error();
   auto request = v1::OperatorRequest{};
@@ -228,7 +210,7 @@ result<local_statuses> ask_local_jobs(const std::string& job,
 
 result<v1::JobStatus> ask_status(const located_job& job,
                                  std::chrono::milliseconds limit) {
-  return ask(reach(job, limit), limit);
+  return ask_for_status(reach(job, limit), limit);
 }
 
 result<job_explanation> ask_why(const located_job& job, bool all,

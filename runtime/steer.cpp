@@ -24,24 +24,13 @@ result<steering_answer> answer_in(const v1::OperatorReply& x) {
   return failure{errc::not_actorrun, "the job gives an answer that is none"};
 }
 
-result<steering_answer> ask(result<reached> there,
-                            const v1::OperatorRequest& request) {
-  if (!there)
-    return there.error();
-  auto numbered = request;
-  numbered.set_number(1);
-  if (auto ok = there->whom.send(numbered); !ok)
-    return ok.error();
-  const auto x = there->whom.receive(there->due);
-  return x ? answer_in(**x) : x.error();
-}
-
 } // namespace
 
 result<steering_answer> steer(const located_job& job,
                               const v1::OperatorRequest& request,
                               std::chrono::milliseconds limit) {
-  return ask(reach(job, limit), request);
+  const auto x = ask(reach(job, limit), request);
+  return x ? answer_in(*x) : x.error();
 }
 
 } // namespace actorrun

@@ -130,6 +130,14 @@ std::string first_line_of(std::string_view text) {
   return {};
 }
 
+std::string lowered(std::string_view text) {
+  auto out = std::string{text};
+  for (auto& c : out)
+    if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
 std::string last_lines(std::string_view bytes, bool is_cut, size_t line_max) {
   while (bytes.ends_with('\n') || bytes.ends_with('\r'))
     bytes.remove_suffix(1);

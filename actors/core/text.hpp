@@ -29,6 +29,9 @@ std::string_view beginning_of(std::string_view text, size_t limit);
 /// The first line that is not empty, without its end; printable.
 std::string first_line_of(std::string_view text);
 
+/// ASCII letters in lower case.
+std::string lowered(std::string_view text);
+
 /// The last lines of a program's output, printable, without the last line end.
 /// Of a line that was overwritten with carriage returns, the final state.
 /// @param is_cut `bytes` begin within a line: that is left out, unless it is

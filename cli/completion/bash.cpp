@@ -14,7 +14,7 @@ std::string named(std::string text, const std::string& program) {
 }
 
 /// A command that fills COMPREPLY with values of an option.
-std::string values_of(const option_text& rule) {
+std::string bash_values(const option_text& rule) {
   const auto choice = choice_of(rule);
   const auto words = quoted_for_shell(joined_with(choice.words, " "));
   switch (choice.is) {
@@ -45,7 +45,8 @@ std::string value_cases(const program_guide& program) {
   for (const auto& [command, rules] : scopes_of(program))
     for (const auto& x : rules)
       if (!x.value.empty())
-        out += "    " + pattern_of(command, x) + ") " + values_of(x) + " ;;\n";
+        out
+          += "    " + pattern_of(command, x) + ") " + bash_values(x) + " ;;\n";
   return out;
 }
 

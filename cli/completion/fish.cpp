@@ -13,7 +13,7 @@ std::string quoted_for_fish(std::string_view text) {
 }
 
 /// The values of an option, as arguments of `complete`.
-std::string values_of(const std::string& program, const option_text& rule) {
+std::string fish_values(const std::string& program, const option_text& rule) {
   const auto choice = choice_of(rule);
   const auto words = joined_with(choice.words, " ");
   switch (choice.is) {
@@ -85,7 +85,7 @@ std::string complete_options(const std::string& program,
     if (x.letter)
       out += std::string{" -s "} + x.letter;
     if (!x.value.empty())
-      out += values_of(program, x);
+      out += fish_values(program, x);
     out += " -d " + quoted_for_fish(purpose_of(x)) + "\n";
   }
   return out;

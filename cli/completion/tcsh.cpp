@@ -8,7 +8,7 @@ namespace {
 
 /// The values of an option, as `complete` writes them; empty if there is nothing to
 /// offer.
-std::string values_of(const option_text& rule) {
+std::string tcsh_values(const option_text& rule) {
   const auto choice = choice_of(rule);
   switch (choice.is) {
     case value_choice::kind::word:
@@ -25,7 +25,7 @@ std::string values_of(const option_text& rule) {
 }
 
 /// The name of an option as a pattern for both of its spellings.
-std::string pattern_of(const std::string& name) {
+std::string tcsh_pattern(const std::string& name) {
   auto out = std::string{"--"};
   for (const auto c : name.substr(2))
     out += c == '-' ? "[-_]" : std::string(1, c);
@@ -56,11 +56,11 @@ std::string tcsh_completion(const program_guide& program) {
   auto names = std::vector<std::string>{};
   for (const auto& x : all_options(program)) {
     names.push_back(x.name.substr(2));
-    const auto values = values_of(x);
+    const auto values = tcsh_values(x);
     if (values.empty())
       continue;
     out += rule_of("c/" + x.name + "=/" + values + "/");
-    out += rule_of("n/" + pattern_of(x.name) + "/" + values + "/");
+    out += rule_of("n/" + tcsh_pattern(x.name) + "/" + values + "/");
     if (x.letter)
       out += rule_of(std::string{"n/-"} + x.letter + "/" + values + "/");
   }

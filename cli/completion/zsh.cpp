@@ -27,7 +27,7 @@ std::string list_of(const value_choice& choice) {
   return out;
 }
 
-std::string values_of(const option_text& rule) {
+std::string zsh_values(const option_text& rule) {
   const auto choice = choice_of(rule);
   const auto head = ":" + escaped(rule.value) + ":";
   switch (choice.is) {
@@ -52,7 +52,7 @@ std::string specification(const std::string& text) {
 
 std::string specifications_of(const option_text& rule) {
   const auto is_flag = rule.value.empty();
-  const auto values = is_flag ? "" : values_of(rule);
+  const auto values = is_flag ? "" : zsh_values(rule);
   const auto purpose = "[" + escaped(purpose_of(rule)) + "]";
   const auto* sign = is_flag ? "" : "=";
   auto out = specification(rule.name + sign + purpose + values);

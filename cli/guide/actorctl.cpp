@@ -6,7 +6,7 @@ namespace actorrun::cli {
 
 namespace {
 
-manual_sections manual() {
+manual_sections actorctl_manual() {
   auto out = manual_sections{};
   append_common_environment(out.environment);
   out.environment.push_back(
@@ -45,7 +45,7 @@ program_guide actorctl_guide() {
     {"actorctl coordinator --rdzv-endpoint=node0 --rdzv-id=job1 --nnodes=2:4",
      "A coordinator that outlives the nodes of the workers, started on node0:"},
   };
-  out.manual = manual();
+  out.manual = actorctl_manual();
   return out;
 }
 

@@ -6,7 +6,7 @@ namespace actorrun::cli {
 
 namespace {
 
-manual_sections manual() {
+manual_sections actorrun_manual() {
   auto out = manual_sections{};
   out.environment = {
     {"PET_*",
@@ -98,7 +98,7 @@ program_guide actorrun_guide() {
     {"actorrun --nnodes=2 --node-rank=1 --master-addr=node0 -m trainer",
      "The second of two nodes with fixed ranks:"},
   };
-  out.manual = manual();
+  out.manual = actorrun_manual();
   return out;
 }
 

@@ -64,8 +64,8 @@ void add_paragraphs(std::string& out, std::string_view text) {
   }
 }
 
-void add_entry(std::string& out, const std::string& term,
-               const std::string& text) {
+void add_item(std::string& out, const std::string& term,
+              const std::string& text) {
   out += ".TP\n" + term + "\n" + escaped(text) + "\n";
 }
 
@@ -96,7 +96,7 @@ std::string usage_line(const std::string& line) {
   return out;
 }
 
-void add_usage(std::string& out, const std::vector<std::string>& usage) {
+void add_synopsis(std::string& out, const std::vector<std::string>& usage) {
   out += ".PP\n";
   for (size_t i = 0; i < usage.size(); ++i)
     out += (i == 0 ? "" : ".br\n") + usage_line(usage[i]) + "\n";
@@ -115,11 +115,11 @@ void add_option(std::string& out, const option_text& rule) {
     text += (i == 0 ? " " : ", ") + rule.variables[i];
   if (!rule.variables.empty())
     text += ".";
-  add_entry(out, term, text);
+  add_item(out, term, text);
 }
 
-void add_options(std::string& out, const option_texts& rules,
-                 bool shows_groups) {
+void add_option_items(std::string& out, const option_texts& rules,
+                      bool shows_groups) {
   auto group = std::string{};
   for (const auto& rule : rules) {
     if (rule.group.empty())
@@ -137,7 +137,7 @@ void add_entries(std::string& out, const std::string& title,
     return;
   add_section(out, title);
   for (const auto& x : entries)
-    add_entry(out, bold(x.term), sentence(x.text));
+    add_item(out, bold(x.term), sentence(x.text));
 }
 
 void add_examples(std::string& out, const std::vector<guide_entry>& examples) {
@@ -179,23 +179,23 @@ std::string manual_page(const program_guide& guide,
   add_section(out, "NAME");
   out += guide.name + " \\- " + escaped(guide.purpose) + "\n";
   add_section(out, "SYNOPSIS");
-  add_usage(out, guide.usage);
+  add_synopsis(out, guide.usage);
   for (const auto& x : guide.commands)
-    add_usage(out, x.usage);
+    add_synopsis(out, x.usage);
   add_section(out, "DESCRIPTION");
   add_paragraphs(out, guide.text);
   add_paragraphs(out, guide.operand);
   for (const auto& x : guide.commands) {
     add_section(out, "COMMAND " + in_capitals(x.name));
     add_paragraphs(out, x.text);
-    add_options(out, x.options, false);
+    add_option_items(out, x.options, false);
   }
   add_section(out, "OPTIONS");
-  add_options(out, guide.options, guide.commands.empty());
+  add_option_items(out, guide.options, guide.commands.empty());
   add_entries(out, "ENVIRONMENT", guide.manual.environment);
   add_section(out, "EXIT STATUS");
   for (const auto& [code, meaning] : exit_code_table())
-    add_entry(out, bold(code), sentence(meaning));
+    add_item(out, bold(code), sentence(meaning));
   add_entries(out, "SIGNALS", guide.manual.signals);
   add_entries(out, "FILES", guide.manual.files);
   add_examples(out, guide.examples);

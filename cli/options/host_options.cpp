@@ -82,12 +82,6 @@ result<std::vector<exported_variable>> parse_exports(const std::string& text) {
   return out;
 }
 
-result<std::string> parse_file_name(const std::string& text) {
-  if (text.empty())
-    return bad_argument("no file is named");
-  return text;
-}
-
 // -- how they go together -----------------------------------------------------
 
 /// Options that are not passed on as they were typed.

@@ -80,13 +80,6 @@ result<std::optional<bool>> parse_munge(std::string_view text) {
   return bad_argument(in_quotes(text) + " is none of auto, on and off");
 }
 
-/// Where a file was asked for there must be one.
-result<std::string> parse_file_name(const std::string& text) {
-  if (text.empty())
-    return bad_argument("no file is named");
-  return text;
-}
-
 // -- how they go together -----------------------------------------------------
 
 /// Whoever names no host of node rank 0 is on it: torchrun listens on all its

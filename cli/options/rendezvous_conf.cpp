@@ -16,10 +16,10 @@ namespace {
 
 using std::chrono::milliseconds;
 using pairs = std::map<std::string, std::string, std::less<>>;
-using reader
+using key_reader
   = std::function<result<void>(rendezvous_conf&, const std::string&)>;
 
-reader span(milliseconds core::timeouts::*field) {
+key_reader span(milliseconds core::timeouts::*field) {
   return
     [field](rendezvous_conf& out, const std::string& text) -> result<void> {
       auto x = parse_span(text);
@@ -69,7 +69,7 @@ result<void> read_store_type(rendezvous_conf&, const std::string& text) {
 
 // -- etcd's -------------------------------------------------------------------
 
-reader text_of(std::string etcd_options::*field) {
+key_reader text_of(std::string etcd_options::*field) {
   return
     [field](rendezvous_conf& out, const std::string& text) -> result<void> {
       out.etcd.*field = text;
@@ -78,7 +78,7 @@ reader text_of(std::string etcd_options::*field) {
 }
 
 /// A file that TLS needs.
-reader file_of(std::string etcd_options::*field) {
+key_reader file_of(std::string etcd_options::*field) {
   return
     [field](rendezvous_conf& out, const std::string& text) -> result<void> {
       out.etcd.*field = text;
@@ -104,7 +104,7 @@ result<void> read_lease(rendezvous_conf& out, const std::string& text) {
 
 struct known_key {
   std::string name;
-  reader read;
+  key_reader read;
   bool is_of_etcd = false;
 };
 

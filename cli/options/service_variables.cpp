@@ -29,7 +29,7 @@ std::optional<uint64_t> parse_microseconds(const std::string& text) {
   return out;
 }
 
-bool is_address(const std::string& x) {
+bool is_socket(const std::string& x) {
   return (x.starts_with('/') || x.starts_with('@')) && x.size() > 1
          && x.size() <= path_size_max;
 }
@@ -43,7 +43,7 @@ service_variables read_service_variables(
   auto socket = variable("NOTIFY_SOCKET").value_or("");
   if (socket.empty())
     return out;
-  if (!is_address(socket)) {
+  if (!is_socket(socket)) {
     out.warnings.push_back(formatted(
       "NOTIFY_SOCKET has no effect: {} is neither an absolute path nor @ and a"
       " name, of at most {} characters",

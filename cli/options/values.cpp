@@ -89,13 +89,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(white) - first + 1);
 }
 
-std::string lowered(std::string_view text) {
-  auto out = std::string{text};
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
-
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> out;
   for (;;) {
@@ -127,6 +120,12 @@ result<uint32_t> parse_count(std::string_view text, uint32_t min,
   return static_cast<uint32_t>(*x);
 }
 
+result<std::string> parse_file_name(const std::string& text) {
+  if (text.empty())
+    return bad_argument("no file is named");
+  return text;
+}
+
 result<std::string> parse_text(const std::string& text) {
   if (text.size() > text_size_max)
     return bad_argument(formatted("the text has {} bytes, and may have {}",
@@ -144,7 +143,7 @@ result<double> parse_positive(std::string_view text) {
 }
 
 result<bool> parse_bool_word(std::string_view text) {
-  const auto word = lowered(trimmed(text));
+  const auto word = core::lowered(trimmed(text));
   for (const auto* yes : {"1", "true", "t", "yes", "y"})
     if (word == yes)
       return true;
@@ -208,7 +207,7 @@ result<std::string> parse_log_level(std::string_view text) {
        {"warning", "WARNING"},
        {"error", "ERROR"},
        {"critical", "CRITICAL"}};
-  const auto level = value_of(lowered(text), levels);
+  const auto level = value_of(core::lowered(text), levels);
   if (!level)
     return bad_argument(in_quotes(text)
                         + " is no level; debug, info, warning, error and"

@@ -55,6 +55,9 @@ inline auto count_parser(uint32_t min, uint32_t max) {
 inline constexpr size_t text_size_max = 4'096;
 result<std::string> parse_text(const std::string& text);
 
+/// Where a file was asked for there must be one.
+result<std::string> parse_file_name(const std::string& text);
+
 /// A finite number above 0.
 result<double> parse_positive(std::string_view text);
 

@@ -203,7 +203,7 @@ remedy remedy_for(const failure& problem) {
 
 /// One printable line: what was typed may have anything in it, and an escape
 /// sequence is to be seen, not obeyed.
-std::string one_line(std::string_view text) {
+std::string in_one_line(std::string_view text) {
   auto out = std::string{};
   for (const unsigned char c : text)
     out += c == '\n'               ? "\\n"
@@ -217,7 +217,7 @@ std::string one_line(std::string_view text) {
 
 std::string sentence_of(const failure& problem) {
   return problem.text.empty() ? general_remedy(problem.code).what
-                              : one_line(problem.text);
+                              : in_one_line(problem.text);
 }
 
 std::string remedy_of(const failure& problem) {
@@ -241,11 +241,11 @@ std::string explain(const failure& problem, std::string_view program) {
 }
 
 std::string error_line(std::string_view text, std::string_view program) {
-  return formatted("{}: error: {}\n", program, one_line(text));
+  return formatted("{}: error: {}\n", program, in_one_line(text));
 }
 
 std::string warn(std::string_view text, std::string_view program) {
-  return formatted("{}: warning: {}\n", program, one_line(text));
+  return formatted("{}: warning: {}\n", program, in_one_line(text));
 }
 
 } // namespace actorrun::cli

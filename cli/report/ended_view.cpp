@@ -12,10 +12,10 @@ namespace actorrun::cli {
 namespace {
 
 /// In bytes, of a text in a table.
-constexpr size_t text_size_max = 160;
+constexpr size_t ended_text_size_max = 160;
 
-std::string clean(const std::string& text) {
-  return core::one_line(text, text_size_max);
+std::string cell_text(const std::string& text) {
+  return core::one_line(text, ended_text_size_max);
 }
 
 } // namespace
@@ -24,16 +24,16 @@ ended_job ended_job_of(const core::journal::snapshot& x,
                        const std::string& journal) {
   const auto& end = x.ended_at ? *x.ended_at : x.latest;
   return {
-    .job = clean(x.coordinator.job.value),
+    .job = cell_text(x.coordinator.job.value),
     .how = x.result ? core::to_string(x.result->kind) : std::string{lost_job},
-    .why = x.result ? clean(x.result->reason)
+    .why = x.result ? cell_text(x.result->reason)
                     : "its coordinator has vanished; its journal ends here",
     .began_ms = x.began.wall_ms,
     .ended_ms = end.wall_ms,
     .generation_count = x.forgotten_generation_count + x.generations.size(),
     .restart_count = x.restart_count,
     .restart_count_max = x.coordinator.settings.restart_count_max,
-    .host = clean(x.coordinator.host),
+    .host = cell_text(x.coordinator.host),
     .pid = x.coordinator.pid,
     .journal = journal};
 }

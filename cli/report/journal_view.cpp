@@ -16,20 +16,20 @@ using namespace core;
 using namespace core::journal;
 
 /// In bytes, of what other programs say.
-constexpr size_t text_size_max = 300;
+constexpr size_t journal_text_size_max = 300;
 
-std::string clean(const std::string& text) {
-  return one_line(text, text_size_max);
+std::string line_text(const std::string& text) {
+  return one_line(text, journal_text_size_max);
 }
 
 std::string host_of(const agent_id& agent, const snapshot& known) {
   const auto i = known.nodes.find(agent);
   if (i != known.nodes.end())
-    return clean(i->second.now->host);
+    return line_text(i->second.now->host);
   for (const auto& x : known.departures)
     if (x.last.agent == agent)
-      return clean(x.last.host);
-  return clean(agent.value);
+      return line_text(x.last.host);
+  return line_text(agent.value);
 }
 
 /// What each kind of record says; none: nothing that others do not say better.
@@ -39,7 +39,7 @@ struct describe {
 
   text operator()(const coordinator_began& x) const {
     return formatted("coordinator of job {} begins: pid {} on {}, {}{}",
-                     clean(x.job.value), x.pid, clean(x.host),
+                     line_text(x.job.value), x.pid, line_text(x.host),
                      to_string(x.settings),
                      x.is_successor ? ", may have had a predecessor" : "");
   }
@@ -47,18 +47,19 @@ struct describe {
   text operator()(const wait_changed& x) const {
     using enum rendezvous_phase;
     const auto is_brief = known.phase == starting || known.phase == stopping;
-    return x.text.empty() || is_brief ? text{} : clean(x.text);
+    return x.text.empty() || is_brief ? text{} : line_text(x.text);
   }
   text operator()(const node_changed&) const { return {}; }
   text operator()(const quarantine_changed& x) const {
     return counted(x.nodes.size(), "node") + " in quarantine";
   }
   text operator()(const node_joined& x) const {
-    return formatted("node {} {} ({})", clean(x.host),
-                     x.is_back ? "is back" : "joins", clean(x.agent.value));
+    return formatted("node {} {} ({})", line_text(x.host),
+                     x.is_back ? "is back" : "joins", line_text(x.agent.value));
   }
   text operator()(const node_refused& x) const {
-    return formatted("node {} is refused: {}", clean(x.host), clean(x.text));
+    return formatted("node {} is refused: {}", line_text(x.host),
+                     line_text(x.text));
   }
   text operator()(const node_out_of_touch& x) const {
     return formatted("node {} is out of touch", host_of(x.agent, known));
@@ -69,7 +70,7 @@ struct describe {
   }
   text operator()(const node_gone& x) const {
     return formatted("node {} is gone: {}", host_of(x.agent, known),
-                     clean(x.reason));
+                     line_text(x.reason));
   }
   text operator()(const generation_formed& x) const {
     return formatted("generation {} {}: {}, {}{}", to_string(x.generation),
@@ -78,18 +79,18 @@ struct describe {
                      counted(x.world_size, "worker"),
                      x.reason.empty() || has_cause(known.generations.size() - 1)
                        ? ""
-                       : ", because " + clean(x.reason));
+                       : ", because " + line_text(x.reason));
   }
   text operator()(const generation_running& x) const {
     return formatted("generation {} runs", to_string(x.generation));
   }
   text operator()(const worker_died& x) const {
-    return clean(to_string(x.failure));
+    return line_text(to_string(x.failure));
   }
   text operator()(const generation_revoked& x) const {
     return formatted(
       "generation {} is being stopped{}", to_string(x.generation),
-      has_cause(known.generations.size()) ? "" : ": " + clean(x.reason));
+      has_cause(known.generations.size()) ? "" : ": " + line_text(x.reason));
   }
   text operator()(const generation_stopped&) const {
     return known.generations.empty()
@@ -107,8 +108,8 @@ struct describe {
              : text{};
   }
   text operator()(const operator_asked& x) const {
-    return formatted("{} asks: {}; {}: {}", clean(x.by), clean(x.what),
-                     x.done ? "done" : "refused", clean(x.answer));
+    return formatted("{} asks: {}; {}: {}", line_text(x.by), line_text(x.what),
+                     x.done ? "done" : "refused", line_text(x.answer));
   }
   text operator()(const settings_changed& x) const {
     return "the job has " + nodes_asked(x.settings)
@@ -117,18 +118,18 @@ struct describe {
   text operator()(const exclusions_changed& x) const {
     auto hosts = std::string{};
     for (const auto& y : x.hosts)
-      hosts += (hosts.empty() ? "" : ", ") + clean(y.host);
+      hosts += (hosts.empty() ? "" : ", ") + line_text(y.host);
     return hosts.empty() ? "no host is excluded any more"
                          : "excluded hosts: " + hosts;
   }
   text operator()(const gpus_changed& x) const {
     return formatted("node {}: {}", host_of(x.agent, known),
                      x.trouble.empty() ? "its GPUs are well again"
-                                       : clean(x.trouble));
+                                       : line_text(x.trouble));
   }
   text operator()(const job_ended& x) const {
     return formatted("the job ends: {}: {}", to_string(x.result.kind),
-                     clean(x.result.reason));
+                     line_text(x.result.reason));
   }
   text operator()(const coordinator_ended&) const {
     return "the coordinator has ended: all is told";
@@ -195,7 +196,7 @@ json to_json(const worker_failure& x) {
     out[is_signal ? "signal" : "exit_code"] = x.code;
   out["out_of_memory"] = x.details.out_of_memory;
   out["misses_peer"] = misses_peer(x);
-  out["message"] = clean(x.details.message);
+  out["message"] = line_text(x.details.message);
   return out;
 }
 

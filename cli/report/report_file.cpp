@@ -20,28 +20,24 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// Texts come from workers, and from nodes of which we know nothing.
-std::string clean(std::string_view text) {
-  return core::printable(text);
-}
-
+// Texts come from workers, and from nodes of which we know nothing.
 json failure_json(const core::worker_failure& x, std::string_view host) {
   const auto& details = x.details;
   const auto has_file = !details.error_file.empty();
   const auto is_output = details.is_from_stderr;
   return {{"rank", x.global_rank},
           {"local_rank", x.local_rank},
-          {"host", clean(x.host)},
+          {"host", core::printable(x.host)},
           {"pid", x.pid},
           {"exit_code", core::reported_exit_code(x)},
-          {"error_file", clean(details.error_file)},
+          {"error_file", core::printable(details.error_file)},
           {"error_file_is_here", has_file && x.host == host},
-          {"message", clean(details.message)},
-          {"traceback", clean(is_output ? "" : details.traceback)},
+          {"message", core::printable(details.message)},
+          {"traceback", core::printable(is_output ? "" : details.traceback)},
           {"time_ms", details.wall_ms},
-          {"cause", clean(core::reported_cause(x))},
-          {"stuck", clean(details.where)},
-          {"last_output", clean(is_output ? details.traceback : "")}};
+          {"cause", core::printable(core::reported_cause(x))},
+          {"stuck", core::printable(details.where)},
+          {"last_output", core::printable(is_output ? details.traceback : "")}};
 }
 
 json failures_json(const core::ending& how, std::string_view host) {
@@ -78,13 +74,13 @@ std::string report_json(const core::ending& how, std::string_view host,
     {"verdict", verdict_of(how)},
     {"exit_code", exit_code_of(how)},
     {"signal", signal_of(how)},
-    {"sentence", clean(sentence_of(how))},
-    {"remedy", clean(remedy_of(how))},
+    {"sentence", core::printable(sentence_of(how))},
+    {"remedy", core::printable(remedy_of(how))},
     {"generation", last ? number_of(last->generation) : 0},
     {"restarts", last ? last->restart_count : 0},
     {"node_rank", nullptr},
     {"ranks", json::array()},
-    {"log_dir", clean(log_folder)},
+    {"log_dir", core::printable(log_folder)},
     {"failures", failures_json(how, host)},
     {"unlisted_failures", how.result ? how.result->unlisted_failure_count : 0}};
   if (last) {

@@ -1,5 +1,7 @@
 #include "cli/top/cells.hpp"
 
+#include "actors/core/text.hpp"
+
 #include <algorithm>
 
 #include <wchar.h>
@@ -71,6 +73,11 @@ size_t append(std::string& out, std::string_view text, size_t width) {
 }
 
 } // namespace
+
+std::string ms_text(uint64_t ms) {
+  constexpr auto longest = uint64_t{1} << 50;
+  return core::duration_text(std::chrono::milliseconds{std::min(ms, longest)});
+}
 
 size_t width_of(std::string_view text) {
   auto out = size_t{0};

@@ -35,6 +35,9 @@ struct size {
   size_t height = 24;
 };
 
+/// A duration; one of more than 35,000 years is not told from shorter ones.
+std::string ms_text(uint64_t ms);
+
 /// Columns that a text takes on a terminal. What has no known width, such as a
 /// control character, takes one: `fitted` replaces it.
 size_t width_of(std::string_view text);

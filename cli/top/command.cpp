@@ -2,6 +2,7 @@
 
 #include "cli/asked_job.hpp"
 #include "cli/commands.hpp"
+#include "cli/program.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/status_view.hpp"
@@ -37,8 +38,6 @@ namespace {
 using clock = core::time_point::clock;
 using std::chrono::milliseconds;
 
-constexpr auto program = "actorctl";
-
 /// Ages on the picture grow in such steps.
 constexpr auto tick = milliseconds{1'000};
 
@@ -50,9 +49,6 @@ constexpr auto jobs_interval = milliseconds{2'000};
 
 /// At most this many jobs of this host are watched.
 constexpr size_t feed_count_max = 16;
-
-/// Timeout for the status of one job with --once.
-constexpr auto status_limit = std::chrono::seconds{3};
 
 /// Of a picture that is printed. One that no terminal shows is cut late, as
 /// procps' `top -b` does it; spaces at the end of a line are not printed.
@@ -321,7 +317,7 @@ int print_once(const top_arguments& arguments) {
   } else {
     auto here = ask_here(arguments.job, status_limit);
     if (!here)
-      return fail(here.error(), program);
+      return fail(here.error(), operator_program);
     found = std::move(here->jobs);
     if (found.empty() && !here->are_all) // A warning says so.
       return static_cast<int>(exit_code::rendezvous_failed);
@@ -330,7 +326,8 @@ int print_once(const top_arguments& arguments) {
     std::cerr << error_line(
       formatted("no job{} of this user runs on this host",
                 arguments.job.empty() ? "" : formatted(" '{}'", arguments.job)),
-      program) << "  try: actorctl status, which lists jobs\n";
+      operator_program)
+              << "  try: actorctl status, which lists jobs\n";
     return static_cast<int>(exit_code::rendezvous_failed);
   }
   for (const auto& x : found)
@@ -355,16 +352,16 @@ int run(const top_arguments& arguments) {
   if (arguments.once)
     return print_once(arguments);
   if (const auto jobs = find_local_jobs(); !arguments.remote && !jobs)
-    return fail(jobs.error(), program);
+    return fail(jobs.error(), operator_program);
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
     return fail({errc::bad_argument,
                  "top needs a terminal; actorctl top --once prints one picture,"
                  " and actorctl status --json is for programs"},
-                program);
+                operator_program);
   auto from = signals{};
   auto on = terminal::open(wants_colours());
   if (!on)
-    return fail(on.error(), program);
+    return fail(on.error(), operator_program);
   auto watching = std::make_unique<session>(arguments, **on, from);
   const auto signal = watching->run();
   on->reset();

@@ -2,6 +2,7 @@
 #include "actors/translate.hpp"
 #include "cli/report/status_view.hpp"
 #include "cli/report/vitals_view.hpp"
+#include "cli/top/cells.hpp"
 #include "cli/top/view.hpp"
 #include "messages/formatted.hpp"
 
@@ -30,11 +31,6 @@ void add_heading(std::vector<line>& out, const std::string& text) {
 template <class T>
 std::string text_or_dash(bool is_known, T x) {
   return is_known ? std::to_string(x) : "-";
-}
-
-std::string ms_text(uint64_t ms) {
-  return core::duration_text(std::chrono::milliseconds{
-    static_cast<int64_t>(std::min<uint64_t>(ms, uint64_t{1} << 50))});
 }
 
 void add_worker(std::vector<line>& out, const row& x, time_point now) {

@@ -1,6 +1,7 @@
 #include "cli/top/model.hpp"
 
 #include "actors/core/failure.hpp"
+#include "actors/core/text.hpp"
 #include "actors/job_status.hpp"
 #include "cli/options/values.hpp"
 #include "cli/report/status_view.hpp"
@@ -219,7 +220,7 @@ void model::type(const key_pressed& x) {
 void model::end_entry() {
   const auto ended = std::exchange(entry_, entry::none);
   if (ended == entry::search) {
-    searched_ = lower(typed_);
+    searched_ = core::lowered(typed_);
     search(true, true);
   }
   if (ended != entry::level)

@@ -1,5 +1,6 @@
 #include "cli/top/rows.hpp"
 
+#include "actors/core/text.hpp"
 #include "actors/job_status.hpp"
 #include "cli/report/status_view.hpp"
 #include "messages/formatted.hpp"
@@ -113,7 +114,7 @@ std::vector<row> nodes_of(const row& above, order by) {
 class tree_builder {
 public:
   explicit tree_builder(const tree_options& how)
-    : how_(how), filter_(lower(how.filter)) {}
+    : how_(how), filter_(core::lowered(how.filter)) {}
 
   void add_job(row x, bool has_row) {
     const auto is_in = is_match(x);
@@ -186,22 +187,16 @@ std::vector<row> rows_of(const pictures& jobs, const tree_options& how) {
   return builder.take();
 }
 
-std::string lower(std::string text) {
-  for (auto& c : text)
-    if (c >= 'A' && c <= 'Z')
-      c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 std::string text_of(const row& x) {
   if (x.node == nullptr)
-    return lower(x.job->status ? x.job->status->job_id() : x.id.job);
+    return core::lowered(x.job->status ? x.job->status->job_id() : x.id.job);
   if (x.is_worker())
-    return lower(formatted(
+    return core::lowered(formatted(
       "rank {} local {} pid {} {} {}", x.rank ? std::to_string(*x.rank) : "-",
       *x.id.local_rank, x.pid, x.node->host(), state_of(x)));
-  return lower(formatted("{} {} {} {} {}", x.node->host(), x.node->agent_id(),
-                         x.node->address(), x.node->state(), x.node->reason()));
+  return core::lowered(formatted("{} {} {} {} {}", x.node->host(),
+                                 x.node->agent_id(), x.node->address(),
+                                 x.node->state(), x.node->reason()));
 }
 
 std::string phase_of(const job_picture& x) {

@@ -72,8 +72,6 @@ std::vector<row> rows_of(const pictures& jobs, const tree_options& how);
 /// What a filter and a search look at, in lower case.
 std::string text_of(const row& x);
 
-std::string lower(std::string text);
-
 std::string phase_of(const job_picture& x);
 
 /// The state in one word: of a worker what the kernel says of it.

@@ -5,6 +5,7 @@
 #include "cli/report/journal_view.hpp"
 #include "cli/report/status_view.hpp"
 #include "cli/report/vitals_view.hpp"
+#include "cli/top/cells.hpp"
 #include "messages/formatted.hpp"
 
 #include <algorithm>
@@ -316,11 +317,6 @@ std::string node_states(const v1::JobStatus& x) {
       out += formatted("{}{} is {}", out.empty() ? "" : ", ", node.host(),
                        node.state());
   return out;
-}
-
-std::string ms_text(uint64_t ms) {
-  return core::duration_text(std::chrono::milliseconds{
-    static_cast<int64_t>(std::min<uint64_t>(ms, uint64_t{1} << 50))});
 }
 
 /// The last generation that has ended; null: none has.

@@ -1,5 +1,6 @@
 #include "runtime/devices/gpu_inventory.hpp"
 
+#include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/devices/nvml.hpp"
@@ -47,9 +48,7 @@ std::string pci_address_of(const functions& library, device x) {
   if (library.pci(x, &info) != nvml::success)
     return {};
   auto out
-    = std::string{info.bus_id, ::strnlen(info.bus_id, sizeof info.bus_id)};
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+    = core::lowered({info.bus_id, ::strnlen(info.bus_id, sizeof info.bus_id)});
   if (out.find(':') == long_domain && out.starts_with("0000"))
     out.erase(0, digits_too_many);
   return out;

@@ -22,7 +22,7 @@ struct followed_outputs {
   std::shared_ptr<const core::generation_outputs> outputs{};
 };
 
-struct question {
+struct vitals_question {
   std::vector<int64_t> pids{};
   std::shared_ptr<const core::generation_outputs>
     outputs{}; ///< Null: not known.
@@ -116,7 +116,7 @@ void add_outputs(const std::shared_ptr<State>& state,
 }
 
 template <class State>
-void take_sample(const std::shared_ptr<State>& state, question asked) {
+void take_sample(const std::shared_ptr<State>& state, vitals_question asked) {
   auto& sampler = state->sampler;
   if (!asked.pids.empty() && !sampler.has_base()) {
     sampler.take(asked.pids);
@@ -149,7 +149,7 @@ void proc_vitals::follow(generation_id generation,
 
 void proc_vitals::sample(generation_id generation,
                          const std::vector<int64_t>& pids, listener on_answer) {
-  auto asked = question{pids};
+  auto asked = vitals_question{pids};
   {
     const auto guard = std::lock_guard{shared_->mutex};
     auto& state = *shared_;

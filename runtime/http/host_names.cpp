@@ -1,5 +1,6 @@
 #include "runtime/http/host_names.hpp"
 
+#include "actors/core/text.hpp"
 #include "runtime/os/socket_address.hpp"
 
 #include <algorithm>
@@ -8,14 +9,6 @@
 namespace actorrun::detail {
 
 namespace {
-
-std::string lower(std::string_view x) {
-  auto out = std::string{x};
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  return out;
-}
 
 bool is_port(std::string_view x) {
   return !x.empty() && x.size() <= 5
@@ -42,12 +35,12 @@ std::string_view host_in(std::string_view field) {
 } // namespace
 
 bool is_own_name(std::string_view field, const std::string& own) {
-  auto host = lower(host_in(field));
+  auto host = core::lowered(host_in(field));
   if (host.ends_with('.'))
     host.pop_back();
   if (host.empty())
     return false;
-  const auto mine = lower(own);
+  const auto mine = core::lowered(own);
   return host == "localhost" || host == mine
          || host == mine.substr(0, mine.find('.'))
          || numeric_address(host, 0).has_value();

@@ -1,5 +1,7 @@
 #include "runtime/http/request.hpp"
 
+#include "actors/core/text.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -34,14 +36,6 @@ bool is_content(std::string_view x) {
   });
 }
 
-std::string lower(std::string_view x) {
-  auto out = std::string{x};
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  return out;
-}
-
 std::string_view trimmed(std::string_view x) {
   const auto first = x.find_first_not_of(" \t");
   if (first == x.npos)
@@ -67,7 +61,7 @@ std::optional<http_fault> read_first_line(std::string_view line,
   if (rest != "HTTP/1.1" && rest != "HTTP/1.0")
     return http_fault{505, "only HTTP/1.1 and HTTP/1.0 are spoken here"};
   auto resource = target.substr(0, target.find('#'));
-  if (lower(resource.substr(0, scheme.size())) == scheme) {
+  if (core::lowered(resource.substr(0, scheme.size())) == scheme) {
     resource.remove_prefix(scheme.size());
     out.host = resource.substr(0, resource.find_first_of("/?"));
     resource.remove_prefix(out.host.size());
@@ -95,7 +89,7 @@ std::optional<http_fault> read_field(std::string_view line, http_request& out,
   const auto colon = line.find(':');
   if (colon == line.npos || !is_token(line.substr(0, colon)))
     return http_fault{400, "a line of the request's head is no field"};
-  const auto name = lower(line.substr(0, colon));
+  const auto name = core::lowered(line.substr(0, colon));
   const auto value = trimmed(line.substr(colon + 1));
   if (!is_content(value))
     return http_fault{400, "the request's head has control characters"};
@@ -107,7 +101,7 @@ std::optional<http_fault> read_field(std::string_view line, http_request& out,
   } else if (name == "content-length") {
     seen.has_content = seen.has_content || value != "0";
   } else if (name == "connection") {
-    if (lower(value).find("close") != std::string::npos)
+    if (core::lowered(value).find("close") != std::string::npos)
       out.keeps_alive = false;
   }
   return {};

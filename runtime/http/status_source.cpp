@@ -1,16 +1,12 @@
 #include "runtime/http/status_source.hpp"
 
+#include "runtime/os/clock.hpp"
+
 #include <utility>
 
 namespace actorrun::detail {
 
-namespace {
-
-core::time_point now() {
-  return core::time_point::clock::now();
-}
-
-} // namespace
+namespace {} // namespace
 
 status_source::status_source(reactor& home,
                              std::function<void(operator_question)> ask,

@@ -7,6 +7,7 @@
 #include "runtime/http/host_names.hpp"
 #include "runtime/http/metrics.hpp"
 #include "runtime/http/page.hpp"
+#include "runtime/os/clock.hpp"
 #include "runtime/os/peer_user.hpp"
 #include "runtime/status_json.hpp"
 
@@ -36,10 +37,6 @@ constexpr size_t large_event_size = 128 * 1024;
 
 const auto page_paths = std::set<std::string>{"/", "/events", "/log.json",
                                               "/stacks.json", "/status.json"};
-
-core::time_point now() {
-  return core::time_point::clock::now();
-}
 
 v1::OperatorRequest status_request() {
   auto out = v1::OperatorRequest{};

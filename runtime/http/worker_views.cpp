@@ -20,17 +20,17 @@ namespace {
 constexpr auto window = uint32_t{256} * 1024;
 
 /// What a query names.
-struct wish {
+struct worker_wish {
   uint32_t rank = 0;
   v1::LogOutputs outputs = v1::LOG_OUTPUTS_BOTH;
 };
 
-std::optional<wish> wish_in(std::string_view query) {
+std::optional<worker_wish> wish_in(std::string_view query) {
   constexpr std::string_view name = "rank=";
   if (!query.starts_with(name))
     return std::nullopt;
   query.remove_prefix(name.size());
-  auto out = wish{};
+  auto out = worker_wish{};
   const auto end = query.data() + query.size();
   const auto x = std::from_chars(query.data(), end, out.rank);
   const auto rest = std::string_view{x.ptr, static_cast<size_t>(end - x.ptr)};

@@ -207,7 +207,7 @@ void members(X& x, auto f) {
   f("reason", x.reason);
 }
 
-template <is_a<generation_formed> X>
+template <is_a<journal::generation_formed> X>
 void members(X& x, auto f) {
   f("generation", x.generation);
   f("node_count", x.node_count);
@@ -239,14 +239,14 @@ void members(X& x, auto f) {
   f("detail", x.detail);
 }
 
-template <is_a<generation_revoked> X>
+template <is_a<journal::generation_revoked> X>
 void members(X& x, auto f) {
   f("generation", x.generation);
   f("reason", x.reason);
   f("origin", x.origin);
 }
 
-template <is_a<generation_stopped> X>
+template <is_a<journal::generation_stopped> X>
 void members(X& x, auto f) {
   f("generation", x.generation);
   f("cause", x.cause);
@@ -271,7 +271,7 @@ void members(X& x, auto f) {
   f("answer", x.answer);
 }
 
-template <is_a<job_ended> X>
+template <is_a<journal::job_ended> X>
 void members(X& x, auto f) {
   f("result", x.result);
 }
@@ -448,19 +448,21 @@ constexpr const char* what_of<node_leaving> = "node_leaving";
 template <>
 constexpr const char* what_of<node_gone> = "node_gone";
 template <>
-constexpr const char* what_of<generation_formed> = "generation_formed";
+constexpr const char* what_of<journal::generation_formed> = "generation_formed";
 template <>
 constexpr const char* what_of<generation_running> = "generation_running";
 template <>
 constexpr const char* what_of<worker_died> = "worker_died";
 template <>
-constexpr const char* what_of<generation_revoked> = "generation_revoked";
+constexpr const char*
+  what_of<journal::generation_revoked> = "generation_revoked";
 template <>
-constexpr const char* what_of<generation_stopped> = "generation_stopped";
+constexpr const char*
+  what_of<journal::generation_stopped> = "generation_stopped";
 template <>
 constexpr const char* what_of<end_requested> = "end_requested";
 template <>
-constexpr const char* what_of<job_ended> = "job_ended";
+constexpr const char* what_of<journal::job_ended> = "job_ended";
 template <>
 constexpr const char* what_of<coordinator_ended> = "coordinator_ended";
 template <>
@@ -510,7 +512,7 @@ void write(const shared_value<T>& x, std::string& out) {
 }
 
 template <class Range>
-void write_all(const Range& xs, std::string& out) {
+void write_list(const Range& xs, std::string& out) {
   auto separator = '[';
   for (const auto& x : xs) {
     out += std::exchange(separator, ',');
@@ -521,16 +523,16 @@ void write_all(const Range& xs, std::string& out) {
 
 template <class T>
 void write(const std::vector<T>& xs, std::string& out) {
-  write_all(xs, out);
+  write_list(xs, out);
 }
 
 template <class T>
 void write(const std::deque<T>& xs, std::string& out) {
-  write_all(xs, out);
+  write_list(xs, out);
 }
 
 void write(const std::map<agent_id, node_entry>& xs, std::string& out) {
-  write_all(std::views::values(xs), out);
+  write_list(std::views::values(xs), out);
 }
 
 /// Beside the number of a generation. No object has two generations.

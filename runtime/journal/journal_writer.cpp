@@ -45,7 +45,7 @@ bool is_of_launch(const core::journal::record& x) {
          || std::holds_alternative<wait_changed>(*x.what)
          || std::holds_alternative<node_changed>(*x.what)
          || std::holds_alternative<node_joined>(*x.what)
-         || std::holds_alternative<generation_formed>(*x.what);
+         || std::holds_alternative<core::journal::generation_formed>(*x.what);
 }
 
 } // namespace

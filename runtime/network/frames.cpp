@@ -7,7 +7,6 @@ namespace actorrun::detail {
 
 namespace {
 
-constexpr std::string_view magic = "ARUN";
 constexpr size_t version_end = 6;
 constexpr size_t head_size = 8;
 constexpr uint8_t secret_flag = 1;
@@ -18,7 +17,7 @@ constexpr uint8_t all_flags
   = secret_flag | certificates_flag | munge_flag | demands_munge_flag;
 
 std::string head(uint16_t version, uint8_t value) {
-  auto out = std::string{magic};
+  auto out = std::string{frame_magic};
   out += static_cast<char>(version >> 8);
   out += static_cast<char>(version & 0xff);
   out += static_cast<char>(value);
@@ -42,7 +41,8 @@ uint8_t byte_at(std::string_view bytes, size_t index) {
 }
 
 bool has_head(std::string_view bytes, uint8_t last_max) {
-  return bytes.starts_with(magic) && byte_at(bytes, head_size - 1) <= last_max;
+  return bytes.starts_with(frame_magic)
+         && byte_at(bytes, head_size - 1) <= last_max;
 }
 
 std::optional<verdict> verdict_of(uint8_t value) {
@@ -60,8 +60,8 @@ bool is_peer_id(std::string_view text) {
 }
 
 bool begins_like_ours(std::string_view bytes) {
-  return bytes.substr(0, magic.size())
-         == magic.substr(0, std::min(bytes.size(), magic.size()));
+  return bytes.substr(0, frame_magic.size())
+         == frame_magic.substr(0, std::min(bytes.size(), frame_magic.size()));
 }
 
 bool begins_like_etcd(std::string_view bytes) {

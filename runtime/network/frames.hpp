@@ -29,6 +29,9 @@
 
 namespace actorrun::detail {
 
+/// What a frame without encryption begins with.
+inline constexpr std::string_view frame_magic = "ARUN";
+
 inline constexpr size_t peer_id_size_max = 128;
 inline constexpr size_t client_hello_size
   = 8 + fingerprint_size + nonce_size + peer_id_size_max;

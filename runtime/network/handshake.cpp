@@ -24,11 +24,6 @@ constexpr std::string_view resumption_label = "actorrun resumption v1:";
 constexpr std::string_view link_label = "actorrun link key v1:";
 constexpr std::string_view sealed_label = "actorrun sealed key v1:";
 
-template <size_t N>
-std::string_view view(const std::array<uint8_t, N>& x) {
-  return {reinterpret_cast<const char*>(x.data()), x.size()};
-}
-
 proof_bytes client_proof(const job_key& key, std::string_view hellos) {
   return prove(key, client_label, std::array{hellos});
 }

@@ -26,6 +26,11 @@ using job_fingerprint = std::array<uint8_t, fingerprint_size>;
 /// Random bytes that make every handshake unique.
 using nonce_bytes = std::array<uint8_t, nonce_size>;
 
+template <size_t N>
+std::string_view view(const std::array<uint8_t, N>& x) {
+  return {reinterpret_cast<const char*>(x.data()), x.size()};
+}
+
 /// The secret key that the members of a job share.
 using job_key = std::array<uint8_t, key_size>;
 

@@ -67,6 +67,19 @@ result<reached> reach(const located_job& job, std::chrono::milliseconds limit) {
   return std::visit([&](const auto& x) { return reach(x, limit); }, job);
 }
 
+result<v1::OperatorReply> ask(result<reached> there,
+                              v1::OperatorRequest request) {
+  if (!there)
+    return there.error();
+  request.set_number(1);
+  if (auto ok = there->whom.send(request); !ok)
+    return ok.error();
+  auto x = there->whom.receive(there->due);
+  if (!x)
+    return x.error();
+  return std::move(**x);
+}
+
 std::string shown(std::string_view text) {
   constexpr size_t length_max = 1'024;
   return core::one_line(text, length_max);

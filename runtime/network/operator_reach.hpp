@@ -24,9 +24,18 @@ struct reached {
 ///         uses etcd
 result<reached> reach(const located_job& job, std::chrono::milliseconds limit);
 
+/// Asks one question, and waits for the first reply.
+result<v1::OperatorReply> ask(result<reached> there,
+                              v1::OperatorRequest request);
+
 /// A text of another process for terminals and JSON: one printable line of at most
 /// 1 KiB, which is longer than any of ours.
 std::string shown(std::string_view text);
+
+/// Makes it such a text.
+inline void clean(std::string& text) {
+  text = shown(text);
+}
 
 /// What a reply refuses.
 /// @param wanted Is not in it, for people.

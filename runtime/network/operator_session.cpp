@@ -2,6 +2,7 @@
 
 #include "actors/operator_questions.hpp"
 #include "actors/steering.hpp"
+#include "runtime/os/clock.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -13,10 +14,6 @@ namespace actorrun::detail {
 namespace {
 
 using progress = link_socket::progress;
-
-core::time_point now() {
-  return core::time_point::clock::now();
-}
 
 /// An operator proves who it is by the system, a secret or a certificate.
 constexpr auto no_right_to_steer

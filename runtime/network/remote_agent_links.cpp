@@ -3,6 +3,7 @@
 #include "actors/operator_questions.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/network/tombstone.hpp"
+#include "runtime/os/clock.hpp"
 #include "runtime/os/descriptor_room.hpp"
 #include "runtime/os/peer_user.hpp"
 
@@ -30,10 +31,6 @@ constexpr auto line_count_max = size_t{4'096};
 
 // At most this many probes at a time; other agents have to wait for their lease.
 constexpr auto probe_count_max = size_t{1'024};
-
-core::time_point now() {
-  return core::time_point::clock::now();
-}
 
 } // namespace
 

@@ -14,7 +14,7 @@ namespace actorrun::detail {
 namespace {
 
 /// At most this many questions wait for their answers; the oldest goes.
-constexpr size_t question_count_max = 8;
+constexpr size_t status_question_count_max = 8;
 
 /// Writes what an agent says to the coordinator, and passes on to it what comes back.
 /// Ends with the agent, and the link with it.
@@ -57,7 +57,7 @@ private:
 
   caf::result<v1::JobStatus> on(const v1::StatusRequest& x) {
     auto promise = self_->make_response_promise<v1::JobStatus>();
-    if (questions_.size() == question_count_max)
+    if (questions_.size() == status_question_count_max)
       questions_.erase(questions_.begin());
     questions_.emplace(++last_question_, promise);
     to_.write(x, last_question_);

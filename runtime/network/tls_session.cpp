@@ -31,7 +31,7 @@ constexpr auto records_per_key = uint64_t{1} << 20;
 constexpr size_t plain_size_max = 16'384;
 
 // Exporters' labels that no registry has (RFC 8446 section 7.5, RFC 5705 section 4).
-constexpr auto resumption_label
+constexpr auto resumption_export
   = std::string_view{"EXPERIMENTAL actorrun resumption"};
 constexpr auto binding_label
   = std::string_view{"EXPERIMENTAL actorrun binding"};
@@ -333,7 +333,7 @@ void tls_session::close() {
 
 resumption_key tls_session::key_to_resume() const {
   assert(is_open_);
-  return exported(ssl_.get(), resumption_label);
+  return exported(ssl_.get(), resumption_export);
 }
 
 bool tls_session::may_speak_for(const std::string& host) const {

@@ -26,16 +26,9 @@ constexpr std::string_view coordinator_label
   = "actorrun coordinator is gone v2:";
 constexpr std::string_view release_label = "actorrun free the port v1:";
 
-constexpr std::string_view magic = "ARUN";
-
 constexpr auto take_over_limit = std::chrono::seconds{1};
 
 using clock_type = std::chrono::steady_clock;
-
-template <size_t N>
-std::string_view view(const std::array<uint8_t, N>& x) {
-  return {reinterpret_cast<const char*>(x.data()), x.size()};
-}
 
 proof_bytes proof_of(const job_key& key, const nonce_bytes& incarnation,
                      const core::charter& job) {
@@ -63,7 +56,7 @@ std::string agent_tombstone(const job_key& key, std::string_view agent) {
   auto id = std::string{agent};
   id.resize(peer_id_size_max, '\0');
   const auto proof = prove(key, agent_label, std::array{std::string_view{id}});
-  return std::string{magic} + std::string{view(proof)};
+  return std::string{frame_magic} + std::string{view(proof)};
 }
 
 std::string coordinator_answer(const job_key& key,

@@ -1,9 +1,14 @@
-// Measures the time for which this machine was suspended.
+// Reads the clocks of this machine.
 #pragma once
 
 #include "actors/core/time.hpp"
 
 namespace actorrun::detail {
+
+/// The time that decisions are given.
+inline core::time_point now() {
+  return core::time_point::clock::now();
+}
 
 /// For how long the machine has been suspended since it was booted; never
 /// decreases. `std::chrono::steady_clock` does not count that time.

@@ -13,7 +13,7 @@ namespace actorrun::detail {
 
 namespace {
 
-constexpr auto flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+constexpr auto path_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 constexpr mode_t usual_mode = S_IRWXU | S_IRWXG | S_IRWXO; // The umask counts.
 
 opening opened(int fd) {
@@ -30,7 +30,7 @@ folder_path::~folder_path() {
 }
 
 opening folder_path::make(const std::string& path) {
-  auto at = opened(::open("/", flags));
+  auto at = opened(::open("/", path_flags));
   for (size_t begin = 1; at && begin < path.size();) {
     const auto end = std::min(path.find('/', begin), path.size());
     if (end > begin)
@@ -47,18 +47,18 @@ opening folder_path::make(const std::string& path) {
 opening folder_path::step(int at, const std::string& name,
                           const std::string& above) {
   if (made_.empty()) {
-    auto found = opened(::openat(at, name.c_str(), flags));
+    auto found = opened(::openat(at, name.c_str(), path_flags));
     if (found || found.error != ENOENT)
       return found;
   }
   if (::mkdirat(at, name.c_str(), usual_mode) == 0) {
     if (made_.empty() && is_open_to_others(at))
       exposed_ = above;
-    add(unique_fd{::openat(at, ".", flags)}, name);
+    add(unique_fd{::openat(at, ".", path_flags)}, name);
   } else if (errno != EEXIST) { // Another agent may have made it just now.
     return opened(-1);
   }
-  return opened(::openat(at, name.c_str(), flags | O_NOFOLLOW));
+  return opened(::openat(at, name.c_str(), path_flags | O_NOFOLLOW));
 }
 
 } // namespace actorrun::detail

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view folder_prefix = "actorrun_";
 constexpr mode_t private_mode = S_IRWXU;
 
-constexpr size_t random_size = 8; // characters
+constexpr size_t suffix_size = 8; // characters
 constexpr std::string_view random_characters
   = "abcdefghijklmnopqrstuvwxyz0123456789_";
 
@@ -37,7 +37,7 @@ constexpr std::string_view random_characters
 constexpr int attempts_max = 100;
 
 std::string random_text() {
-  auto bytes = std::string(random_size, '\0');
+  auto bytes = std::string(suffix_size, '\0');
   while (::getrandom(bytes.data(), bytes.size(), 0)
          != static_cast<ssize_t>(bytes.size())) {
   }
@@ -91,7 +91,7 @@ std::vector<std::string> find_candidates(const std::string& parent) {
   for (; !error && i != fs::directory_iterator{}; i.increment(error)) {
     const auto name = i->path().filename().string();
     if (name.starts_with(folder_prefix)
-        && name.size() == folder_prefix.size() + random_size)
+        && name.size() == folder_prefix.size() + suffix_size)
       out.push_back(i->path().string());
   }
   return out;

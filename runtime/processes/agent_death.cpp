@@ -1,5 +1,7 @@
 #include "runtime/processes/agent_death.hpp"
 
+#include "runtime/processes/directory_entry.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -101,15 +103,6 @@ bool read_line(int proc, const char* pid, process_line& out) {
   }
   return out.state != 0;
 }
-
-/// As the kernel writes it.
-struct directory_entry {
-  uint64_t inode;
-  int64_t offset;
-  unsigned short length;
-  unsigned char type;
-  char name[1];
-};
 
 /// The groups of the table, without its gaps.
 struct group_list {

@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 constexpr size_t facts_per_call_max = 64;
 
 /// Timeout for killed processes; one that hangs in the kernel is left.
-constexpr auto end_max = 1000ms;
+constexpr auto group_end_max = 1000ms;
 
 /// A tracer may hold back the status of a process that has ended.
 constexpr auto status_interval = 10ms;
@@ -391,7 +391,8 @@ void posix_process_host::report_end(generation_id generation,
   const auto is_last = group.running_count == 1 && group.starting.empty();
   if (is_last && group.late_signal != 0 && group.cgroup()) {
     group.last_end = std::move(event);
-    return await_empty(generation, std::chrono::steady_clock::now() + end_max);
+    return await_empty(generation,
+                       std::chrono::steady_clock::now() + group_end_max);
   }
   report(generation, std::move(event));
   --group.running_count;
@@ -589,7 +590,7 @@ void posix_process_host::reap_later() {
 }
 
 void posix_process_host::end_all() {
-  const auto deadline = std::chrono::steady_clock::now() + end_max;
+  const auto deadline = std::chrono::steady_clock::now() + group_end_max;
   for (auto& [generation, group] : batches_) {
     group.late_signal = SIGKILL;
     group.on_event = [](const auto&) {};

@@ -143,14 +143,15 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
+} // namespace
+
 void reap(int pidfd) {
   auto info = siginfo_t{};
   const auto id = static_cast<id_t>(pidfd);
-  while (::waitid(P_PIDFD, id, &info, WEXITED) != 0 && errno == EINTR) {
+  while (::waitid(P_PIDFD, id, &info, WEXITED | __WALL) != 0
+         && errno == EINTR) {
   }
 }
-
-} // namespace
 
 spawner::spawner() {
   auto* memory

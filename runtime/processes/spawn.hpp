@@ -13,6 +13,10 @@
 
 namespace actorrun::detail {
 
+/// Waits for the end of a child, also of one that ends without a signal, and takes
+/// its record.
+void reap(int pidfd);
+
 /// The process was started if `error` is 0.
 struct spawned {
   pid_t pid = 0;

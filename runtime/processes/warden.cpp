@@ -4,6 +4,7 @@
 #include "runtime/os/clock.hpp"
 #include "runtime/os/control_group.hpp"
 #include "runtime/os/resource_limits.hpp"
+#include "runtime/processes/spawn.hpp"
 
 #include <algorithm>
 #include <array>
@@ -53,14 +54,6 @@ warden_table* map_table() {
 pid_t fork_silently(int* pidfd) {
   return static_cast<pid_t>(
     ::syscall(SYS_clone, CLONE_PIDFD, nullptr, pidfd, nullptr, nullptr));
-}
-
-void reap(int pidfd) {
-  auto info = siginfo_t{};
-  const auto id = static_cast<id_t>(pidfd);
-  while (::waitid(P_PIDFD, id, &info, WEXITED | __WALL) != 0
-         && errno == EINTR) {
-  }
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "runtime/os/control_group.hpp"
 #include "runtime/os/process_lookup.hpp"
 #include "runtime/os/resource_limits.hpp"
+#include "runtime/processes/directory_entry.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -34,15 +35,6 @@ constexpr auto depth_max = 8;
 /// A start waits at most this long for the end of what an earlier agent has left.
 constexpr auto stale_end_max = std::chrono::milliseconds{500};
 constexpr auto stale_interval = std::chrono::milliseconds{1};
-
-/// As the kernel writes it.
-struct directory_entry {
-  uint64_t inode;
-  int64_t offset;
-  unsigned short length;
-  unsigned char type;
-  char name[1];
-};
 
 int open_folder(int parent, const char* name) noexcept {
   return ::openat(parent, name,

@@ -21,10 +21,10 @@ namespace actorrun::detail {
 
 namespace {
 
-constexpr auto private_mode = mode_t{S_IRUSR | S_IWUSR};
+constexpr auto fifo_mode = mode_t{S_IRUSR | S_IWUSR};
 
 /// Behind the names of private FIFOs.
-constexpr std::string_view suffix = ".timers";
+constexpr std::string_view fifo_suffix = ".timers";
 
 failure unusable(const std::string& path, const std::string& why) {
   return {errc::bad_argument, formatted("the timer FIFO {} {}; choose another "
@@ -72,7 +72,7 @@ result<void> take_over(const std::string& path) {
 // A umask may keep even us from opening the new FIFO; if that cannot be
 // changed, opening it fails.
 void unmask(const std::string& path) {
-  ::fchmodat(AT_FDCWD, path.c_str(), private_mode, AT_SYMLINK_NOFOLLOW);
+  ::fchmodat(AT_FDCWD, path.c_str(), fifo_mode, AT_SYMLINK_NOFOLLOW);
 }
 
 // Two agents that take over the same FIFO at once: the lock decides, if the file system
@@ -85,7 +85,7 @@ result<void> secure(const std::string& path, int fd) {
     return ok;
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return in_use(path);
-  if (::fchmod(fd, private_mode) != 0)
+  if (::fchmod(fd, fifo_mode) != 0)
     return cannot("opened", path, errno);
   return {};
 }
@@ -98,7 +98,7 @@ result<std::unique_ptr<timer_fifo>> timer_fifo::open(reactor& loop,
   const auto full = std::filesystem::absolute(path, error).string();
   if (path.empty() || error)
     return cannot("made", path, ENOENT);
-  if (::mkfifo(full.c_str(), private_mode) == 0) {
+  if (::mkfifo(full.c_str(), fifo_mode) == 0) {
     unmask(full);
   } else {
     if (errno != EEXIST)
@@ -119,7 +119,7 @@ result<std::unique_ptr<timer_fifo>> timer_fifo::open_private(reactor& loop) {
   auto folder = run_folder::open();
   if (!folder)
     return folder.error();
-  auto x = open(loop, folder->path() + "/" + private_name(suffix));
+  auto x = open(loop, folder->path() + "/" + private_name(fifo_suffix));
   if (x)
     (*x)->folder_ = std::move(*folder);
   return x;
@@ -140,7 +140,7 @@ timer_fifo::~timer_fifo() {
     ::unlink(path_.c_str());
   if (!folder_)
     return;
-  remove_dead(folder_->path(), suffix, has_reader);
+  remove_dead(folder_->path(), fifo_suffix, has_reader);
   folder_->remove_if_empty();
 }
 
