@@ -185,8 +185,9 @@ void succession::on(const job_founded& event) {
   if (voter_.newest_charter() != nullptr)
     return;
   is_founder_ = true;
-  const auto here
-    = voter_candidate{.agent = self(), .endpoint = event.endpoint};
+  auto here = voter_candidate{};
+  here.agent = self();
+  here.endpoint = event.endpoint;
   voter_.write({.voters = voter_set{{self()}},
                 .order = {self()},
                 .endpoints = endpoints_of({self()}, {here}, {}),
