@@ -569,9 +569,9 @@ void worker_supervisor_state::take(outputs_prepared x) {
   if (!group_ || group_->plan().generation != x.generation
       || group_->current_phase() != worker_group::phase::preparing)
     return;
-  std::erase_if(origins_, [this](
-                            const auto& origin) { // Others take their places.
-    return group_->workers()[origin.first].now != worker_record::state::parked;
+  // Others take their places.
+  std::erase_if(origins_, [this](const auto& spare) {
+    return group_->workers()[spare.first].now != worker_record::state::parked;
   });
   move_in(group_->seat_spares());
   adopt(std::move(x.outputs));
