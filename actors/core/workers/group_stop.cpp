@@ -12,24 +12,23 @@ using state = worker_record::state;
 
 } // namespace
 
-void group_stop::begin(const stop_ordered& order, worker_table& workers,
-                       group_orders& orders) {
-  if (!order.may_park)
+void group_stop::begin(const stop_ordered& order, bool has_begun,
+                       worker_table& workers, group_orders& orders) {
+  ordered_at_ = orders.now();
+  signal_ = order.signal;
+  may_park_ = order.may_park;
+  if (!has_begun && !may_park_)
+    stop_parked(order, workers, orders);
+  if (!has_begun)
+    return;
+  if (!may_park_)
     end_parking(workers, orders);
-  take(order, orders.now());
   if (order.grace.count() == 0)
     return kill(workers, orders);
   orders.add(signal_workers{order.signal, spared(workers)});
   if (auto asked = workers.live_workers(); may_park_ && !asked.empty())
     orders.add(ask_to_park{std::move(asked), order.grace});
   orders.arm(alarm::grace, order.grace);
-}
-
-void group_stop::begin_unstarted(const stop_ordered& order,
-                                 worker_table& workers, group_orders& orders) {
-  take(order, orders.now());
-  if (!order.may_park)
-    stop_parked(order, workers, orders);
 }
 
 bool group_stop::stop_parked(const stop_ordered& order, worker_table& workers,
@@ -72,12 +71,6 @@ void group_stop::kill_spares(const worker_table& workers,
       orders.add(signal_worker{i, SIGKILL});
   orders.arm(alarm::spare, kill_timeout_.count() > 0 ? duration{kill_timeout_}
                                                      : idle_spares_max);
-}
-
-void group_stop::take(const stop_ordered& order, time_point now) {
-  ordered_at_ = now;
-  signal_ = order.signal;
-  may_park_ = order.may_park;
 }
 
 // While the grace period lasts those that may still park are spared as well.

@@ -33,13 +33,9 @@ public:
   int signal() const { return signal_; }
   bool may_park() const { return may_park_; }
 
-  /// Workers run, or are being started.
-  void begin(const stop_ordered& order, worker_table& workers,
+  /// @param has_begun If not, there may be workers that are parked, but no others.
+  void begin(const stop_ordered& order, bool has_begun, worker_table& workers,
              group_orders& orders);
-
-  /// No worker has been started, but some may be parked.
-  void begin_unstarted(const stop_ordered& order, worker_table& workers,
-                       group_orders& orders);
 
   /// There is no next generation for those that are parked, or are to park.
   /// @returns whether there are any
@@ -56,7 +52,6 @@ public:
   void kill_spares(const worker_table& workers, group_orders& orders) const;
 
 private:
-  void take(const stop_ordered& order, time_point now);
   worker_table::numbers spared(const worker_table& workers) const;
 
   std::chrono::milliseconds kill_timeout_;

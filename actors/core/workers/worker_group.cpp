@@ -277,11 +277,9 @@ void worker_group::on(const stop_ordered& event) {
     phase_ = phase::stopping;
     // No report of theirs comes any more.
     workers_.move(workers_.all_in(state::delayed), state::ended);
-    if (start_.has_begun())
-      return stop_.begin(event, workers_, orders_);
-    // What is being prepared may still take long.
-    workers_.move(workers_.all_in(state::waiting), state::ended);
-    stop_.begin_unstarted(event, workers_, orders_);
+    if (!start_.has_begun()) // What is being prepared may still take long.
+      workers_.move(workers_.all_in(state::waiting), state::ended);
+    stop_.begin(event, start_.has_begun(), workers_, orders_);
   } else if (!event.may_park && stop_.may_park()) {
     if (stop_.stop_parked(event, workers_, orders_))
       phase_ = phase::stopping;

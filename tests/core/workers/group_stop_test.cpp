@@ -32,7 +32,7 @@ struct fixture {
 
 TEST_CASE_METHOD(fixture, "group_stop: who is live is asked to park",
                  "[core]") {
-  uut.begin({SIGTERM, 3s, true}, workers, orders);
+  uut.begin({SIGTERM, 3s, true}, true, workers, orders);
   CHECK(ordered()
         == "signal_workers 15 spared=0,2; ask_to_park 0; arm_timer 1");
   CHECK(uut.may_park());
@@ -53,14 +53,14 @@ TEST_CASE_METHOD(fixture, "group_stop: who is live is asked to park",
 
 TEST_CASE_METHOD(fixture, "group_stop: if none may park all are stopped",
                  "[core]") {
-  uut.begin({SIGTERM, 3s}, workers, orders);
+  uut.begin({SIGTERM, 3s}, true, workers, orders);
   CHECK(ordered() == "signal_workers 15; arm_timer 1");
   CHECK(workers.spares_under_way() == worker_table::numbers{2});
 }
 
 TEST_CASE_METHOD(fixture, "group_stop: a second kill does not extend the time",
                  "[core]") {
-  uut.begin({SIGTERM, 0s, true}, workers, orders);
+  uut.begin({SIGTERM, 0s, true}, true, workers, orders);
   CHECK(ordered() == "signal_workers 9 spared=2; arm_timer 1");
   uut.kill(workers, orders);
   CHECK(ordered() == "signal_workers 9 spared=2");
@@ -73,11 +73,11 @@ TEST_CASE_METHOD(fixture, "group_stop: where none was started the parked end",
                  "[core]") {
   workers.move({0, 1}, state::ended);
   SECTION("unless they may stay") {
-    uut.begin_unstarted({SIGTERM, 3s, true}, workers, orders);
+    uut.begin({SIGTERM, 3s, true}, false, workers, orders);
     CHECK(ordered().empty());
   }
   SECTION("with time") {
-    uut.begin_unstarted({SIGTERM, 3s}, workers, orders);
+    uut.begin({SIGTERM, 3s}, false, workers, orders);
     CHECK(ordered() == "signal_worker 2 15; arm_timer 1");
   }
 }
