@@ -2,9 +2,9 @@
 // workers do.
 #pragma once
 
+#include "actors/core/alarm_set.hpp"
 #include "actors/core/generation.hpp"
 #include "actors/core/protocol/agent_lease.hpp"
-#include "actors/core/protocol/alarm_set.hpp"
 #include "actors/core/protocol/generation_share.hpp"
 #include "actors/core/protocol/membership_events.hpp"
 #include "actors/core/time.hpp"

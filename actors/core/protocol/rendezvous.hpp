@@ -2,8 +2,8 @@
 // generation begins.
 #pragma once
 
+#include "actors/core/alarm_set.hpp"
 #include "actors/core/protocol/agent_table.hpp"
-#include "actors/core/protocol/alarm_set.hpp"
 #include "actors/core/protocol/generation_costs.hpp"
 #include "actors/core/protocol/generation_failures.hpp"
 #include "actors/core/protocol/generation_recovery.hpp"
