@@ -91,5 +91,6 @@ TEST_CASE(
   CHECK_FALSE(x.succeeded());
   for (const auto kind : {outcome::verdict::failed, outcome::verdict::stopped,
                           outcome::verdict::unmet})
-    CHECK_FALSE(ending{.result = outcome{.kind = kind}}.succeeded());
+    CHECK_FALSE(ending{.result = outcome{.kind = kind}, .why = {}, .signal = 0}
+                  .succeeded());
 }
