@@ -85,7 +85,7 @@ TEST_CASE(
   "wrong here",
   "[core]") {
   CHECK_FALSE(ending{}.succeeded()); // It left; the job goes on.
-  auto x = ending{.result = outcome{}};
+  auto x = ending{.result = outcome{}, .why = {}, .signal = 0};
   CHECK(x.succeeded());
   x.why = failure{errc::worker_unkillable, "worker 1 hangs"};
   CHECK_FALSE(x.succeeded());
