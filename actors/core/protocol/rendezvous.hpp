@@ -17,6 +17,7 @@
 #include "actors/core/protocol/rendezvous_phase.hpp"
 #include "actors/core/protocol/restart_policy.hpp"
 #include "actors/core/protocol/safe_point_round.hpp"
+#include "actors/core/protocol/stand_by.hpp"
 
 #include <map>
 #include <optional>
@@ -190,8 +191,6 @@ private:
   void on(const agent_lost& event);
   void on(const agent_leaving& event);
   void on(const agent_left& event);
-  std::optional<failure> refusal(const agent_joined& event) const;
-  bool is_silent(const agent_id& agent) const;
   void lose(const agent_id& agent, const end_reason& reason);
   void expire_leases(time_point due);
 
@@ -249,7 +248,6 @@ private:
   void notify(const agent_record& record);
   void begin_waiting_drains();
   void count_failure(const worker_failure& x);
-  bool fits(const agent_joined& event) const;
 
   void on(const timer_fired& event);
 
@@ -272,12 +270,10 @@ private:
   void add_drained();
   void conclude_generation();
   void charge_generation();
-  void charge(const agent_id& agent);
-  void follow_stand_by(const std::string& host);
-  void let_in(agent_record& record, std::string reason);
-  void let_in_those_due();
-  void let_in_for_minimum();
-  std::string stand_by_text(const agent_record& x) const;
+  stand_by stand_by_now() {
+    return {agents_, costs_, settings().agent_count_min, now_};
+  }
+  void report(std::vector<report_return> returns);
   job_wait wait() const;
   void settle_failures();
 
