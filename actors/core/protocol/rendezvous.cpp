@@ -24,16 +24,7 @@ constexpr auto idle_workers_max = std::chrono::minutes{1};
 /// Newcomers whose workers are started ahead get so long to be ready.
 constexpr auto ahead_max = std::chrono::minutes{5};
 
-/// What an agent says is not believed.
-parked_share checked(parked_share x, const offer& own) {
-  auto& ranks = x.local_ranks;
-  std::erase_if(ranks, [&](uint32_t i) { return i >= own.slot_count; });
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return x;
-}
-
-/// By which operator; empty: by none.
+//// By which operator; empty: by none.
 std::string asked_to_leave_by(const agent_record* x) {
   return x != nullptr && x->is_draining() ? x->drain->by : std::string{};
 }
@@ -248,8 +239,8 @@ void rendezvous::expire_leases(time_point due) {
 void rendezvous::reconcile(agent_record& record,
                            const std::optional<claim>& held) {
   const auto& agent = record.offering.agent;
-  set_parked(record,
-             held && !may_run(held->state) ? held->parked : parked_share{});
+  record.set_parked(
+    held && !may_run(held->state) ? held->parked : parked_share{}, now_);
   if (held && held->drain_left
       && !record.drain) // Another coordinator knows why.
     agents_.change(record, [&](auto& x) {
@@ -292,7 +283,7 @@ void rendezvous::reconcile(agent_record& record,
   });
   if (!runs)
     return;
-  expect_stop(record);
+  record.expect_stop(now_);
   out_.emplace_back(revoke_generation{held->plan.generation,
                                       {agent},
                                       {"the generation is over"},
@@ -408,14 +399,6 @@ void rendezvous::note_charter() {
     out_.emplace_back(std::move(order));
 }
 
-// The alarm: no agent of which nothing was heard has workers any more.
-void rendezvous::on_held_back() {
-  // Whoever moves it arms the alarm anew.
-  assert(now_ >= recovery_.hold_back_end());
-  if (recovery_.is_listening())
-    conclude_recovery();
-}
-
 void rendezvous::conclude_recovery() {
   for (auto which :
        {alarm::recovery, alarm::join, alarm::quiet, alarm::last_call})
@@ -425,7 +408,7 @@ void rendezvous::conclude_recovery() {
     out_.emplace_back(revoke_generation{
       x.generation, {x.agent}, {"the generation is over"}, {}, true});
     if (auto* record = agents_.find(x.agent))
-      expect_stop(*record);
+      record->expect_stop(now_);
   }
   if (!found.has_generation)
     return;
@@ -550,7 +533,7 @@ void rendezvous::on(const workers_stopped& event) {
     record->offering.master_port = event.master_port;
   if (record->holds != event.generation) {
     if (record->holds.value == 0) // Fewer are left, or they were started ahead.
-      set_parked(*record, event.parked);
+      record->set_parked(event.parked, now_);
     if (record->ahead_of == event.generation)
       record->is_awaited = false;
     return;
@@ -559,7 +542,7 @@ void rendezvous::on(const workers_stopped& event) {
     x.share = share_state::idle;
     x.holds = {};
   });
-  set_parked(*record, event.parked);
+  record->set_parked(event.parked, now_);
   if (event.unkillable_count > 0)
     put_in_quarantine(*record, event.unkillable_count);
   if (agents_.find_member(event.agent, event.generation) == nullptr)
@@ -569,14 +552,6 @@ void rendezvous::on(const workers_stopped& event) {
   add_failures(event.agent, event.others);
   if (is_active())
     revoke(agent_was_cut_off(event.agent, true), std::nullopt);
-}
-
-void rendezvous::set_parked(agent_record& record, parked_share x) const {
-  record.parked = checked(std::move(x), record.offering);
-  if (record.parked.local_ranks.empty())
-    record.parked_since.reset();
-  else if (!record.parked_since)
-    record.parked_since = now_;
 }
 
 // Others have gone on without them, so what they have in memory is old. Whenever
@@ -592,13 +567,8 @@ void rendezvous::end_idle_workers() {
       {"this node has had no place for " + duration_text(idle_workers_max)},
       std::nullopt,
       true});
-    set_parked(*agents_.find(id), {});
+    agents_.find(id)->set_parked({}, now_);
   }
-}
-
-// From the first order on.
-void rendezvous::expect_stop(agent_record& record) const {
-  record.stop_due = now_ + record.stop_limit;
 }
 
 // Whenever leases are looked at: of those that have none, this process ends all.
@@ -682,7 +652,7 @@ bool rendezvous::have_safe_points() const {
 }
 
 void rendezvous::begin_round(duration time) {
-  auto members = busy_members();
+  auto members = agents_.busy_members();
   round_.begin(members, now_);
   newcomers_.end();
   alarms_.disarm(alarm::settle);
@@ -696,7 +666,7 @@ void rendezvous::follow_round(safe_point_round::progress x) {
     case safe_point_round::progress::none:
       return;
     case safe_point_round::progress::all_hold:
-      return send_order(busy_members(), reason_of_round());
+      return send_order(agents_.busy_members(), reason_of_round());
     case safe_point_round::progress::all_there:
       return conclude_round({});
     case safe_point_round::progress::refused:
@@ -735,7 +705,7 @@ void rendezvous::conclude_round(const std::string& what_is_amiss) {
 
 void rendezvous::call_off_round(std::string reason) {
   round_.end();
-  send_order(busy_members(), std::move(reason));
+  send_order(agents_.busy_members(), std::move(reason));
   alarms_.disarm(alarm::safe_point);
 }
 
@@ -757,14 +727,6 @@ group_change rendezvous::change_now() const {
 void rendezvous::send_order(std::vector<agent_id> agents, std::string reason) {
   out_.emplace_back(send_safe_point_order{generation(), std::move(agents),
                                           round_.order(), std::move(reason)});
-}
-
-std::vector<agent_id> rendezvous::busy_members() const {
-  auto out = std::vector<agent_id>{};
-  for (const auto& [id, x] : agents())
-    if (x.member_of == generation() && x.holds == generation())
-      out.push_back(id);
-  return out;
 }
 
 // -- what operators ask -------------------------------------------------------
@@ -929,7 +891,12 @@ void rendezvous::on(const timer_fired& event) {
                        + duration_text(now_ - round_.began()));
       return;
     case alarm::recovery:
-      return on_held_back();
+      // No agent of which nothing was heard has workers any more. Whoever moves
+      // that moment arms the alarm anew.
+      assert(now_ >= recovery_.hold_back_end());
+      if (recovery_.is_listening())
+        conclude_recovery();
+      return;
     case alarm::outcome:
       return on(outcome_written{});
     case alarm::stand_by:
@@ -1118,7 +1085,7 @@ void rendezvous::revoke(const end_reason& reason,
   auto order
     = revoke_generation{generation(), agents_.stop_members(), reason, failure};
   for (const auto& agent : order.agents)
-    expect_stop(*agents_.find(agent));
+    agents_.find(agent)->expect_stop(now_);
   alarms_.disarm(alarm::settle);
   alarms_.disarm(alarm::safe_point);
   round_.end();

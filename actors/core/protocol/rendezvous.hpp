@@ -200,7 +200,6 @@ private:
   void recover(agent_record& record, const claim& held);
   void conclude_recovery();
   void end_unproved(const generation_recovery::findings& found);
-  void on_held_back();
   void hear(const agent_id& agent, const charter& told);
   void follow_drain(agent_record& record) const;
   void know_lease(duration lease);
@@ -213,9 +212,7 @@ private:
   void on(const worker_failed& event);
   void on(const workers_succeeded& event);
   void on(const workers_stopped& event);
-  void expect_stop(agent_record& record) const;
   void give_up_overdue();
-  void set_parked(agent_record& record, parked_share x) const;
   void end_idle_workers();
   void put_in_quarantine(agent_record& record, uint32_t unkillable_count);
 
@@ -236,7 +233,6 @@ private:
   }
   group_change change_now() const;
   void send_order(std::vector<agent_id> agents, std::string reason);
-  std::vector<agent_id> busy_members() const;
 
   // what operators ask
   void on(const stop_requested& event);
