@@ -1,7 +1,9 @@
 #include "actors/core/protocol/membership.hpp"
 
 #include <cassert>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace actorrun::core {
 
@@ -21,6 +23,7 @@ membership::membership(offer offering, timeouts limits)
     workers_(step_, link_, lease_, share_, offer_),
     departure_(step_, link_, lease_, share_, workers_) {}
 
+// What concerns one region alone goes there.
 std::vector<membership_effect> membership::step(const membership_event& event,
                                                 time_point now) {
   step_.begin(now);
@@ -46,8 +49,8 @@ void membership::on(const coordinator_found& event) {
   if (!link_.is(link::seeking))
     return;
   const auto now = step_.now();
-  assert(!departure_.how()
-         || share_.has_workers()); // Else it would have parted.
+  // Else it would have parted.
+  assert(!departure_.how() || share_.has_workers());
   lease_.ask_to_join(now);
   link_.join(event.is_remote, share_.may_run()
                                 ? lease_.fence() / joins_per_fence
