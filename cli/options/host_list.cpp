@@ -1,6 +1,7 @@
 #include "cli/options/host_list.hpp"
 
 #include "actors/core/generation.hpp"
+#include "actors/core/text.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 
@@ -236,8 +237,8 @@ std::string_view host_of(std::string_view name) {
 }
 
 bool is_this_host(std::string_view name, std::string_view own) {
-  const auto host = lowered(name);
-  const auto me = lowered(own);
+  const auto host = core::lowered(name);
+  const auto me = core::lowered(own);
   return host == "localhost" || host == "::1" || host.starts_with("127.")
          || (!me.empty() && host == me)
          || (!me.empty() && host == me.substr(0, me.find('.')));

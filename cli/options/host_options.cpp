@@ -1,6 +1,7 @@
 #include "cli/options/host_options.hpp"
 
 #include "actors/core/generation.hpp"
+#include "actors/core/text.hpp"
 #include "cli/options/node_options.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
@@ -241,7 +242,7 @@ result<void> settle_given(const run_settings& settings, hosts_arguments& out) {
     return {};
   }
   for (core::host_index i = 0; i < out.hosts.size(); ++i)
-    if (lowered(host_of(out.hosts[i].name)) == lowered(where->host))
+    if (core::lowered(host_of(out.hosts[i].name)) == core::lowered(where->host))
       out.coordinator = i;
   return {};
 }

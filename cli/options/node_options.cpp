@@ -1,6 +1,7 @@
 #include "cli/options/node_options.hpp"
 
 #include "actors/core/protocol/rank_assignment.hpp"
+#include "actors/core/text.hpp"
 #include "cli/options/host_list.hpp"
 #include "messages/formatted.hpp"
 
@@ -133,8 +134,8 @@ result<void> refuse_unusable(const endpoint& x, const std::string& option) {
     return bad_argument(formatted("{}: the host is missing in {}; maybe a "
                                   "variable of the shell is not set",
                                   option, in_quotes(to_string(x))));
-  const auto is_link_local
-    = lowered(x.host).starts_with("fe80:") && x.host.find('%') == x.host.npos;
+  const auto is_link_local = core::lowered(x.host).starts_with("fe80:")
+                             && x.host.find('%') == x.host.npos;
   if (is_link_local)
     return bad_argument(formatted(
       "{}: {} is an address of each network by itself, and needs the interface "

@@ -1,5 +1,6 @@
 #include "cli/options/scan.hpp"
 
+#include "actors/core/text.hpp"
 #include "cli/options/spelling.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
@@ -200,7 +201,7 @@ private:
         formatted("unknown option {}; is {} meant?", typed, *usual));
     return bad_argument(
       formatted("unknown option {}{}", typed,
-                guess(replaced(lowered(typed), '_', '-'), names)));
+                guess(replaced(core::lowered(typed), '_', '-'), names)));
   }
 
   static failure ambiguous(const std::string& typed,

@@ -23,9 +23,6 @@ std::string in_quotes(std::string_view text);
 /// `text` without white space at both ends.
 std::string_view trimmed(std::string_view text);
 
-/// `text` in lower case, as ASCII has it.
-std::string lowered(std::string_view text);
-
 /// The parts of `text` between separators, one more than there are of those.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -85,11 +85,12 @@ TEST_CASE(
   "wrong here",
   "[core]") {
   CHECK_FALSE(ending{}.succeeded()); // It left; the job goes on.
-  auto x = ending{.result = outcome{}};
+  auto x = ending{.result = outcome{}, .why = {}, .signal = 0};
   CHECK(x.succeeded());
   x.why = failure{errc::worker_unkillable, "worker 1 hangs"};
   CHECK_FALSE(x.succeeded());
   for (const auto kind : {outcome::verdict::failed, outcome::verdict::stopped,
                           outcome::verdict::unmet})
-    CHECK_FALSE(ending{.result = outcome{.kind = kind}}.succeeded());
+    CHECK_FALSE(ending{.result = outcome{.kind = kind}, .why = {}, .signal = 0}
+                  .succeeded());
 }

@@ -1,6 +1,8 @@
 #include "actors/core/protocol/agent_lease.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <utility>
 
 namespace actorrun::core {
@@ -25,6 +27,27 @@ bool agent_lease::extend(time_point due, bool may_run, time_point now) {
     return false;
   due_ = due;
   return true;
+}
+
+std::optional<time_point>
+agent_lease::holds_until(std::optional<generation_id> running, bool is_joined,
+                         time_point now) const {
+  if (!is_over(now))
+    return due_;
+  const auto counts_until = answered_at_ + fence_;
+  const auto is_done = !running || killed_ == *running;
+  return is_done && is_joined && now < counts_until
+           ? std::optional{counts_until}
+           : std::nullopt;
+}
+
+bool agent_lease::has_killed(const worker_failure& x, time_point now) const {
+  const auto by_kill = (x.kind == failure_kind::signalled
+                        || x.kind == failure_kind::timer_expired)
+                       && x.code == SIGKILL;
+  const auto not_begun
+    = x.kind == failure_kind::not_started && x.code == ECANCELED;
+  return (by_kill || not_begun) && is_over(now - x.age);
 }
 
 bool agent_lease::take_proof(time_point asked) {

@@ -2,6 +2,7 @@
 // run without an answer.
 #pragma once
 
+#include "actors/core/failure.hpp"
 #include "actors/core/time.hpp"
 
 #include <optional>
@@ -15,7 +16,8 @@ namespace actorrun::core {
 ///
 /// The fence runs from the sending of the last keep-alive that was answered, or of
 /// the join request. Before the first coordinator has accepted the agent there is
-/// none.
+/// none. The coordinator's lease runs from receiving it, and longer. So the workers
+/// here are dead before others can take their place.
 class agent_lease {
 public:
   /// From a keep-alive that was answered to the end of the workers; 0: none yet.
@@ -26,9 +28,6 @@ public:
 
   /// Without keep-alives the coordinator's own process is this one.
   bool has_keep_alives() const { return interval_ > duration::zero(); }
-
-  /// Until then the last answer of the coordinator counts.
-  time_point answer_counts_until() const { return answered_at_ + fence_; }
 
   // -- it begins and is extended ------------------------------------------------
 
@@ -48,8 +47,26 @@ public:
   ///          workers may run
   bool extend(time_point due, bool may_run, time_point now);
 
+  // -- the fence falls ----------------------------------------------------------
+
   /// The machine has ended the workers then.
   void end_at(time_point due) { due_ = due; }
+
+  /// A busy coordinator may need longer than the fence to accept an agent, and
+  /// workers that have been killed may need longer to end: the last answer counts for
+  /// as long as a fence.
+  /// @param running Whose workers may run; none: no workers.
+  /// @returns until when there is nothing to do; none: those workers have to end now,
+  ///          and so has the link
+  std::optional<time_point> holds_until(std::optional<generation_id> running,
+                                        bool is_joined, time_point now) const;
+
+  /// The workers of this generation are killed.
+  void kill(generation_id generation) { killed_ = generation; }
+
+  /// Past the fence the machine kills the workers, even if this process slept: an
+  /// ordered death.
+  bool has_killed(const worker_failure& x, time_point now) const;
 
   // -- keep-alives --------------------------------------------------------------
 
@@ -97,6 +114,7 @@ private:
   std::optional<time_point> asked_;      ///< For a proof, and not answered yet.
   std::optional<time_point> unanswered_; ///< When that keep-alive was proved.
   bool is_overdue_ = false;
+  generation_id killed_; ///< The last whose fence has fallen.
 };
 
 } // namespace actorrun::core

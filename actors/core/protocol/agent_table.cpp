@@ -75,6 +75,18 @@ void append_survivors(rank_runs& to, const agent_record& x) {
 
 } // namespace
 
+void agent_record::set_parked(parked_share x, time_point now) {
+  parked = std::move(x);
+  auto& ranks = parked.local_ranks;
+  std::erase_if(ranks, [&](uint32_t i) { return i >= offering.slot_count; });
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  if (ranks.empty())
+    parked_since.reset();
+  else if (!parked_since)
+    parked_since = now;
+}
+
 generation_plan agent_table::plan_for(const agent_record& x) const {
   auto plan = common_;
   plan.own = x.place;
@@ -291,6 +303,14 @@ void agent_table::dismiss_members() {
   for (auto& [id, x] : records_)
     x.member_of = {};
   recount();
+}
+
+std::vector<agent_id> agent_table::busy_members() const {
+  auto out = std::vector<agent_id>{};
+  for (const auto& [id, x] : records_)
+    if (x.member_of == generation() && x.holds == generation())
+      out.push_back(id);
+  return out;
 }
 
 std::vector<agent_id> agent_table::stop_members() {

@@ -72,6 +72,12 @@ struct agent_record {
     return connected && !leaving && !shadowed && !excluded && !stands_by
            && !is_draining();
   }
+
+  /// What an agent says is not believed.
+  void set_parked(parked_share x, time_point now);
+
+  /// From the first order on.
+  void expect_stop(time_point now) { stop_due = now + stop_limit; }
 };
 
 /// An agent that is gone, for operators who still name it.
@@ -197,6 +203,9 @@ public:
 
   /// Ends the membership of all members of the current generation.
   void dismiss_members();
+
+  /// Whose workers of the current generation may run.
+  std::vector<agent_id> busy_members() const;
 
   /// Marks all agents that may hold workers of the current generation as stopping.
   /// @returns these agents

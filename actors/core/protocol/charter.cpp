@@ -57,6 +57,14 @@ bool is_same_job(const charter& x, const charter& y) {
          && x.restart_count == y.restart_count && x.failing == y.failing;
 }
 
+void learn(std::optional<charter>& known, const charter& told) {
+  const auto newest = known ? later(known->newest, told.newest) : told.newest;
+  if (!known || told.revision >= known->revision)
+    known = told;
+  known->lease = told.lease;
+  known->newest = newest;
+}
+
 bool fits(const job_settings& asked, const job_settings& job, bool is_resized,
           std::chrono::milliseconds leeway) {
   auto x = asked;

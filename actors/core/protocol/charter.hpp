@@ -76,6 +76,10 @@ bool are_orders_equal(const charter& x, const charter& y);
 /// Whether nothing has changed that gets a new revision.
 bool is_same_job(const charter& x, const charter& y);
 
+/// What an agent knows of the job, with what a coordinator tells it: that knows at
+/// least what it says, and what its agents have told it.
+void learn(std::optional<charter>& known, const charter& told);
+
 /// Whether an agent that asks for these settings fits the job. Nodes that come
 /// after a resize may ask for the old numbers or for the new; their lease fits
 /// those, and may be shorter or longer for it by `leeway`.

@@ -4,39 +4,36 @@
 
 namespace actorrun::core {
 
+share_state generation_share::state() const {
+  using enum share_state;
+  constexpr share_state states[]
+    = {idle, starting, running, succeeded, failed, failed, stopping, stopping};
+  return states[size_t(phase_)];
+}
+
 bool generation_share::may_run() const {
-  switch (state_) {
-    case share_state::idle:
-    case share_state::succeeded:
-      return false;
-    case share_state::failed:
-      return !has_ended_;
-    case share_state::starting:
-    case share_state::running:
-    case share_state::stopping:
-      break;
-  }
-  return true;
+  return phase_ != phase::idle && phase_ != phase::succeeded
+         && phase_ != phase::failed;
 }
 
 void generation_share::begin(const generation_plan& plan) {
   plan_ = plan;
   ahead_of_ = {};
-  state_ = share_state::starting;
+  phase_ = phase::starting;
+  parked_ = {};
   failure_.reset();
   others_ = {};
 }
 
 void generation_share::begin_ahead(generation_id running) {
   ahead_of_ = running;
-  state_ = share_state::stopping;
+  phase_ = phase::parking;
   failure_.reset();
   others_ = {};
 }
 
 void generation_share::fail(const worker_failure& failure, time_point now) {
-  state_ = share_state::failed;
-  has_ended_ = false;
+  phase_ = phase::failing;
   failure_ = failure;
   aged_at_ = now;
 }
@@ -50,10 +47,31 @@ void generation_share::add(collateral failures, time_point now) {
   others_.add(std::move(failures));
 }
 
-void generation_share::end() {
-  has_ended_ = true;
-  if (state_ != share_state::failed)
-    state_ = share_state::idle;
+void generation_share::park() {
+  if (is_active())
+    phase_ = phase::parking;
+}
+
+bool generation_share::stop() {
+  return std::exchange(phase_, phase::stopping) != phase::stopping;
+}
+
+void generation_share::kill() {
+  if (is_active())
+    phase_ = phase::stopping;
+}
+
+void generation_share::revoke() {
+  if (phase_ == phase::failing)
+    phase_ = phase::parking;
+  else if (!may_run())
+    phase_ = phase::idle;
+}
+
+void generation_share::end(parked_share parked) {
+  const auto has_failed = phase_ == phase::failing || phase_ == phase::failed;
+  phase_ = has_failed ? phase::failed : phase::idle;
+  parked_ = std::move(parked);
 }
 
 collateral generation_share::others(time_point now) const {
@@ -66,8 +84,10 @@ std::optional<claim> generation_share::held(bool is_fenced,
     return std::nullopt;
   if (is_ahead()) // Nothing of that generation.
     return claim{*plan_, share_state::idle, {}};
-  auto out = claim{
-    *plan_, is_fenced && is_active() ? share_state::stopping : state_, {}};
+  auto out = claim{*plan_,
+                   is_fenced && is_active() ? share_state::stopping : state(),
+                   {},
+                   parked_};
   if (failure_)
     out.failure = aged(*failure_, now - aged_at_);
   return out;

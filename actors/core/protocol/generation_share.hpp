@@ -5,6 +5,7 @@
 #include "actors/core/time.hpp"
 
 #include <optional>
+#include <utility>
 
 namespace actorrun::core {
 
@@ -17,13 +18,21 @@ namespace actorrun::core {
 ///   |          +----------+-> failed |
 ///   |               revoked, fenced  |
 ///   +------------- stopping <--------+
+///
+/// Workers that are parked belong to no generation: neither the fence nor a newer
+/// generation concerns them. They go on with the next generation that has a place
+/// for this agent, and end when it leaves.
+///
+/// Workers that are started ahead of their first generation are the same from the
+/// beginning: as if they had been ordered to park. They end if the link does, since
+/// no other coordinator knows of them.
 class generation_share {
 public:
   /// The plan of the generation it has, or last had. Workers that were started ahead
   /// have none.
   const std::optional<generation_plan>& plan() const { return plan_; }
 
-  share_state state() const { return state_; }
+  share_state state() const;
 
   /// That generation, or the one that ran when workers were started ahead; 0 before
   /// the first.
@@ -41,10 +50,17 @@ public:
   /// True until it is certain that no worker runs.
   bool may_run() const;
 
+  /// Those that run, and those that are parked: false when the agent can leave.
+  bool has_workers() const { return may_run() || !parked_.is_empty(); }
+
   /// True while all workers are wanted: `starting` or `running`.
   bool is_active() const {
-    return state_ == share_state::starting || state_ == share_state::running;
+    return phase_ == phase::starting || phase_ == phase::running;
   }
+
+  /// While the share runs nothing.
+  const parked_share& parked() const { return parked_; }
+  void set_parked(parked_share x) { parked_ = std::move(x); }
 
   /// Takes over the next generation.
   /// @pre `!may_run()`
@@ -55,7 +71,8 @@ public:
   /// @pre `!may_run()`
   void begin_ahead(generation_id running);
 
-  void set_state(share_state x) { state_ = x; }
+  void run() { phase_ = phase::running; }
+  void succeed() { phase_ = phase::succeeded; }
 
   /// A worker has failed, which ends the share.
   /// @param failure Aged up to `now`.
@@ -65,9 +82,22 @@ public:
   /// @param failures Aged up to `now`.
   void add(collateral failures, time_point now);
 
+  /// The workers are to stop, or to park: unless they have been told to stop before.
+  void park();
+
+  /// @returns whether they have not been told before: those that have been asked to
+  ///          park are to end, too
+  bool stop();
+
+  /// The workers are killed. Those that are ending go on with that.
+  void kill();
+
+  /// Another generation counts: what this one has come to is nothing any more.
+  void revoke();
+
   /// No worker runs any more. A failure stays until a newer generation begins or
   /// the coordinator has revoked this one.
-  void end();
+  void end(parked_share parked);
 
   /// All failures that were added.
   collateral others(time_point now) const;
@@ -78,10 +108,22 @@ public:
   std::optional<claim> held(bool is_fenced, time_point now) const;
 
 private:
+  /// What `share_state` shows, and how far an end is.
+  enum class phase {
+    idle,
+    starting,
+    running,
+    succeeded,
+    failing, ///< A worker has failed, and the others end or park.
+    failed,  ///< They have.
+    parking, ///< They have been ordered to stop, or to park.
+    stopping,
+  };
+
   std::optional<generation_plan> plan_;
   generation_id ahead_of_; ///< 0: its workers are those of the plan.
-  share_state state_ = share_state::idle;
-  bool has_ended_ = false; ///< Though the share has failed.
+  phase phase_ = phase::idle;
+  parked_share parked_;
   std::optional<worker_failure> failure_;
   collateral others_;
   time_point aged_at_{}; ///< When the ages of these failures were right.

@@ -2,7 +2,7 @@
 // console end in any order, and signals may hurry them.
 #pragma once
 
-#include "actors/core/protocol/alarm_set.hpp"
+#include "actors/core/alarm_set.hpp"
 #include "actors/core/protocol/membership_events.hpp"
 
 #include <chrono>

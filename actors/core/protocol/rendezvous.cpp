@@ -1,5 +1,6 @@
 #include "actors/core/protocol/rendezvous.hpp"
 
+#include "actors/core/protocol/admission.hpp"
 #include "actors/core/protocol/operator_desk.hpp"
 #include "actors/core/protocol/rank_assignment.hpp"
 #include "actors/core/text.hpp"
@@ -23,16 +24,7 @@ constexpr auto idle_workers_max = std::chrono::minutes{1};
 /// Newcomers whose workers are started ahead get so long to be ready.
 constexpr auto ahead_max = std::chrono::minutes{5};
 
-/// What an agent says is not believed.
-parked_share checked(parked_share x, const offer& own) {
-  auto& ranks = x.local_ranks;
-  std::erase_if(ranks, [&](uint32_t i) { return i >= own.slot_count; });
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return x;
-}
-
-/// By which operator; empty: by none.
+//// By which operator; empty: by none.
 std::string asked_to_leave_by(const agent_record* x) {
   return x != nullptr && x->is_draining() ? x->drain->by : std::string{};
 }
@@ -109,7 +101,16 @@ void rendezvous::on(const coordinator_started& event) {
 
 void rendezvous::on(const agent_joined& event) {
   const auto& agent = event.offering.agent;
-  if (auto why = refusal(event)) {
+  // It is of the next job with this name.
+  if (end_.was_before && !event.held && !event.told) {
+    out_.emplace_back(reject_agent{
+      agent, errc::connection_failed,
+      "the job before has ended here, and its last nodes are told; try again"});
+    return;
+  }
+  const auto entry
+    = admission{agents_, orders_, recovery_, leases_, limits_, now_};
+  if (auto why = entry.refusal(event)) {
     out_.emplace_back(reject_agent{agent, why->code, std::move(why->text)});
     return;
   }
@@ -148,78 +149,6 @@ void rendezvous::on(const agent_joined& event) {
   // The notice may have been lost with the link.
   if (phase_ != phase::ended && record->is_draining())
     notify(*record);
-}
-
-std::optional<failure> rendezvous::refusal(const agent_joined& event) const {
-  const auto& x = event.offering;
-  // It is of the next job with this name.
-  if (end_.was_before && !event.held && !event.told)
-    return failure{
-      errc::connection_failed,
-      "the job before has ended here, and its last nodes are told; try"
-      " again"};
-  const auto is_unsure = recovery_.is_listening()
-                         && orders_.told().revision == 0
-                         && event.settings.ranked == settings().ranked;
-  if (!fits(event) && is_unsure)
-    return failure{
-      errc::connection_failed,
-      "the coordinator has just begun, and asks the nodes of an earlier"
-      " one for the job's settings; try again"};
-  if (!fits(event))
-    return failure{errc::settings_mismatch,
-                   "the job runs with " + describe(settings(), event.settings)
-                     + ", agent " + x.agent.value + " asks for "
-                     + describe(event.settings, settings())};
-  if (x.slot_count < 1 || x.slot_count > slots_per_agent_max)
-    return failure{errc::bad_slot_count,
-                   "agent " + x.agent.value + " offers "
-                     + std::to_string(x.slot_count) + " workers; 1 to "
-                     + std::to_string(slots_per_agent_max) + " are possible"};
-  if (!is_host_text(x.address))
-    return failure{errc::bad_plan, "agent " + x.agent.value
-                                     + " offers an address that is none"};
-  if (event.held) {
-    const auto claims = "agent " + x.agent.value + " claims workers, but ";
-    if (auto ok = check_plan(event.held->plan, x); !ok)
-      return failure{errc::bad_plan, claims + ok.error().text};
-    if (event.held->plan.generation >= claimed_generation_end)
-      return failure{errc::bad_plan,
-                     claims + "no generation of theirs can have such a number"};
-    if (recovery_.is_of_another_job(event.held->plan.generation)
-        && event.held->state == share_state::succeeded)
-      return failure{errc::job_over,
-                     "the workers of agent " + x.agent.value
-                       + " have succeeded in a job of this id that has ended;"
-                         " they are not run again in this one"};
-  }
-  if (agents().contains(x.agent) && agents().at(x.agent).given_up)
-    return failure{errc::worker_unkillable,
-                   "agent " + x.agent.value
-                     + " has not stopped its workers in time: its lease ends"};
-  if (!settings().ranked)
-    return std::nullopt;
-  const auto rank = x.node_rank.value_or(settings().agent_count_max);
-  if (rank >= settings().agent_count_max)
-    return failure{errc::settings_mismatch,
-                   "agent " + x.agent.value + " brings no node rank in 0.."
-                     + std::to_string(settings().agent_count_max - 1)};
-  // An agent that claims workers must be known here until it has stopped them.
-  if (event.held || agents_.contains(x.agent))
-    return std::nullopt;
-  for (const auto& [id, other] : agents_.records())
-    if (other.offering.node_rank == rank && other.connected && !other.leaving
-        && !other.excluded && !is_silent(id))
-      return failure{errc::duplicate_agent,
-                     "node rank " + std::to_string(rank) + " is taken: agent "
-                       + id.value + " on " + other.offering.host + " has it"};
-  return std::nullopt;
-}
-
-// It may have been replaced: then the lease decides, and the other waits for it.
-bool rendezvous::is_silent(const agent_id& agent) const {
-  const auto heard = leases_.heard(agent);
-  return heard && now_ - *heard >= 2 * limits_.keep_alive_interval;
 }
 
 void rendezvous::on(const leases_renewed& event) {
@@ -310,8 +239,8 @@ void rendezvous::expire_leases(time_point due) {
 void rendezvous::reconcile(agent_record& record,
                            const std::optional<claim>& held) {
   const auto& agent = record.offering.agent;
-  set_parked(record,
-             held && !may_run(held->state) ? held->parked : parked_share{});
+  record.set_parked(
+    held && !may_run(held->state) ? held->parked : parked_share{}, now_);
   if (held && held->drain_left
       && !record.drain) // Another coordinator knows why.
     agents_.change(record, [&](auto& x) {
@@ -354,7 +283,7 @@ void rendezvous::reconcile(agent_record& record,
   });
   if (!runs)
     return;
-  expect_stop(record);
+  record.expect_stop(now_);
   out_.emplace_back(revoke_generation{held->plan.generation,
                                       {agent},
                                       {"the generation is over"},
@@ -470,14 +399,6 @@ void rendezvous::note_charter() {
     out_.emplace_back(std::move(order));
 }
 
-// The alarm: no agent of which nothing was heard has workers any more.
-void rendezvous::on_held_back() {
-  // Whoever moves it arms the alarm anew.
-  assert(now_ >= recovery_.hold_back_end());
-  if (recovery_.is_listening())
-    conclude_recovery();
-}
-
 void rendezvous::conclude_recovery() {
   for (auto which :
        {alarm::recovery, alarm::join, alarm::quiet, alarm::last_call})
@@ -487,7 +408,7 @@ void rendezvous::conclude_recovery() {
     out_.emplace_back(revoke_generation{
       x.generation, {x.agent}, {"the generation is over"}, {}, true});
     if (auto* record = agents_.find(x.agent))
-      expect_stop(*record);
+      record->expect_stop(now_);
   }
   if (!found.has_generation)
     return;
@@ -612,7 +533,7 @@ void rendezvous::on(const workers_stopped& event) {
     record->offering.master_port = event.master_port;
   if (record->holds != event.generation) {
     if (record->holds.value == 0) // Fewer are left, or they were started ahead.
-      set_parked(*record, event.parked);
+      record->set_parked(event.parked, now_);
     if (record->ahead_of == event.generation)
       record->is_awaited = false;
     return;
@@ -621,7 +542,7 @@ void rendezvous::on(const workers_stopped& event) {
     x.share = share_state::idle;
     x.holds = {};
   });
-  set_parked(*record, event.parked);
+  record->set_parked(event.parked, now_);
   if (event.unkillable_count > 0)
     put_in_quarantine(*record, event.unkillable_count);
   if (agents_.find_member(event.agent, event.generation) == nullptr)
@@ -631,14 +552,6 @@ void rendezvous::on(const workers_stopped& event) {
   add_failures(event.agent, event.others);
   if (is_active())
     revoke(agent_was_cut_off(event.agent, true), std::nullopt);
-}
-
-void rendezvous::set_parked(agent_record& record, parked_share x) const {
-  record.parked = checked(std::move(x), record.offering);
-  if (record.parked.local_ranks.empty())
-    record.parked_since.reset();
-  else if (!record.parked_since)
-    record.parked_since = now_;
 }
 
 // Others have gone on without them, so what they have in memory is old. Whenever
@@ -654,13 +567,8 @@ void rendezvous::end_idle_workers() {
       {"this node has had no place for " + duration_text(idle_workers_max)},
       std::nullopt,
       true});
-    set_parked(*agents_.find(id), {});
+    agents_.find(id)->set_parked({}, now_);
   }
-}
-
-// From the first order on.
-void rendezvous::expect_stop(agent_record& record) const {
-  record.stop_due = now_ + record.stop_limit;
 }
 
 // Whenever leases are looked at: of those that have none, this process ends all.
@@ -744,7 +652,7 @@ bool rendezvous::have_safe_points() const {
 }
 
 void rendezvous::begin_round(duration time) {
-  auto members = busy_members();
+  auto members = agents_.busy_members();
   round_.begin(members, now_);
   newcomers_.end();
   alarms_.disarm(alarm::settle);
@@ -758,7 +666,7 @@ void rendezvous::follow_round(safe_point_round::progress x) {
     case safe_point_round::progress::none:
       return;
     case safe_point_round::progress::all_hold:
-      return send_order(busy_members(), reason_of_round());
+      return send_order(agents_.busy_members(), reason_of_round());
     case safe_point_round::progress::all_there:
       return conclude_round({});
     case safe_point_round::progress::refused:
@@ -797,7 +705,7 @@ void rendezvous::conclude_round(const std::string& what_is_amiss) {
 
 void rendezvous::call_off_round(std::string reason) {
   round_.end();
-  send_order(busy_members(), std::move(reason));
+  send_order(agents_.busy_members(), std::move(reason));
   alarms_.disarm(alarm::safe_point);
 }
 
@@ -819,14 +727,6 @@ group_change rendezvous::change_now() const {
 void rendezvous::send_order(std::vector<agent_id> agents, std::string reason) {
   out_.emplace_back(send_safe_point_order{generation(), std::move(agents),
                                           round_.order(), std::move(reason)});
-}
-
-std::vector<agent_id> rendezvous::busy_members() const {
-  auto out = std::vector<agent_id>{};
-  for (const auto& [id, x] : agents())
-    if (x.member_of == generation() && x.holds == generation())
-      out.push_back(id);
-  return out;
 }
 
 // -- what operators ask -------------------------------------------------------
@@ -882,7 +782,8 @@ void rendezvous::on(const Request& request) {
 void rendezvous::carry_out(operator_decision x, const std::string& by) {
   for (const auto& agent : x.no_longer_stand_by)
     if (agents().at(agent).stands_by)
-      let_in(*agents_.find(agent), "asked for by " + by);
+      out_.emplace_back(
+        stand_by_now().let_in(agents().at(agent), "asked for by " + by));
   if (!x.forgiven_host.empty())
     costs_.forgive(x.forgiven_host);
   if (const auto count = agents_.counts().newcomers;
@@ -958,14 +859,6 @@ void rendezvous::count_failure(const worker_failure& x) {
   out_.emplace_back(report_exclusion{x.host, reason});
 }
 
-// Who was accepted once has what is the job's from a coordinator.
-bool rendezvous::fits(const agent_joined& event) const {
-  if (event.held || event.told)
-    return event.settings.ranked == settings().ranked;
-  return core::fits(event.settings, settings(),
-                    !orders_.resize_reason().empty(), limits_.fence_guard / 2);
-}
-
 // -- timers -------------------------------------------------------------------
 
 void rendezvous::on(const timer_fired& event) {
@@ -998,11 +891,16 @@ void rendezvous::on(const timer_fired& event) {
                        + duration_text(now_ - round_.began()));
       return;
     case alarm::recovery:
-      return on_held_back();
+      // No agent of which nothing was heard has workers any more. Whoever moves
+      // that moment arms the alarm anew.
+      assert(now_ >= recovery_.hold_back_end());
+      if (recovery_.is_listening())
+        conclude_recovery();
+      return;
     case alarm::outcome:
       return on(outcome_written{});
     case alarm::stand_by:
-      return let_in_those_due();
+      return report(stand_by_now().let_in_those_due());
     case alarm::close:
       // Workers elsewhere may have longer to stop, as long as their agents hear
       // from us. Those that do not lose their lease.
@@ -1042,7 +940,7 @@ duration rendezvous::quiet() const {
 void rendezvous::gather() {
   const auto& counts = agents_.counts();
   if (!recovery_.is_listening() && counts.holding == 0)
-    let_in_for_minimum();
+    report(stand_by_now().let_in_for_minimum());
   if (counts.candidates >= settings().agent_count_min)
     alarms_.disarm(alarm::join);
   // Workers of an older generation must have ended everywhere. Their agents report
@@ -1187,7 +1085,7 @@ void rendezvous::revoke(const end_reason& reason,
   auto order
     = revoke_generation{generation(), agents_.stop_members(), reason, failure};
   for (const auto& agent : order.agents)
-    expect_stop(*agents_.find(agent));
+    agents_.find(agent)->expect_stop(now_);
   alarms_.disarm(alarm::settle);
   alarms_.disarm(alarm::safe_point);
   round_.end();
@@ -1263,79 +1161,15 @@ void rendezvous::charge_generation() {
   if (origin.what != kind::operator_asked)
     costs_.member_departs(revoked_at_);
   if (origin.what == kind::node_lost || origin.what == kind::node_cut_off)
-    charge(origin.agent);
+    if (auto x = stand_by_now().charge(origin.agent, revoked_at_, reason_.text))
+      out_.emplace_back(std::move(*x));
   for (const auto& agent : newcomers_.let_in())
     costs_.add_return(agent, revoked_at_);
 }
 
-void rendezvous::charge(const agent_id& agent) {
-  auto* record = agents_.find(agent);
-  const auto* gone = agents_.find_gone(agent.value);
-  if (record == nullptr && gone == nullptr)
-    return;
-  const auto host = record != nullptr ? record->offering.host : gone->host;
-  auto is_taken_over = false;
-  if (record == nullptr) {
-    // It may have been started again while the generation was being stopped.
-    for (const auto& [id, x] : agents())
-      if (x.offering.host == host && x.member_of.value == 0
-          && (record == nullptr || x.arrival > record->arrival))
-        record = agents_.find(id);
-    costs_.node_is_gone(agent);
-    if (record != nullptr) {
-      const auto& id = record->offering.agent;
-      costs_.node_is_here(id, host, now_);
-      is_taken_over = costs_.stands_by(id) && !record->stands_by;
-    }
-  }
-  const auto who = record != nullptr ? record->offering.agent : agent;
-  costs_.add_loss(who, host, revoked_at_);
-  if (record == nullptr)
-    costs_.node_is_gone(who);
-  else if (!record->connected)
-    costs_.node_is_away(who);
-  const auto others = agents_.counts().candidates
-                      - (record != nullptr && record->is_candidate() ? 1 : 0);
-  const auto is_due
-    = costs_.is_too_costly(who) && others >= settings().agent_count_min;
-  if (is_due)
-    costs_.stand_by(who);
-  follow_stand_by(host);
-  if (!is_due && !is_taken_over)
-    return;
-  out_.emplace_back(report_stand_by{
-    who, host, costs_.text(who) + ", the last: " + reason_.text});
-}
-
-void rendezvous::let_in(agent_record& record, std::string reason) {
-  const auto& x = record.offering;
-  costs_.let_in(x.agent);
-  follow_stand_by(x.host);
-  out_.emplace_back(report_return{x.agent, x.host, std::move(reason)});
-}
-
-// Two agents of one host can be one node: the older one may be gone.
-void rendezvous::follow_stand_by(const std::string& host) {
-  for (const auto& [id, x] : agents())
-    if (x.offering.host == host && x.stands_by != costs_.stands_by(id))
-      agents_.change(*agents_.find(id),
-                     [](auto& y) { y.stands_by = !y.stands_by; });
-}
-
-void rendezvous::let_in_those_due() {
-  for (const auto& [id, x] : agents())
-    if (const auto due = costs_.due(id); due && *due <= now_)
-      let_in(*agents_.find(id), "it has been reachable for long enough");
-}
-
-// A job that has too few others takes it as it is.
-void rendezvous::let_in_for_minimum() {
-  const auto min = settings().agent_count_min;
-  if (agents_.counts().candidates >= min || !costs_.next_due())
-    return; // All others are let in already.
-  for (const auto& [id, x] : agents())
-    if (x.stands_by && agents_.counts().candidates < min)
-      let_in(*agents_.find(id), "too few other nodes are here");
+void rendezvous::report(std::vector<report_return> returns) {
+  for (auto& x : returns)
+    out_.emplace_back(std::move(x));
 }
 
 // All failures have been reported. In a generation that had ended for another
@@ -1452,25 +1286,10 @@ std::string rendezvous::waiting_for(const agent_id& agent) const {
       return to_string(*why) + "; to let it in again: actorctl include " + host;
   }
   if (x != nullptr && x->stands_by)
-    return stand_by_text(*x);
+    return stand_by_text(*x, costs_, now_);
   const auto is_placed
     = is_active() && x != nullptr && x->member_of == generation();
   return is_placed ? std::string{} : wait().text_for_node();
-}
-
-std::string rendezvous::stand_by_text(const agent_record& x) const {
-  const auto& offer = x.offering;
-  const auto due = costs_.due(offer.agent);
-  const auto seconds = [&](time_point until) {
-    using std::chrono::seconds;
-    const auto left = std::max(until - now_, duration::zero());
-    return std::to_string(std::chrono::ceil<seconds>(left).count()) + " s";
-  };
-  return "stands by, because it has " + costs_.text(offer.agent)
-         + (due
-              ? "; may take part in " + seconds(*due) + " if it stays reachable"
-              : "; must be reachable for a while first")
-         + "; to let it in at once: actorctl include " + offer.host;
 }
 
 } // namespace actorrun::core

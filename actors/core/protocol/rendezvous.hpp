@@ -2,8 +2,8 @@
 // generation begins.
 #pragma once
 
+#include "actors/core/alarm_set.hpp"
 #include "actors/core/protocol/agent_table.hpp"
-#include "actors/core/protocol/alarm_set.hpp"
 #include "actors/core/protocol/generation_costs.hpp"
 #include "actors/core/protocol/generation_failures.hpp"
 #include "actors/core/protocol/generation_recovery.hpp"
@@ -17,6 +17,7 @@
 #include "actors/core/protocol/rendezvous_phase.hpp"
 #include "actors/core/protocol/restart_policy.hpp"
 #include "actors/core/protocol/safe_point_round.hpp"
+#include "actors/core/protocol/stand_by.hpp"
 
 #include <map>
 #include <optional>
@@ -190,8 +191,6 @@ private:
   void on(const agent_lost& event);
   void on(const agent_leaving& event);
   void on(const agent_left& event);
-  std::optional<failure> refusal(const agent_joined& event) const;
-  bool is_silent(const agent_id& agent) const;
   void lose(const agent_id& agent, const end_reason& reason);
   void expire_leases(time_point due);
 
@@ -201,7 +200,6 @@ private:
   void recover(agent_record& record, const claim& held);
   void conclude_recovery();
   void end_unproved(const generation_recovery::findings& found);
-  void on_held_back();
   void hear(const agent_id& agent, const charter& told);
   void follow_drain(agent_record& record) const;
   void know_lease(duration lease);
@@ -214,9 +212,7 @@ private:
   void on(const worker_failed& event);
   void on(const workers_succeeded& event);
   void on(const workers_stopped& event);
-  void expect_stop(agent_record& record) const;
   void give_up_overdue();
-  void set_parked(agent_record& record, parked_share x) const;
   void end_idle_workers();
   void put_in_quarantine(agent_record& record, uint32_t unkillable_count);
 
@@ -237,7 +233,6 @@ private:
   }
   group_change change_now() const;
   void send_order(std::vector<agent_id> agents, std::string reason);
-  std::vector<agent_id> busy_members() const;
 
   // what operators ask
   void on(const stop_requested& event);
@@ -249,7 +244,6 @@ private:
   void notify(const agent_record& record);
   void begin_waiting_drains();
   void count_failure(const worker_failure& x);
-  bool fits(const agent_joined& event) const;
 
   void on(const timer_fired& event);
 
@@ -272,12 +266,10 @@ private:
   void add_drained();
   void conclude_generation();
   void charge_generation();
-  void charge(const agent_id& agent);
-  void follow_stand_by(const std::string& host);
-  void let_in(agent_record& record, std::string reason);
-  void let_in_those_due();
-  void let_in_for_minimum();
-  std::string stand_by_text(const agent_record& x) const;
+  stand_by stand_by_now() {
+    return {agents_, costs_, settings().agent_count_min, now_};
+  }
+  void report(std::vector<report_return> returns);
   job_wait wait() const;
   void settle_failures();
 

@@ -1,7 +1,7 @@
 // Elects the agent whose coordinator leads the job, among the agents themselves.
 #pragma once
 
-#include "actors/core/protocol/alarm_set.hpp"
+#include "actors/core/alarm_set.hpp"
 #include "actors/core/succession/succession_events.hpp"
 #include "actors/core/succession/voter.hpp"
 

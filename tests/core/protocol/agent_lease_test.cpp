@@ -1,6 +1,9 @@
 #include "actors/core/protocol/agent_lease.hpp"
 #include "tests/support/catch.hpp"
 
+#include <csignal>
+
+using namespace actorrun;
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -41,8 +44,35 @@ TEST_CASE_METHOD(fixture, "agent_lease: it runs from what was sent", "[core]") {
   CHECK(uut.take_answer(start + 310ms, start + 500ms));
   CHECK(uut.extend(start + 310ms + uut.fence(), true, start + 500ms));
   CHECK(uut.due() == start + 1'210ms);
-  CHECK(uut.answer_counts_until() == start + 1'400ms);
   CHECK_FALSE(uut.take_answer(start + 310ms, start + 600ms)); // Once.
+}
+
+TEST_CASE_METHOD(fixture,
+                 "agent_lease: the last answer counts for as long as a fence",
+                 "[core]") {
+  const auto running = std::optional{generation_id{1}};
+  uut.take_answer(start, start + 500ms);
+  CHECK(uut.holds_until(running, true, start + 899ms) == start + 900ms);
+  const auto fallen = start + 900ms;
+  CHECK_FALSE(uut.holds_until(running, true, fallen));
+  CHECK(uut.holds_until(std::nullopt, true, fallen) == start + 1'400ms);
+  CHECK_FALSE(uut.holds_until(std::nullopt, false, fallen));
+  uut.kill(*running);
+  CHECK(uut.holds_until(running, true, fallen) == start + 1'400ms);
+  CHECK_FALSE(uut.holds_until(running, true, start + 1'400ms));
+}
+
+TEST_CASE_METHOD(fixture, "agent_lease: past it a death is an ordered one",
+                 "[core]") {
+  auto x = worker_failure{};
+  x.kind = failure_kind::signalled;
+  x.code = SIGKILL;
+  CHECK_FALSE(uut.has_killed(x, start + 899ms));
+  CHECK(uut.has_killed(x, start + 900ms));
+  x.age = 1ms;
+  CHECK_FALSE(uut.has_killed(x, start + 900ms));
+  x.code = SIGSEGV;
+  CHECK_FALSE(uut.has_killed(x, start + 1h));
 }
 
 TEST_CASE_METHOD(fixture, "agent_lease: nothing revives workers", "[core]") {

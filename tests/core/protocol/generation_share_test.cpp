@@ -32,10 +32,10 @@ TEST_CASE("generation_share: workers may run until they have ended", "[core]") {
   CHECK(uut.holds({3}));
   CHECK(uut.is_active());
   CHECK(uut.may_run());
-  uut.set_state(share_state::stopping);
+  uut.stop();
   CHECK_FALSE(uut.is_active());
   CHECK(uut.may_run());
-  uut.end();
+  uut.end({});
   CHECK(uut.state() == share_state::idle);
   CHECK_FALSE(uut.may_run());
 }
@@ -46,7 +46,7 @@ TEST_CASE("generation_share: a failure outlasts the end of the workers",
   uut.begin(plan_of(3));
   uut.fail({.code = 7, .age = 1s}, time_point{10s});
   CHECK(uut.may_run());
-  uut.end();
+  uut.end({});
   CHECK(uut.state() == share_state::failed);
   CHECK_FALSE(uut.may_run());
   CHECK(uut.held(false, time_point{12s})->failure->age == 3s);
@@ -76,6 +76,6 @@ TEST_CASE("generation_share: past the fence workers are claimed as stopping",
   uut.begin(plan_of(3));
   CHECK(uut.held(false, time_point{})->state == share_state::starting);
   CHECK(uut.held(true, time_point{})->state == share_state::stopping);
-  uut.set_state(share_state::succeeded);
+  uut.succeed();
   CHECK(uut.held(true, time_point{})->state == share_state::succeeded);
 }

@@ -46,11 +46,11 @@ TEST_CASE("membership: agents come back at different times", "[core]") {
   for (int i = 0; i < 100; ++i) {
     auto offering = fixture::offering();
     offering.agent.value = "agent-" + std::to_string(i);
-    auto agent = fixture{};
-    agent.uut = membership{offering, timeouts{}};
-    agent.seek();
-    agent.at(0s, fixture::not_found(errc::connection_refused));
-    ++delays[agent.due(2)];
+    auto uut = membership{offering, timeouts{}};
+    uut.step(agent_started{}, time_point{});
+    const auto effects
+      = uut.step(fixture::not_found(errc::connection_refused), time_point{});
+    ++delays[std::get<arm_timer>(effects.at(0)).due.time_since_epoch()];
   }
   CHECK(delays.size() > 50);
 }
@@ -387,9 +387,8 @@ TEST_CASE_METHOD(
 
 namespace {
 
-fixture on_link(membership::link x) {
+void bring(fixture& agent, membership::link x) {
   using link = membership::link;
-  auto agent = fixture{};
   switch (x) {
     case link::seeking:
       agent.seek();
@@ -411,7 +410,6 @@ fixture on_link(membership::link x) {
       break;
   }
   REQUIRE(agent.uut.current_link() == x);
-  return agent;
 }
 
 } // namespace
@@ -464,7 +462,8 @@ TEST_CASE("membership: every event has its answer on every link", "[core]") {
   for (const auto& x : rows) {
     REQUIRE(x.answers.size() == 5);
     for (size_t i = 0; i < x.answers.size(); ++i) {
-      auto agent = on_link(membership::link(i));
+      auto agent = fixture{};
+      bring(agent, membership::link(i));
       CAPTURE(x.name, to_string(membership::link(i)));
       CHECK(agent.at(1s, x.event) == x.answers[i]);
     }

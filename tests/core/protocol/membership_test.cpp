@@ -417,8 +417,7 @@ namespace {
 enum class state { idle, starting, running, succeeded, failed, gone, stopping };
 
 /// Generation 2, in the states of `share_state`; `gone`: failed, and all ended.
-fixture in_state(state x) {
-  auto agent = fixture{};
+void bring(fixture& agent, state x) {
   agent.be_in();
   agent.at(0s, agent.formed(2));
   if (x != state::starting)
@@ -431,7 +430,6 @@ fixture in_state(state x) {
     agent.at(0s, agent.revoked(2));
   if (x == state::gone || x == state::idle)
     agent.at(0s, agent.stopped(2));
-  return agent;
 }
 
 struct row {
@@ -450,7 +448,9 @@ void check(const std::vector<row>& rows) {
     REQUIRE(x.answers.size() == 7);
     for (size_t i = 0; i < x.answers.size(); ++i) {
       CAPTURE(x.name, i);
-      CHECK(in_state(state(i)).at(1ms, x.event) == x.answers[i]);
+      auto agent = fixture{};
+      bring(agent, state(i));
+      CHECK(agent.at(1ms, x.event) == x.answers[i]);
     }
   }
 }
@@ -522,6 +522,8 @@ TEST_CASE("membership: the fence leaves no worker alive", "[core]") {
     = std::vector<std::string>{lone, kill, kill, lone, kill, lone, kill};
   for (size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(i);
-    CHECK(in_state(state(i)).at(900ms, fixture::fire(4)) == expected[i]);
+    auto agent = fixture{};
+    bring(agent, state(i));
+    CHECK(agent.at(900ms, fixture::fire(4)) == expected[i]);
   }
 }

@@ -1,8 +1,10 @@
 #include "actors/core/workers/overdue_worker.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/transcript.hpp"
 
 #include <chrono>
 #include <csignal>
+#include <vector>
 
 using namespace actorrun;
 using namespace actorrun::core;
@@ -83,4 +85,38 @@ TEST_CASE("overdue_worker: its failure names the timer and the place",
   CHECK(x.details.lateness == 2s);
   CHECK(x.details.limit == 30s);
   CHECK(x.details.where == "train.py:7");
+}
+
+TEST_CASE("overdue_workers: each has a timer of its own", "[core]") {
+  auto uut = overdue_workers{5s};
+  auto orders = group_orders{};
+  const auto ordered = [&] { return test::transcript(orders.end_step()); };
+  const auto overrun = [](uint32_t local_rank) {
+    auto x = worker_overran{.local_rank = local_rank, .scope = "step"};
+    x.signal = SIGTERM;
+    x.grace = 3s;
+    x.timeout = 1s;
+    return x;
+  };
+  uut.add(overrun(0), orders);
+  uut.add(overrun(2), orders);
+  uut.add(overrun(2), orders);
+  CHECK(ordered()
+        == "arm_timer 1; probe_workers 0; arm_timer 2; probe_workers 2");
+  CHECK(uut.on({{1}}, orders).empty());
+  CHECK(ordered() == "signal_worker 0 15; arm_timer 3");
+  CHECK_FALSE(uut.has_timer({1}));
+  CHECK(uut.has_timer({3}));
+  uut.set_where({0, "too late"}, orders);
+  CHECK(ordered().empty());
+  CHECK(uut.on({{3}}, orders).empty());
+  CHECK(ordered() == "signal_worker 0 9; arm_timer 4");
+  CHECK(uut.on({{4}}, orders) == std::vector<uint32_t>{0});
+  CHECK(uut.on({{0}}, orders).empty());
+  auto failure = worker_failure{};
+  uut.explain(failure);
+  CHECK(failure.details.scope == "step");
+  CHECK(uut.take(2));
+  CHECK_FALSE(uut.take(2));
+  CHECK_FALSE(uut.has_timer({2}));
 }

@@ -4,6 +4,7 @@
 #include "tests/support/only_node_plan.hpp"
 #include "tests/support/transcript.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <string>
 
@@ -161,4 +162,49 @@ TEST_CASE("worker_group: T3 a start ahead is called off while it is prepared",
   uut.step(start_ordered{}, time_point{});
   CHECK(test::transcript(uut.step(kill_ordered{}, time_point{}))
         == "release_workers; report_stopped");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: T3 S5 what is lacking ahead is tried again, "
+                 "though another start has failed for good",
+                 "[core]") {
+  at(0s, worker_not_started{.local_rank = 0, .error = EAGAIN});
+  CHECK(at(1s, worker_not_started{.local_rank = 1, .error = ENOENT})
+        == "arm_timer 2");
+  CHECK(at(1100ms, timer_fired{{2}}) == "start_workers");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "worker_group: T3 a timer has no effect on one that has ended "
+                 "while it was parked",
+                 "[core]") {
+  start();
+  auto overran = worker_overran{.local_rank = 0};
+  overran.signal = SIGTERM;
+  overran.grace = 3s;
+  CHECK(at(1s, overran) == "signal_worker 0 15; arm_timer 2");
+  park(2s, 0);
+  at(3s, killed(0, SIGTERM));
+  CHECK(at(4s, timer_fired{{2}}).empty());
+  CHECK(park(5s, 1) == "release_workers; report_stopped parked=1");
+}
+
+TEST_CASE("worker_group: T3 what is parked ends though none was started",
+          "[core]") {
+  const auto parked = parked_workers{{3}, {{0, 100}}, {}};
+  auto uut = worker_group{ahead_of_three(), "node-a", 20s, 0s, parked};
+  const auto at
+    = [&](std::chrono::milliseconds t, const worker_group_event& event) {
+        return test::transcript(uut.step(event, time_point{t}));
+      };
+  at(0s, start_ordered{});
+  SECTION("when the start is called off") {
+    CHECK(at(1s, stop_ordered{SIGTERM, 5s})
+          == "signal_worker 0 15; arm_timer 1");
+  }
+  SECTION("or later") {
+    CHECK(at(1s, kill_ordered{}) == "release_workers; report_stopped parked=0");
+    CHECK(at(2s, kill_ordered{true}) == "signal_workers 9; arm_timer 1");
+  }
+  CHECK(at(3s, killed(0, SIGKILL)) == "release_workers; report_stopped");
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 namespace actorrun::core {
 
@@ -41,17 +42,27 @@ public:
                            : std::nullopt;
   }
 
-  /// Finds the alarm of a timer that has fired, and disarms it.
+  /// A timer beside the alarms, which its owner knows by its id.
+  [[nodiscard]] arm_timer arm_further(time_point due) {
+    ++last_timer_.value;
+    return {last_timer_, due};
+  }
+
+  /// Finds the alarm of a timer.
   /// @returns none if the timer is abandoned or unknown
-  std::optional<fired> take(timer_id timer) {
-    for (size_t i = 0; i < count && timer.value != 0; ++i) {
-      if (entries_[i].timer != timer)
-        continue;
-      const auto due = entries_[i].due;
-      entries_[i] = {};
-      return fired{Alarm(i), due};
-    }
+  std::optional<Alarm> find(timer_id timer) const {
+    for (size_t i = 0; i < count && timer.value != 0; ++i)
+      if (entries_[i].timer == timer)
+        return Alarm(i);
     return std::nullopt;
+  }
+
+  /// The same for one that has fired, and disarms its alarm.
+  std::optional<fired> take(timer_id timer) {
+    const auto which = find(timer);
+    if (!which)
+      return std::nullopt;
+    return fired{*which, std::exchange(entries_[size_t(*which)], {}).due};
   }
 
 private:

@@ -1,4 +1,4 @@
-#include "actors/core/protocol/alarm_set.hpp"
+#include "actors/core/alarm_set.hpp"
 #include "tests/support/catch.hpp"
 
 #include <chrono>
@@ -42,4 +42,14 @@ TEST_CASE("alarm_set: a disarmed timer and timer 0 are ignored", "[core]") {
   CHECK_FALSE(uut.take(order.timer));
   CHECK_FALSE(uut.take({0}));
   CHECK_FALSE(uut.take({99}));
+}
+
+TEST_CASE("alarm_set: a further timer is none of an alarm", "[core]") {
+  auto uut = alarm_set<which, 2>{};
+  CHECK(uut.arm_further(time_point{3s}).timer.value == 1);
+  const auto order = uut.arm(which::first, time_point{1s});
+  CHECK(order.timer.value == 2);
+  CHECK_FALSE(uut.find({1}));
+  CHECK(uut.find({2}) == which::first);
+  CHECK(uut.is_armed(which::first));
 }
