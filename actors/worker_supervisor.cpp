@@ -380,7 +380,7 @@ worker_supervisor_state::with_rank_of_now(ports::process_event event) const {
 void worker_supervisor_state::drain(uint32_t local_rank) {
   const auto generation = group_->plan().generation;
   actorrun::ask(self_, config_.tailer, drain_timeout,
-      drain_worker{generation, local_rank})
+                drain_worker{generation, local_rank})
     .then([=, this](const worker_drained&) { drained(generation, local_rank); },
           [=, this](const caf::error&) { drained(generation, local_rank); });
 }
