@@ -192,7 +192,9 @@ struct operator_question {
 /// What a coordinator knows of the agents that may elect the next one.
 struct electors_answer {
   /// None: its agents are still coming back.
-  std::optional<std::vector<core::voter_candidate>> here{};
+  std::optional<std::vector<core::voter_candidate>> here {
+    bool has_ended = false; ///< The job: its outcome is decided.
+  };
   bool leader_is_member
     = false; ///< The asker's agent is in the newest generation.
 };

@@ -668,6 +668,7 @@ void rendezvous_coordinator_state::on(const electors_question& x) {
 electors_answer
 rendezvous_coordinator_state::electors(const agent_id& own) const {
   auto out = electors_answer{};
+  out.has_ended = has_ended();
   const auto generation = rendezvous_.generation();
   auto here = std::vector<voter_candidate>{};
   for (const auto& [id, record] : rendezvous_.agents()) {

@@ -104,6 +104,7 @@ private:
   void on(const electors_answer& x);
   void on(const resignation& x);
   void propose();
+  void end_elections();
 
   // -- where the coordinator is ---------------------------------------------------
 
@@ -280,6 +281,8 @@ void voter_leadership::state::on(const foundation& x) {
 }
 
 void voter_leadership::state::on(const electors_answer& x) {
+  if (x.has_ended)
+    return end_elections();
   dispatch(decider_answered{});
   if (std::exchange(is_member_, x.leader_is_member) != x.leader_is_member)
     propose();
@@ -289,6 +292,12 @@ void voter_leadership::state::on(const electors_answer& x) {
   for (const auto& known : here_)
     endpoints_[known.agent] = known.endpoint;
   dispatch(members_changed{here_});
+}
+
+// The outcome is told, whoever votes; and voters go when they know it.
+void voter_leadership::state::end_elections() {
+  is_over_ = true;
+  *leadership_end_ = time_point::max().time_since_epoch().count();
 }
 
 void voter_leadership::state::propose() {
@@ -381,8 +390,12 @@ void voter_leadership::state::on(const attempt& x) {
     return;
   }
   last_failure_ = x.why;
+  // A proof that the last one has ended says nothing of the next (decision 0061,
+  // rule 12): the fence stays where it is.
+  if (last_failure_->code == errc::coordinator_gone)
+    last_failure_->code = errc::connection_refused;
   if (seeker_ && endpoints_.empty() && told_.empty())
-    give_up(*x.why);
+    give_up(*last_failure_);
 }
 
 void voter_leadership::state::hear(const agent_id& from,
