@@ -235,6 +235,10 @@ void voter_leadership::state::tell_voters() {
   if (!known || known->endpoints == shown_)
     return;
   shown_ = known->endpoints;
+  const auto count = known->voters.newest().size();
+  if (count > 1)
+    config_.lines.info(formatted(
+      "{} agents elect the coordinator if this one is lost", count));
   if (const auto whom = config_.coordinator())
     tell_anonymously(whom, electors_known{shown_});
 }

@@ -1,0 +1,131 @@
+// Jobs whose agents elect the coordinator themselves. Each agent has an address of
+// its own on loopback, as if it were on a host of its own.
+#include "tests/support/catch.hpp"
+#include "tests/system/scene.hpp"
+
+#include <csignal>
+#include <string>
+
+namespace actorrun::test {
+
+namespace {
+
+struct voters_scene : scene {
+  /// The agent at `127.0.0.<number>`; 1 hosts the first coordinator.
+  program& voter(int number, const std::string& nodes = "1:3",
+                 const std::string& conf = {}) {
+    auto x = agent_options{.nodes = nodes, .slots = 1, .host = number == 1};
+    x.conf = ",succession=on,read_timeout=15" + conf;
+    x.more = {"--local-addr=127.0.0." + std::to_string(number)};
+    return agent(x);
+  }
+
+  /// Waits until the agents of this coordinator vote.
+  void await_voters(const program& leader) {
+    REQUIRE(eventually(
+      [&] { return count_of(leader.output(), "3 agents elect") > 0; }));
+  }
+
+  static bool took_over(const program& x) {
+    return count_of(x.output(), "takes over the job") > 0;
+  }
+
+  template <class... Programs>
+  void check_end(Programs&... agents) {
+    order_end();
+    for (auto* x : {&agents...})
+      CHECK(x->wait() == 0);
+  }
+};
+
+} // namespace
+
+TEST_CASE("voters: three nodes meet, work and end", "[voters]") {
+  voters_scene x;
+  auto& a = x.voter(1);
+  auto& b = x.voter(2);
+  auto& c = x.voter(3);
+  x.await_world(3);
+  x.check_end(a, b, c);
+  for (auto* y : {&a, &b, &c})
+    CHECK_FALSE(x.took_over(*y));
+}
+
+TEST_CASE("voters: the coordinator's node is killed, and the others go on with "
+          "another",
+          "[voters]") {
+  voters_scene x;
+  auto& a = x.voter(1);
+  auto& b = x.voter(2);
+  auto& c = x.voter(3);
+  const auto before = x.await_world(3);
+  x.await_voters(a);
+  a.signal(SIGKILL);
+  REQUIRE(a.wait() == -SIGKILL);
+  const auto after = x.await_world(2, before[0].generation);
+  CHECK(after[0].restart_count == 0);
+  CHECK(after[0].number == before[0].number + 1);
+  CHECK(x.took_over(b) + x.took_over(c) == 1);
+  x.check_end(b, c);
+}
+
+TEST_CASE("voters: a coordinator that stands still is replaced, and no worker "
+          "notices",
+          "[voters]") {
+  voters_scene x;
+  // The fence outlasts any pause of this test.
+  const auto conf = ",keep_alive_interval=1,keep_alive_max_attempt=60";
+  auto& a = x.voter(1, "3", conf);
+  auto& b = x.voter(2, "3", conf);
+  auto& c = x.voter(3, "3", conf);
+  const auto before = x.await_world(3);
+  x.await_voters(a);
+  a.signal(SIGSTOP);
+  REQUIRE(eventually([&] { return x.took_over(b) || x.took_over(c); }));
+  a.signal(SIGCONT);
+  REQUIRE(eventually(
+    [&] { return count_of(a.output(), "gives up the leadership") == 1; }));
+  x.await_status([&](const json& y) {
+    return y["phase"] == "running" && y["coordinator"]["pid"] != a.pid()
+           && y["nodes"].size() == 3;
+  });
+  CHECK(pids_of(x.workers_of(before[0].generation)) == pids_of(before));
+  for (const auto& w : before)
+    CHECK(alive(w.pid));
+  CHECK(x.records().size() == before.size());
+  x.check_end(a, b, c);
+}
+
+TEST_CASE("voters: a signal to the coordinator's node hands over", "[voters]") {
+  voters_scene x;
+  auto& a = x.voter(1);
+  auto& b = x.voter(2);
+  auto& c = x.voter(3);
+  const auto before = x.await_world(3);
+  x.await_voters(a);
+  a.signal(SIGTERM);
+  const auto after = x.await_world(2, before[0].generation);
+  CHECK(a.wait() == 128 + SIGTERM);
+  CHECK(after[0].restart_count == 0);
+  CHECK(x.took_over(b) + x.took_over(c) == 1);
+  x.check_end(b, c);
+}
+
+TEST_CASE("voters: who is started again where the job began joins the others",
+          "[voters]") {
+  voters_scene x;
+  auto& a = x.voter(1);
+  auto& b = x.voter(2);
+  auto& c = x.voter(3);
+  const auto before = x.await_world(3);
+  x.await_voters(a);
+  a.signal(SIGKILL);
+  REQUIRE(a.wait() == -SIGKILL);
+  const auto between = x.await_world(2, before[0].generation);
+  auto& d = x.voter(1);
+  const auto after = x.await_world(3, between[0].generation);
+  CHECK(after[0].job == before[0].job);
+  x.check_end(b, c, d);
+}
+
+} // namespace actorrun::test
