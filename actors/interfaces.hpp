@@ -192,11 +192,10 @@ struct operator_question {
 /// What a coordinator knows of the agents that may elect the next one.
 struct electors_answer {
   /// None: its agents are still coming back.
-  std::optional<std::vector<core::voter_candidate>> here {
-    bool has_ended = false; ///< The job: its outcome is decided.
-  };
-  bool leader_is_member
-    = false; ///< The asker's agent is in the newest generation.
+  std::optional<std::vector<core::voter_candidate>> here{};
+  /// The asker's agent is in the newest generation.
+  bool leader_is_member = false;
+  bool has_ended = false; ///< The job: its outcome is decided.
 };
 
 /// Asked again and again; the answer shows that the coordinator decides.

@@ -177,13 +177,18 @@ ports::location voter_host::here() const {
 result<uint16_t> voter_host::show(const socket_address& where,
                                   const std::string& announced) {
   const auto shown = config_.announced.empty() ? announced : config_.announced;
+  const auto at = config_.announced.empty()
+                    ? result<socket_address>{where}
+                    : listen_address(config_.announced, 0);
+  if (!at)
+    return at.error();
   const auto guard = std::lock_guard{mutex_};
   if (links_ && address_ == shown)
     return links_->port();
   auto opened = voter_links::open(*home_,
                                   {.mine = config_.mine,
                                    .self = config_.agent,
-                                   .where = where,
+                                   .where = *at,
                                    .host = shown,
                                    .lines = config_.lines},
                                   leadership_->callbacks());

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <future>
+#include <set>
 #include <utility>
 
 namespace actorrun::detail {
@@ -52,7 +53,11 @@ public:
       [this](const said& x) {
         std::visit([&](const auto& y) { hear(x.from, y); }, x.what);
       },
-      [this](const unreachable& x) { dispatch(link_broken{x.who}); },
+      [this](const reachable& x) { reached_.insert(x.who); },
+      [this](const unreachable& x) {
+        reached_.erase(x.who);
+        dispatch(link_broken{x.who});
+      },
       [this](const voters_told& x) { told_ = x.voters; },
       [this](const electors_answer& x) { on(x); },
       [this](const job_told& x) {
@@ -93,6 +98,7 @@ private:
   void open(const open_coordinator& x);
   void ask_decider();
   void tell_voters();
+  void say_voters();
   void show_at_seed();
   void say(const agent_id& to, const voter_message& what);
   void learn(const std::optional<written_charter>& x);
@@ -105,6 +111,8 @@ private:
   void on(const resignation& x);
   void propose();
   void end_elections();
+  std::vector<voter_candidate>
+  reachable_of(const std::vector<voter_candidate>& here) const;
 
   // -- where the coordinator is ---------------------------------------------------
 
@@ -127,6 +135,7 @@ private:
   std::shared_ptr<shared_links> links_;
   succession core_;
   endpoint_list endpoints_;          ///< Of all that have been named.
+  std::set<agent_id> reached_;       ///< Our links to these are up.
   endpoint_list told_;               ///< Voters, as a coordinator has told us.
   std::string coordinator_endpoint_; ///< Ours; empty: it is elsewhere.
   std::function<void(result<void>)> founded_;
@@ -137,7 +146,8 @@ private:
   uint64_t change_ = 0;
   bool is_member_ = false;
   std::vector<voter_candidate> here_;
-  endpoint_list shown_; ///< Voters that our agents have been told.
+  size_t voter_count_ = 1; ///< As was said last.
+  endpoint_list shown_;    ///< Voters that our agents have been told.
   time_point shown_at_seed_{};
 
   // As one that looks for the leader.
@@ -171,7 +181,7 @@ struct voter_leadership::state::effect_runner {
     self.config_.close_coordinator();
   }
   void operator()(const core::ask_decider&) { self.ask_decider(); }
-  void operator()(const report_charter_written&) { self.tell_voters(); }
+  void operator()(const report_charter_written&) {}
   void operator()(const move_agents&) {} // They find the next one by asking.
   void operator()(const report_no_successor&) {
     if (self.config_.on_no_successor)
@@ -188,7 +198,10 @@ void voter_leadership::state::dispatch(const succession_event& event) {
     return;
   for (const auto& effect : core_.step(event, now()))
     std::visit(effect_runner{*this}, effect);
-  tell_voters();
+  if (!coordinator_endpoint_.empty()) {
+    tell_voters();
+    say_voters();
+  }
   show_at_seed();
 }
 
@@ -229,18 +242,27 @@ void voter_leadership::state::ask_decider() {
 }
 
 void voter_leadership::state::tell_voters() {
-  if (coordinator_endpoint_.empty())
-    return;
   const auto known = core_.own_tombstone().charter;
   if (!known || known->endpoints == shown_)
     return;
   shown_ = known->endpoints;
-  const auto count = known->voters.newest().size();
-  if (count > 1)
-    config_.lines.info(formatted(
-      "{} agents elect the coordinator if this one is lost", count));
   if (const auto whom = config_.coordinator())
     tell_anonymously(whom, electors_known{shown_});
+}
+
+void voter_leadership::state::say_voters() {
+  const auto known = core_.own_tombstone().charter;
+  if (!known || known->voters.is_changing() || known->key != core_.written())
+    return;
+  const auto count = known->voters.newest().size();
+  if (std::exchange(voter_count_, count) == count)
+    return;
+  config_.lines.info(
+    count > 1
+      ? formatted("{} agents elect another coordinator if this one is lost",
+                  count)
+      : std::string{"no other coordinator can be elected: fewer than three "
+                    "addresses have an agent that votes"});
 }
 
 void voter_leadership::state::show_at_seed() {
@@ -290,11 +312,14 @@ void voter_leadership::state::on(const electors_answer& x) {
   dispatch(decider_answered{});
   if (std::exchange(is_member_, x.leader_is_member) != x.leader_is_member)
     propose();
-  if (!x.here || *x.here == here_)
+  if (!x.here)
     return;
-  here_ = *x.here;
-  for (const auto& known : here_)
+  for (const auto& known : *x.here)
     endpoints_[known.agent] = known.endpoint;
+  auto here = reachable_of(*x.here);
+  if (here == here_)
+    return;
+  here_ = std::move(here);
   dispatch(members_changed{here_});
 }
 
@@ -302,6 +327,19 @@ void voter_leadership::state::on(const electors_answer& x) {
 void voter_leadership::state::end_elections() {
   is_over_ = true;
   *leadership_end_ = time_point::max().time_since_epoch().count();
+}
+
+// One that we do not reach would cost us the majority.
+std::vector<voter_candidate> voter_leadership::state::reachable_of(
+  const std::vector<voter_candidate>& here) const {
+  auto out = std::vector<voter_candidate>{};
+  const auto links = links_->get();
+  for (const auto& x : here)
+    if (x.agent == config_.options.self || reached_.contains(x.agent))
+      out.push_back(x);
+    else if (links)
+      links->reach(x.agent, x.endpoint);
+  return out;
 }
 
 void voter_leadership::state::propose() {
@@ -469,13 +507,17 @@ void voter_leadership::use(std::shared_ptr<voter_links> links) {
 }
 
 voter_callbacks voter_leadership::callbacks() const {
-  return {.on_message =
-            [whom = actor_](const agent_id& from, voter_message x) {
-              tell_anonymously(whom, said{from, std::move(x)});
-            },
-          .on_broken
-          = [whom = actor_](
-              const agent_id& to) { tell_anonymously(whom, unreachable{to}); }};
+  auto out = voter_callbacks{};
+  out.on_message = [whom = actor_](const agent_id& from, voter_message x) {
+    tell_anonymously(whom, said{from, std::move(x)});
+  };
+  out.on_reached = [whom = actor_](const agent_id& to) {
+    tell_anonymously(whom, reachable{to});
+  };
+  out.on_broken = [whom = actor_](const agent_id& to) {
+    tell_anonymously(whom, unreachable{to});
+  };
+  return out;
 }
 
 result<void> voter_leadership::found(core::charter job, std::string endpoint) {

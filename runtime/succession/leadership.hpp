@@ -78,6 +78,10 @@ public:
     voter_message what;
   };
 
+  struct reachable {
+    agent_id who;
+  };
+
   struct unreachable {
     agent_id who;
   };
@@ -109,7 +113,7 @@ public:
     // Where is the coordinator?
     void(search), void(second_search), void(attempt),
     // Another agent has said this, or is not reached.
-    void(said), void(unreachable),
+    void(said), void(reachable), void(unreachable),
     // A coordinator has told who votes.
     void(voters_told),
     // What our coordinator answers, and what must outlive it.
@@ -195,6 +199,8 @@ ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::said)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::unreachable)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::reachable)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::voters_told)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,

@@ -187,6 +187,13 @@ void voter_links::send(const agent_id& to, const std::string& where,
   });
 }
 
+void voter_links::reach(const agent_id& to, const std::string& where) {
+  home_.post([this, alive = alive_, to, where] {
+    if (*alive)
+      put(to, where, {});
+  });
+}
+
 void voter_links::put(const agent_id& to, const std::string& where,
                       std::string frame) {
   if (!out_.contains(to))
@@ -201,9 +208,10 @@ void voter_links::put(const agent_id& to, const std::string& where,
   }
   if (x.outbox)
     return x.outbox->write(frame);
-  if (x.frames.size() == waiting_frames_max)
+  if (!frame.empty() && x.frames.size() == waiting_frames_max)
     x.frames.erase(x.frames.begin());
-  x.frames.push_back(std::move(frame));
+  if (!frame.empty())
+    x.frames.push_back(std::move(frame));
   if (!x.attempt && !x.link)
     dial(to, x);
 }
@@ -267,6 +275,7 @@ void voter_links::on_begun(const agent_id& to,
   x.outbox = std::move(outbox);
   for (const auto& frame : std::exchange(x.frames, {}))
     x.outbox->write(frame);
+  callbacks_.on_reached(to);
 }
 
 void voter_links::break_way_out(const agent_id& to, const std::string& why) {

@@ -43,6 +43,8 @@ struct voter_links_config {
 /// Called on the reactor's thread; must not block.
 struct voter_callbacks {
   std::function<void(const agent_id& from, voter_message)> on_message;
+  /// A link to this one is up.
+  std::function<void(const agent_id& to)> on_reached;
   /// The other side has ended the link, or cannot be reached. Proves nothing.
   std::function<void(const agent_id& to)> on_broken;
 };
@@ -69,6 +71,9 @@ public:
   ///             the last link ends.
   void send(const agent_id& to, const std::string& where,
             const voter_message& what);
+
+  /// Makes that link, and says nothing.
+  void reach(const agent_id& to, const std::string& where);
 
   /// Takes the link of one that has come through another port of this process. On the
   /// reactor's thread.

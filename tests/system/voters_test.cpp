@@ -23,7 +23,7 @@ struct voters_scene : scene {
   /// Waits until the agents of this coordinator vote.
   void await_voters(const program& leader) {
     REQUIRE(eventually(
-      [&] { return count_of(leader.output(), "3 agents elect") > 0; }));
+      [&] { return count_of(leader.output(), "3 agents elect another") > 0; }));
   }
 
   static bool took_over(const program& x) {

@@ -45,6 +45,7 @@ struct fixture {
          [&to](const agent_id& from, const voter_message& x) {
            to.messages.put({from, text_of(x)});
          },
+       .on_reached = [](const agent_id&) {},
        .on_broken = [&to](const agent_id& x) { to.broken.put(x); }});
     REQUIRE(out);
     return std::move(*out);
