@@ -28,9 +28,6 @@ constexpr auto polls_max = 12;
 /// there again must not begin a second job.
 constexpr auto seed_pause = std::chrono::milliseconds{300};
 
-/// In place of an agent's id.
-const auto whoever_begins = agent_id{"whoever begins the job"};
-
 } // namespace
 
 /// `core_` reckons with a clock that goes on while the machine is suspended.
@@ -273,8 +270,7 @@ void voter_leadership::state::show_at_seed() {
   const auto own = core_.own_tombstone();
   if (own.charter)
     if (const auto links = links_->get())
-      links->send(whoever_begins, config_.seed,
-                  succession_message{beat{own.term, now(), own.charter}});
+      links->notify(config_.seed, beat{own.term, now(), own.charter});
 }
 
 void voter_leadership::state::say(const agent_id& to,

@@ -19,6 +19,10 @@ constexpr size_t links_max = 4 * core::voters_max;
 /// So many messages wait for a link; an older one says less than a newer one.
 constexpr size_t waiting_frames_max = 8;
 
+/// Ends the id of an agent that speaks to one it knows by its endpoint only, where it
+/// may be known by its id, too; nothing but beats is heard from it.
+constexpr std::string_view notice_suffix = "+notice";
+
 /// Minimum interval between reports of links that were cut.
 constexpr auto report_interval = std::chrono::seconds{10};
 
@@ -67,6 +71,11 @@ public:
 private:
   std::function<void(voter_message)> on_said_;
 };
+
+bool is_beat(const voter_message& x) {
+  const auto* said = std::get_if<core::succession_message>(&x);
+  return said != nullptr && std::holds_alternative<core::beat>(*said);
+}
 
 } // namespace
 
@@ -131,13 +140,18 @@ void voter_links::receive(unique_fd connection, const peer& who) {
     in_.erase(in_.begin());
   const auto number = ++last_number_;
   auto& added = in_[number];
-  added = {.from = {who.id}, .address = address, .shown = key_of(who.id)};
+  added = {.id = who.id, .address = address, .shown = key_of(who.id)};
+  auto from = std::string{who.id};
+  const auto is_notice = from.ends_with(notice_suffix);
+  if (is_notice)
+    from.resize(from.size() - notice_suffix.size());
   added.link = carry(
     home_, std::move(connection),
     {.mine = link_side::server,
      .peer = std::make_unique<speaking_voter>(
-       [this, from = agent_id{who.id}](voter_message x) {
-         callbacks_.on_message(from, std::move(x));
+       [this, is_notice, from = agent_id{from}](voter_message x) {
+         if (!is_notice || is_beat(x))
+           callbacks_.on_message(from, std::move(x));
        }),
      .key = who.key,
      .trust = {config_.mine.identity},
@@ -152,15 +166,14 @@ bool voter_links::admit(uint64_t number, const resumption_key& key) {
   const auto i = in_.find(number);
   if (i == in_.end())
     return false;
-  const auto& [from, address, link, shown] = i->second;
-  if (key_of(from.value) != shown) {
+  const auto& [id, address, link, shown] = i->second;
+  if (key_of(id) != shown) {
     cut_.add(address, "claims the id of an agent that was there before");
     return false;
   }
-  std::erase_if(in_, [&](const auto& x) {
-    return x.first != number && x.second.from == from;
-  });
-  keys_[from] = key;
+  std::erase_if(
+    in_, [&](const auto& x) { return x.first != number && x.second.id == id; });
+  keys_[id] = key;
   return true;
 }
 
@@ -172,7 +185,7 @@ void voter_links::end_way_in(uint64_t number, const result<void>& how) {
 
 std::optional<resumption_key>
 voter_links::key_of(const std::string& from) const {
-  const auto i = keys_.find({from});
+  const auto i = keys_.find(from);
   return i == keys_.end() ? std::nullopt : std::optional{i->second};
 }
 
@@ -223,6 +236,11 @@ void voter_links::make_room() {
     out_, {}, [](const auto& x) { return x.second.used; }));
 }
 
+std::string voter_links::id_for(const agent_id& to) const {
+  const auto self = std::string{config_.self.value};
+  return to.value.empty() ? self + std::string{notice_suffix} : self;
+}
+
 void voter_links::dial(const agent_id& to, way_out& x) {
   const auto there = parse_endpoint(x.endpoint);
   if (!there)
@@ -230,7 +248,7 @@ void voter_links::dial(const agent_id& to, way_out& x) {
   x.attempt = connect(home_, *there,
                       {.mine = config_.mine,
                        .intent = purpose::vote,
-                       .id = config_.self.value,
+                       .id = id_for(to),
                        .last_link = x.last_key},
                       config_.limit, [this, to](result<connected> y) {
                         on_connected(to, std::move(y));

@@ -72,6 +72,11 @@ public:
   void send(const agent_id& to, const std::string& where,
             const voter_message& what);
 
+  /// Says it to whoever listens there, which may be a coordinator's port.
+  void notify(const std::string& where, const core::beat& what) {
+    send({}, where, core::succession_message{what});
+  }
+
   /// Makes that link, and says nothing.
   void reach(const agent_id& to, const std::string& where);
 
@@ -95,7 +100,7 @@ private:
 
   /// From one that speaks to us.
   struct way_in {
-    agent_id from;
+    std::string id; ///< As the other side has named itself.
     std::string address;
     reactor_handle link{};
     std::optional<resumption_key> shown{}; ///< The key of its last link, then.
@@ -111,6 +116,7 @@ private:
   std::optional<resumption_key> key_of(const std::string& from) const;
   void put(const agent_id& to, const std::string& where, std::string frame);
   void make_room();
+  std::string id_for(const agent_id& to) const;
   void dial(const agent_id& to, way_out& x);
   void on_connected(const agent_id& to, result<connected> x);
   void on_begun(const agent_id& to, std::shared_ptr<link_outbox> outbox);
@@ -125,7 +131,7 @@ private:
   rejected_peers cut_;
   std::map<agent_id, way_out> out_;
   std::map<uint64_t, way_in> in_;
-  std::map<agent_id, resumption_key> keys_; ///< Of the last link from each.
+  std::map<std::string, resumption_key> keys_; ///< Of the last link from each.
   uint64_t last_number_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
