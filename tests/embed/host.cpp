@@ -11,6 +11,7 @@
 #include <future>
 #include <iostream>
 #include <memory>
+#include <string>
 
 using namespace std::chrono_literals;
 
@@ -39,8 +40,13 @@ struct follower {
   std::shared_ptr<std::promise<uint32_t>> first_;
 };
 
+/// One line, whole: the runtime logs from other threads.
+void say(const std::string& line) {
+  std::cout << line + "\n" << std::flush;
+}
+
 int fail(const actorrun::failure& why) {
-  std::cout << to_string(why.code) << ": " << why.text << std::endl;
+  say(std::string{to_string(why.code)} + ": " + why.text);
   return 1;
 }
 
@@ -59,7 +65,7 @@ int main(int argc, char** argv) {
   auto size = first->get_future();
   auto hooks = actorrun::launcher_hooks{};
   hooks.lines = [](actorrun::log_level, std::string_view line) {
-    std::cout << "log: " << line << std::endl;
+    say("log: " + std::string{line});
   };
   const auto observer
     = system
@@ -69,7 +75,7 @@ int main(int argc, char** argv) {
   if (!node)
     return fail(node.error());
   (*node)->observe(observer);
-  std::cout << "generation 1 of " << size.get() << " workers" << std::endl;
+  say("generation 1 of " + std::to_string(size.get()) + " workers");
 
   const auto here = actorrun::find_local_job("plain", 5s);
   if (!here)
@@ -82,15 +88,15 @@ int main(int argc, char** argv) {
   const auto drained = drain(*here, "no-such-node", 60s);
   if (drained || drained.error().code != actorrun::errc::bad_argument)
     return 3;
-  std::cout << "drain refused: " << drained.error().text << std::endl;
+  say("drain refused: " + drained.error().text);
   const auto stopped = stop(*here, "the test is over");
   if (!stopped)
     return fail(stopped.error());
-  std::cout << "stopped: " << *stopped << std::endl;
+  say("stopped: " + *stopped);
   const auto ended = (*node)->wait();
   if (ended.succeeded() || !ended.result)
     return 4;
-  std::cout << ended.result->reason << std::endl;
+  say(ended.result->reason);
   anon_send_exit(observer, caf::exit_reason::user_shutdown);
   return 0;
 }
