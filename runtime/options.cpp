@@ -331,7 +331,7 @@ std::string to_string(const endpoint& x) {
   return (is_v6 ? "[" + x.host + "]" : x.host) + ":" + std::to_string(x.port);
 }
 
-std::optional<endpoint> parse_endpoint(std::string_view text) {
+std::optional<endpoint> read_endpoint(std::string_view text) {
   const auto colon = text.rfind(':');
   if (colon == text.npos)
     return std::nullopt;

@@ -54,7 +54,7 @@ struct endpoint {
 std::string to_string(const endpoint& x);
 
 /// Reads that; none: it is something else.
-std::optional<endpoint> parse_endpoint(std::string_view text);
+std::optional<endpoint> read_endpoint(std::string_view text);
 
 /// Whether `text` has the form of a host name, an IPv4 or an IPv6 address
 /// (without brackets, with or without a `%scope`). Does not resolve it.

@@ -91,7 +91,7 @@ coordinator_location_of(const std::string& announced, const std::string& seen,
 }
 
 result<endpoint> endpoint_of(const std::string& text) {
-  if (auto out = parse_endpoint(text))
+  if (auto out = read_endpoint(text))
     return std::move(*out);
   return strange(text);
 }

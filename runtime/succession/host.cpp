@@ -46,7 +46,7 @@ public:
 
 private:
   void try_at(const std::string& text, const listener& on_result) {
-    const auto where = parse_endpoint(text);
+    const auto where = read_endpoint(text);
     const auto report
       = [x = std::weak_ptr{leadership_}, text](std::optional<failure> why) {
           if (const auto leadership = x.lock())
@@ -255,7 +255,7 @@ result<std::string> voter_host::listen(hosted_coordinator& at,
   const auto listening = at.listen(config_.job, *where, config_.mine, true);
   if (!listening)
     return listening.error();
-  const auto bound = parse_endpoint(*listening);
+  const auto bound = read_endpoint(*listening);
   if (!bound)
     return failure{errc::cannot_listen, *listening + " is no address"};
   return to_string(endpoint{address, bound->port});

@@ -242,7 +242,7 @@ std::string voter_links::id_for(const agent_id& to) const {
 }
 
 void voter_links::dial(const agent_id& to, way_out& x) {
-  const auto there = parse_endpoint(x.endpoint);
+  const auto there = read_endpoint(x.endpoint);
   if (!there)
     return break_way_out(to, "that is no address");
   x.attempt = connect(home_, *there,

@@ -48,8 +48,10 @@ template <class T>
 T there_and_back(const T& x) {
   const auto out = from_wire(through_bytes(to_wire(succession_message{x})));
   REQUIRE(out);
-  REQUIRE(std::holds_alternative<T>(*out));
-  return std::get<T>(*out);
+  const auto* said = std::get_if<succession_message>(&*out);
+  REQUIRE(said != nullptr);
+  REQUIRE(std::holds_alternative<T>(*said));
+  return std::get<T>(*said);
 }
 
 v1::VoterMessage message_with_charter() {
@@ -89,6 +91,23 @@ TEST_CASE("voters: what they say comes as it was sent_at", "[actors]") {
   const auto left = there_and_back(resigned{10, n3});
   CHECK(left.term == 10);
   CHECK(left.successor == n3);
+}
+
+TEST_CASE("voters: where the leader is", "[actors]") {
+  const auto asked = from_wire(through_bytes(to_wire(find_leader{"n1:1"})));
+  REQUIRE(asked);
+  CHECK(std::get<find_leader>(*asked).endpoint == "n1:1");
+  const auto told
+    = from_wire(through_bytes(to_wire(leader_at{n2, "n2:1", "n2:29400"})));
+  REQUIRE(told);
+  const auto& where = std::get<leader_at>(*told);
+  CHECK(where.leader == n2);
+  CHECK(where.endpoint == "n2:1");
+  CHECK(where.coordinator == "n2:29400");
+  const auto voters = endpoint_list{{n1, "10.0.0.1:1"}, {n2, "[fd00::2]:1"}};
+  CHECK(voters_from_wire(through_bytes(voters_to_wire(voters))) == voters);
+  CHECK(voter_endpoint("10.0.0.1", 1) == "10.0.0.1:1");
+  CHECK(voter_endpoint("fd00::2", 1) == "[fd00::2]:1");
 }
 
 TEST_CASE("voters: a tombstone comes as it was left", "[actors]") {
@@ -159,5 +178,5 @@ TEST_CASE("voters: a silence of years counts as one of a day", "[actors]") {
   x.mutable_vote()->set_silence_ns(UINT64_MAX);
   const auto out = from_wire(x);
   REQUIRE(out);
-  CHECK(std::get<vote>(*out).silence == 24h);
+  CHECK(std::get<vote>(std::get<succession_message>(*out)).silence == 24h);
 }

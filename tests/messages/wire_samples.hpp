@@ -80,6 +80,7 @@ inline void fill(v1::Offer& x) {
   x.set_master_port(29'500);
   x.set_liveness_port(7'000);
   x.set_node_rank(0);
+  x.set_voter_port(41'000);
 }
 
 inline void fill(v1::Charter& x) {
@@ -97,6 +98,12 @@ inline void fill(v1::Charter& x) {
 
 inline void fill(v1::CharterChanged& x) {
   fill(*x.mutable_charter());
+}
+
+inline void fill(v1::VotersChanged& x) {
+  auto& voter = *x.add_voters();
+  voter.set_agent_id("a");
+  voter.set_address("10.0.0.1:41000");
 }
 
 inline void fill(v1::Claim& x) {

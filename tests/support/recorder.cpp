@@ -207,6 +207,9 @@ agent_recorder record_agent(caf::actor_system& system) {
         [to](const v1::CharterChanged& x) {
           to.write("charter " + std::to_string(x.charter().revision()));
         },
+        [to](const v1::VotersChanged& x) {
+          to.write(std::to_string(x.voters_size()) + " voters");
+        },
         [to](const v1::LogLevelOrder& x) { to.write("log " + x.level()); },
         [to](const vitals_report&) { to.write("vitals"); },
         [to](const status_due&) { to.write("status due"); },
@@ -296,6 +299,10 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
       },
       [to](const core::agent_lost&) { to.write("lost"); },
       [to](const core::outcome_written&) { to.write("outcome written"); },
+      [to](const electors_question&) { to.write("electors asked"); },
+      [to](const electors_known& x) {
+        to.write(std::to_string(x.voters.size()) + " electors");
+      },
       [to](const core::stop_requested&) { to.write("stop requested"); },
       [to](const core::timer_fired&) { to.write("timer"); },
     };

@@ -139,7 +139,7 @@ TEST_CASE_METHOD(fixture,
                  "[runtime]") {
   const auto n2 = open("n2", b);
   auto ended = inbox<bool>{};
-  const auto where = *parse_endpoint(n2->endpoint());
+  const auto where = *read_endpoint(n2->endpoint());
   auto outcome = inbox<std::shared_ptr<result<connected>>>{};
   const auto attempt
     = connect(loop, where, an_agent(), timeout, [&](result<connected> x) {
