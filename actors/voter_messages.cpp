@@ -1,6 +1,6 @@
 #include "actors/voter_messages.hpp"
 
-#include "actors/core/text.hpp"
+#include "actors/core/failure.hpp"
 #include "actors/translate.hpp"
 
 #include <algorithm>
@@ -143,14 +143,13 @@ uint64_t read_term(uint64_t x) {
 }
 
 agent_id read_agent(const std::string& text) {
-  if (text.empty() || text.size() > voter_id_size_max
-      || core::printable(text) != text)
+  if (text.empty() || core::one_line(text, voter_id_size_max) != text)
     throw bad_message{"sends an agent's id that cannot be one"};
   return {text};
 }
 
 std::string read_endpoint(const std::string& text) {
-  if (text.size() > endpoint_size_max || core::printable(text) != text)
+  if (core::one_line(text, endpoint_size_max) != text)
     throw bad_message{"sends an endpoint that cannot be one"};
   return text;
 }

@@ -150,7 +150,7 @@ TEST_CASE("handshake: a malformed hello is refused without an answer",
   };
   const auto id_at = client_hello_size - peer_id_size_max;
   for (const auto& bytes :
-       {with(6, 0), with(6, 3), with(7, 8), with(7, 16), with(id_at, '\0'),
+       {with(6, 0), with(6, 4), with(7, 8), with(7, 16), with(id_at, '\0'),
         with(id_at + 1, '\n'), with(id_at + 1, '\x1b'), with(id_at + 1, '\xc3'),
         with(client_hello_size - 1, 'x')}) {
     auto s = server();
