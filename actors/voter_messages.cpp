@@ -116,6 +116,7 @@ struct message_writer {
   void operator()(const find_leader& x) const {
     out.mutable_find_leader()->set_endpoint(x.endpoint);
   }
+  void operator()(const call_home&) const { out.mutable_call_home(); }
   void operator()(const leader_at& x) const {
     auto& to = *out.mutable_leader_at();
     to.set_leader(x.leader.value);
@@ -274,6 +275,8 @@ voter_message read(const v1::VoterMessage& x) {
       return leader_at{read_agent(y.leader()), read_endpoint(y.endpoint()),
                        read_endpoint(y.coordinator())};
     }
+    case kind::kCallHome:
+      return call_home{};
     case kind::WHAT_NOT_SET:
       break;
   }

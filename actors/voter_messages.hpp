@@ -29,8 +29,11 @@ struct leader_at {
   std::string coordinator; ///< Where its coordinator does; empty: ask it.
 };
 
+/// Nodes look for the coordinator where the sender is: it is to move there.
+struct call_home {};
+
 using voter_message
-  = std::variant<core::succession_message, find_leader, leader_at>;
+  = std::variant<core::succession_message, find_leader, leader_at, call_home>;
 
 v1::VoterMessage to_wire(const voter_message& x);
 v1::Tombstone to_wire(const core::tombstone& x);

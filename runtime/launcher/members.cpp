@@ -283,12 +283,14 @@ result<void> launcher::members::open_etcd(const std::string& announced,
 }
 
 result<void> launcher::members::open_voters(const agent_options& options) {
+  const auto is_home = may_host_coordinator(job, options);
   auto voters = voter_host::open(
     system, loop,
     {.job = job,
      .settings = settings(),
      .mine = mine,
      .agent = own_id,
+     .is_home = is_home,
      .announced = options.local_address,
      .launch = hooks.launch,
      .keeper = guardian,

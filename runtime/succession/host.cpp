@@ -83,6 +83,7 @@ std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
               .options = {.self = out->config_.agent,
                           .promise = core::promise_of(job.agent_count_max)},
               .seed = to_string(*job.rendezvous),
+              .is_home = out->config_.is_home,
               .open_coordinator =
                 [x = out.get()](const core::open_coordinator& order) {
                   return x->open_coordinator(order);
@@ -234,20 +235,25 @@ result<std::string> voter_host::listen(hosted_coordinator& at,
   auto address = std::string{};
   {
     const auto guard = std::lock_guard{mutex_};
-    first = std::exchange(founding_, {});
+    first = founding_;
     links = links_;
     address = address_;
   }
   at.pass_voters([links](unique_fd connection, const peer& who) {
     links->adopt(std::move(connection), who);
   });
-  if (!order.successor && first) {
-    config_.prepare(at);
+  if (first) {
+    if (!order.successor)
+      config_.prepare(at);
     const auto listening
-      = at.listen(config_.job, first->where, config_.mine, first->is_successor);
-    if (!listening)
+      = at.listen(config_.job, first->where, config_.mine,
+                  order.successor ? std::optional{true} : first->is_successor);
+    if (listening)
+      return to_string(
+        endpoint{first->announced, config_.job.rendezvous->port});
+    if (!order.successor)
       return listening.error();
-    return to_string(endpoint{first->announced, config_.job.rendezvous->port});
+    // Another program has taken the port meanwhile.
   }
   const auto where = listen_address(address, 0);
   if (!where)

@@ -20,6 +20,7 @@ struct voter_host_config {
   core::job_settings settings; ///< Of the job, as this node asks for them.
   credentials mine;
   agent_id agent;
+  bool is_home = false;  ///< The job's endpoint is on this host.
   std::string announced; ///< Where others reach this node; empty: detected.
   std::string launch{};  ///< Of the agent; see `open_presence`.
   /// Says when this process has ended.

@@ -5,6 +5,7 @@
 
 #include <caf/scoped_actor.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <set>
@@ -27,6 +28,11 @@ constexpr auto polls_max = 12;
 /// A leader that is not where the job began says so there this often: who is started
 /// there again must not begin a second job.
 constexpr auto seed_pause = std::chrono::milliseconds{300};
+
+/// Where nodes look for the job, the coordinator is called back this often …
+constexpr auto call_pause = std::chrono::milliseconds{1'000};
+/// … and comes when it has been elsewhere for so long: the agents are settled then.
+constexpr auto stay_min = std::chrono::milliseconds{3'000};
 
 } // namespace
 
@@ -97,6 +103,7 @@ private:
   void tell_voters();
   void say_voters();
   void show_at_seed();
+  void call_coordinator();
   void say(const agent_id& to, const voter_message& what);
   void learn(const std::optional<written_charter>& x);
   std::string endpoint_of(const agent_id& who) const;
@@ -125,6 +132,7 @@ private:
   void hear(const agent_id& from, const succession_message& x);
   void hear(const agent_id& from, const find_leader& x);
   void hear(const agent_id& from, const leader_at& x);
+  void hear(const agent_id& from, const call_home& x);
 
   actor::pointer self_;
   voter_leadership_config config_;
@@ -146,6 +154,9 @@ private:
   size_t voter_count_ = 1; ///< As was said last.
   endpoint_list shown_;    ///< Voters that our agents have been told.
   time_point shown_at_seed_{};
+  time_point opened_{};
+  bool is_leaving_ = false;
+  time_point called_{}; ///< The coordinator, to come home.
 
   // As one that looks for the leader.
   seeker seeker_;
@@ -181,7 +192,7 @@ struct voter_leadership::state::effect_runner {
   void operator()(const report_charter_written&) {}
   void operator()(const move_agents&) {} // They find the next one by asking.
   void operator()(const report_no_successor&) {
-    if (self.config_.on_no_successor)
+    if (self.is_leaving_ && self.config_.on_no_successor)
       self.config_.on_no_successor();
   }
   void operator()(const account_for&) {}
@@ -200,6 +211,7 @@ void voter_leadership::state::dispatch(const succession_event& event) {
     say_voters();
   }
   show_at_seed();
+  call_coordinator();
 }
 
 void voter_leadership::state::open(const open_coordinator& x) {
@@ -210,6 +222,7 @@ void voter_leadership::state::open(const open_coordinator& x) {
   here_.clear();
   job_ = x.known;
   auto opened = config_.open_coordinator(x);
+  opened_ = now();
   if (opened)
     coordinator_endpoint_ = std::move(*opened);
   else if (!founded_)
@@ -263,14 +276,23 @@ void voter_leadership::state::say_voters() {
 }
 
 void voter_leadership::state::show_at_seed() {
-  if (!leads() || coordinator_endpoint_ == config_.seed
-      || now() < shown_at_seed_ + seed_pause)
+  if (!leads() || config_.is_home || now() < shown_at_seed_ + seed_pause)
     return;
   shown_at_seed_ = now();
   const auto own = core_.own_tombstone();
   if (own.charter)
     if (const auto links = links_->get())
       links->notify(config_.seed, beat{own.term, now(), own.charter});
+}
+
+// With each beat that is heard, so to a leader that lives.
+void voter_leadership::state::call_coordinator() {
+  const auto& leader = core_.leader();
+  if (!config_.is_home || leads() || leader == config_.options.self
+      || now() < called_ + call_pause)
+    return;
+  called_ = now();
+  say(leader, call_home{});
 }
 
 void voter_leadership::state::say(const agent_id& to,
@@ -345,8 +367,10 @@ void voter_leadership::state::propose() {
 
 // An agent that leaves has left the group before: its workers are gone.
 void voter_leadership::state::on(const resignation& x) {
-  if (!x.job_over && !coordinator_endpoint_.empty())
+  if (!x.job_over && !coordinator_endpoint_.empty()) {
+    is_leaving_ = true;
     dispatch(hand_over_requested{.leaves = true});
+  }
   if (x.job_over)
     *leadership_end_ = 0;
   if (x.job_over || coordinator_endpoint_.empty())
@@ -474,6 +498,18 @@ void voter_leadership::state::hear(const agent_id&, const leader_at& x) {
     std::exchange(second_seeker_, nullptr)();
   if (seeker_ && x.coordinator != trying_)
     try_at(x.coordinator);
+}
+
+void voter_leadership::state::hear(const agent_id& from, const call_home&) {
+  const auto known = core_.own_tombstone().charter;
+  const auto stays
+    = std::ranges::find(here_, from, &voter_candidate::agent) != here_.end();
+  if (!leads() || is_leaving_ || config_.is_home || now() < opened_ + stay_min
+      || !known || !stays
+      || std::ranges::find(known->order, from) == known->order.end())
+    return;
+  opened_ = now(); // It is not asked again at once.
+  dispatch(hand_over_requested{.leaves = false, .to = from});
 }
 
 // -- the handle ---------------------------------------------------------------------

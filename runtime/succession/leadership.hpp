@@ -25,6 +25,8 @@ struct voter_leadership_config {
   core::succession_options options;
   /// Where jobs begin, `host:port`: who knows of no voter asks there.
   std::string seed;
+  /// Nodes look for the job on this host: whoever leads elsewhere is to hand over.
+  bool is_home = false;
   /// Starts the coordinator; returns where agents reach it, `host:port`.
   std::function<result<std::string>(const core::open_coordinator&)>
     open_coordinator;

@@ -97,6 +97,9 @@ TEST_CASE("voters: where the leader is", "[actors]") {
   const auto asked = from_wire(through_bytes(to_wire(find_leader{"n1:1"})));
   REQUIRE(asked);
   CHECK(std::get<find_leader>(*asked).endpoint == "n1:1");
+  const auto called = from_wire(through_bytes(to_wire(call_home{})));
+  REQUIRE(called);
+  CHECK(std::holds_alternative<call_home>(*called));
   const auto told
     = from_wire(through_bytes(to_wire(leader_at{n2, "n2:1", "n2:29400"})));
   REQUIRE(told);

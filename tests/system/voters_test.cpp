@@ -126,7 +126,20 @@ TEST_CASE("voters: who is started again where the job began joins the others",
   auto& d = x.voter(1);
   const auto after = x.await_world(3, between[0].generation);
   CHECK(after[0].job == before[0].job);
-  x.check_end(b, c, d);
+  // The coordinator comes back to where nodes look for it; no worker notices.
+  REQUIRE(eventually([&] { return x.took_over(d); }));
+  x.await_status([](const json& y) {
+    return y["phase"] == "running" && y["agents"].size() == 3;
+  });
+  CHECK(pids_of(x.workers_of(after[0].generation)) == pids_of(after));
+  for (const auto& w : after)
+    CHECK(alive(w.pid));
+  c.signal(SIGKILL);
+  REQUIRE(c.wait() == -SIGKILL);
+  const auto fewer = x.await_world(2, after[0].generation);
+  auto& e = x.voter(3);
+  x.await_world(3, fewer[0].generation);
+  x.check_end(b, d, e);
 }
 
 } // namespace actorrun::test
