@@ -403,6 +403,8 @@ void voter_leadership::state::poll() {
     return;
   if (seeker_ && leads())
     return std::exchange(seeker_, nullptr)(here{});
+  if (second_seeker_ && leads())
+    return std::exchange(second_seeker_, nullptr)();
   if (seeker_ && ++poll_count_ > polls_max && trying_.empty())
     return give_up(last_failure_.value_or(
       failure{errc::connection_timed_out, "no agent knows of a coordinator"}));
