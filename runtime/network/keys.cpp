@@ -34,6 +34,16 @@ const uint8_t* raw(std::string_view bytes) {
   return reinterpret_cast<const uint8_t*>(bytes.data());
 }
 
+uint8_t* raw(std::string& bytes) {
+  return reinterpret_cast<uint8_t*>(bytes.data());
+}
+
+constexpr auto seal_nonce_size = size_t{12};
+constexpr auto seal_tag_size = size_t{16};
+
+using cipher_context
+  = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
+
 template <size_t N>
 std::array<uint8_t, N> random_bytes() {
   auto out = std::array<uint8_t, N>{};
@@ -108,6 +118,51 @@ proof_bytes prove(const job_key& key, std::string_view label,
     raw(input), input.size(), out.data(), out.size(), &size);
   assert(done && size == out.size());
   return out;
+}
+
+std::string seal(const job_key& key, std::string_view label,
+                 std::string_view what) {
+  const auto nonce = random_bytes<seal_nonce_size>();
+  auto out = std::string{view(nonce)};
+  out.resize(nonce.size() + what.size() + seal_tag_size);
+  auto* to = raw(out) + nonce.size();
+  const auto context
+    = cipher_context{EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free};
+  auto* x = context.get();
+  auto size = 0;
+  [[maybe_unused]] const auto done
+    = EVP_EncryptInit_ex2(x, EVP_aes_256_gcm(), key.data(), nonce.data(),
+                          nullptr)
+      && EVP_EncryptUpdate(x, nullptr, &size, raw(label), int(label.size()))
+      && EVP_EncryptUpdate(x, to, &size, raw(what), int(what.size()))
+      && EVP_EncryptFinal_ex(x, to + what.size(), &size)
+      && EVP_CIPHER_CTX_ctrl(x, EVP_CTRL_GCM_GET_TAG, seal_tag_size,
+                             to + what.size());
+  assert(done);
+  return out;
+}
+
+std::optional<std::string> unseal(const job_key& key, std::string_view label,
+                                  std::string_view sealed) {
+  if (sealed.size() < seal_nonce_size + seal_tag_size)
+    return std::nullopt;
+  const auto content = sealed.substr(
+    seal_nonce_size, sealed.size() - seal_nonce_size - seal_tag_size);
+  auto tag = std::string{sealed.substr(sealed.size() - seal_tag_size)};
+  auto out = std::string(content.size(), '\0');
+  const auto context
+    = cipher_context{EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free};
+  auto* x = context.get();
+  auto size = 0;
+  const auto is_genuine
+    = EVP_DecryptInit_ex2(x, EVP_aes_256_gcm(), key.data(), raw(sealed),
+                          nullptr)
+      && EVP_DecryptUpdate(x, nullptr, &size, raw(label), int(label.size()))
+      && EVP_DecryptUpdate(x, raw(out), &size, raw(content),
+                           int(content.size()))
+      && EVP_CIPHER_CTX_ctrl(x, EVP_CTRL_GCM_SET_TAG, seal_tag_size, tag.data())
+      && EVP_DecryptFinal_ex(x, raw(out) + out.size(), &size);
+  return is_genuine ? std::optional{std::move(out)} : std::nullopt;
 }
 
 bool same_proof(const proof_bytes& a, std::string_view b) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -88,6 +89,15 @@ job_key random_key();
 /// @pre every part has a fixed size, so that no two lists read the same
 proof_bytes prove(const job_key& key, std::string_view label,
                   std::span<const std::string_view> parts);
+
+/// Encrypts what only members of the job may read (AES-256-GCM, NIST SP 800-38D): 12
+/// random bytes, the ciphertext, and a tag of 16 that also proves the label.
+std::string seal(const job_key& key, std::string_view label,
+                 std::string_view what);
+
+/// None: it was not sealed with this key and this label.
+std::optional<std::string> unseal(const job_key& key, std::string_view label,
+                                  std::string_view sealed);
 
 /// Compares in a time that does not depend on where the two differ.
 bool same_proof(const proof_bytes& a, std::string_view b);

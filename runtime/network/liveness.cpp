@@ -46,9 +46,9 @@ class liveness_probe : public reactor_part,
                        public std::enable_shared_from_this<liveness_probe> {
 public:
   liveness_probe(reactor& home, const socket_address& where,
-                 std::string tombstone, core::duration deadline,
+                 statement_reader reader, core::duration deadline,
                  std::function<void(liveness)> on_done)
-    : home_(home), where_(where), tombstone_(std::move(tombstone)),
+    : home_(home), where_(where), reader_(std::move(reader)),
       deadline_(deadline), on_done_(std::move(on_done)) {}
 
   void start() override {
@@ -79,17 +79,16 @@ private:
   }
 
   void on_ready() {
-    auto buffer = std::array<char, agent_tombstone_size>{};
-    const auto room = tombstone_.size() - read_.size();
-    const auto got = ::recv(fd_.get(), buffer.data(), room, 0);
+    auto buffer = std::array<char, 1024>{};
+    const auto got = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
       return;
     if (got > 0)
       read_.append(buffer.data(), static_cast<size_t>(got));
-    if (got <= 0 || !tombstone_.starts_with(read_))
+    if (got <= 0)
       finish(liveness::unknown);
-    else if (read_ == tombstone_)
-      finish(liveness::gone);
+    else if (const auto meaning = reader_(read_))
+      finish(*meaning);
   }
 
   // The probe may be gone when this returns.
@@ -102,7 +101,7 @@ private:
 
   reactor& home_;
   socket_address where_;
-  std::string tombstone_;
+  statement_reader reader_;
   std::string read_;
   core::duration deadline_;
   std::function<void(liveness)> on_done_;
@@ -132,13 +131,25 @@ liveness_listener::listen(reactor& home, const std::string& host,
 }
 
 reactor_handle probe(reactor& home, const socket_address& where,
+                     statement_reader reader, core::duration deadline,
+                     std::function<void(liveness)> on_done) {
+  assert(deadline > core::duration{0});
+  return {home, std::make_shared<liveness_probe>(home, where, std::move(reader),
+                                                 deadline, std::move(on_done))};
+}
+
+reactor_handle probe(reactor& home, const socket_address& where,
                      std::string tombstone, core::duration deadline,
                      std::function<void(liveness)> on_done) {
-  assert(deadline > core::duration{0}
-         && tombstone.size() == agent_tombstone_size);
-  return {home,
-          std::make_shared<liveness_probe>(home, where, std::move(tombstone),
-                                           deadline, std::move(on_done))};
+  assert(tombstone.size() == agent_tombstone_size);
+  auto reader = [tombstone = std::move(tombstone)](
+                  std::string_view said) -> std::optional<liveness> {
+    if (!tombstone.starts_with(said))
+      return liveness::unknown;
+    return said == tombstone ? std::optional{liveness::gone} : std::nullopt;
+  };
+  return probe(home, where, statement_reader{std::move(reader)}, deadline,
+               std::move(on_done));
 }
 
 } // namespace actorrun::detail

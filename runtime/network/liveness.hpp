@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace actorrun::detail {
 
@@ -43,12 +45,22 @@ enum class liveness {
   silent,  ///< Nothing came in time.
 };
 
-/// Connects to a liveness listener and reports the result, once, on the
-/// reactor's thread. While workers of a dead process still run, it waits for
-/// their end.
-/// @param tombstone What proves that the process has ended.
+/// What the bytes mean that have been read so far; none: more have to come.
+using statement_reader
+  = std::function<std::optional<liveness>(std::string_view said)>;
+
+/// Connects to where a process listens and reports the result, once, on the
+/// reactor's thread: what its machine says in its place is given to the reader. While
+/// workers of a dead process still run, it waits for their end.
 /// @param deadline > 0
 /// @returns the probe; its destructor gives up, and the callback is not called
+[[nodiscard]] reactor_handle probe(reactor& home, const socket_address& where,
+                                   statement_reader reader,
+                                   core::duration deadline,
+                                   std::function<void(liveness)> on_done);
+
+/// Likewise, at a liveness listener.
+/// @param tombstone What proves that the process has ended.
 [[nodiscard]] reactor_handle probe(reactor& home, const socket_address& where,
                                    std::string tombstone,
                                    core::duration deadline,

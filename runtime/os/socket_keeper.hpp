@@ -15,14 +15,16 @@ enum class kept_socket : size_t {
   agent,
   /// The coordinator's: whoever connects after its end is told at once.
   coordinator,
+  /// The agent's, at which others that vote reach it: as `agent`.
+  voter,
 };
 
-inline constexpr size_t kept_socket_count = 3;
+inline constexpr size_t kept_socket_count = 4;
 
 class socket_keeper {
 public:
   /// Bytes of the longest statement and the longest release request.
-  static constexpr size_t statement_size_max = 128;
+  static constexpr size_t statement_size_max = 4096;
   static constexpr size_t release_size_max = 32;
 
   virtual ~socket_keeper() = default;

@@ -39,6 +39,10 @@ constexpr auto end_max = 1'000 * millisecond;
 /// Beyond that, the oldest is closed.
 constexpr size_t client_count_max = 32;
 
+/// Where agents' statements are made: when their workers have ended.
+constexpr auto agent_sockets
+  = std::array{kept_socket::agent, kept_socket::voter};
+
 /// How a client of ours begins.
 constexpr char greeting[] = {'A', 'R', 'U', 'N'};
 
@@ -215,8 +219,10 @@ public:
 
   bool is_over() const {
     const auto now = now_of_fence();
-    const auto agent
-      = workers_ended_ && (!has(kept_socket::agent) || now >= end_of_agents_);
+    const auto is_asked
+      = std::any_of(agent_sockets.begin(), agent_sockets.end(),
+                    [this](auto x) { return has(x); });
+    const auto agent = workers_ended_ && (!is_asked || now >= end_of_agents_);
     const auto coordinator
       = !has(kept_socket::coordinator)
         || now >= std::min(last_request_ + table_.linger.load(),
@@ -227,15 +233,15 @@ public:
   /// Answers for at most that long.
   void serve(int64_t ns) {
     release_if_due();
-    pollfd fds[client_count_max + 2] = {};
+    pollfd fds[client_count_max + 1 + agent_sockets.size()] = {};
     auto count = nfds_t{0};
     for (const auto& x : clients_)
       fds[count++] = {.fd = x.fd, .events = POLLIN, .revents = 0};
     fds[count++]
       = {.fd = at(kept_socket::coordinator), .events = POLLIN, .revents = 0};
-    fds[count++] = {.fd = workers_ended_ ? at(kept_socket::agent) : -1,
-                    .events = POLLIN,
-                    .revents = 0};
+    for (const auto x : agent_sockets)
+      fds[count++]
+        = {.fd = workers_ended_ ? at(x) : -1, .events = POLLIN, .revents = 0};
     const auto limit
       = timespec{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
     if (::ppoll(fds, count, &limit, nullptr) <= 0)
@@ -245,8 +251,9 @@ public:
         hear(clients_[i]);
     if (fds[client_count_max].revents != 0)
       receive(kept_socket::coordinator);
-    if (fds[client_count_max + 1].revents != 0)
-      receive(kept_socket::agent);
+    for (size_t i = 0; i < agent_sockets.size(); ++i)
+      if (fds[client_count_max + 1 + i].revents != 0)
+        receive(agent_sockets[i]);
   }
 
 private:
@@ -267,7 +274,7 @@ private:
     place = {fd, which == kept_socket::coordinator};
     // An agent's statement is all that its reader waits for. A coordinator's
     // comes from a server that might still be asked something.
-    if (which == kept_socket::agent)
+    if (which != kept_socket::coordinator)
       ::shutdown(fd, SHUT_WR);
   }
 

@@ -110,6 +110,8 @@ voter_host::~voter_host() {
 
 void voter_host::stop() {
   leadership_->stop();
+  if (config_.keeper)
+    config_.keeper->close(kept_socket::voter);
   auto ending = std::unique_ptr<hosted_coordinator>{};
   auto links = std::shared_ptr<voter_links>{};
   const auto guard = std::lock_guard{mutex_};
@@ -191,6 +193,7 @@ result<uint16_t> voter_host::show(const socket_address& where,
                                    .self = config_.agent,
                                    .where = *at,
                                    .host = shown,
+                                   .keeper = config_.keeper,
                                    .lines = config_.lines},
                                   leadership_->callbacks());
   if (!opened)

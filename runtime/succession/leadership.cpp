@@ -18,12 +18,12 @@ using namespace core;
 namespace {
 
 /// Between two questions where the coordinator is. No voter may know for a while.
-constexpr auto poll_pause = std::chrono::milliseconds{50};
+constexpr auto poll_pause = std::chrono::milliseconds{20};
 
 /// Who has asked so often without an answer asks where the job began, too, …
-constexpr auto polls_before_seed = 2;
+constexpr auto polls_before_seed = 5;
 /// … and who has asked so often gives up; the agent begins again.
-constexpr auto polls_max = 12;
+constexpr auto polls_max = 30;
 
 /// A leader that is not where the job began says so there this often: who is started
 /// there again must not begin a second job.
@@ -61,6 +61,12 @@ public:
         reached_.erase(x.who);
         dispatch(link_broken{x.who});
       },
+      [this](const proved& x) {
+        config_.lines.debug(
+          formatted("agent {} has ended, says its machine", x.who.value));
+        dispatch(process_examined{x.who, x.left});
+      },
+      [this](links_ready) { leave_behind(core_.own_tombstone()); },
       [this](const voters_told& x) { told_ = x.voters; },
       [this](const electors_answer& x) { on(x); },
       [this](const job_told& x) {
@@ -105,6 +111,7 @@ private:
   void show_at_seed();
   void call_coordinator();
   void say(const agent_id& to, const voter_message& what);
+  void leave_behind(const tombstone& x);
   void learn(const std::optional<written_charter>& x);
   std::string endpoint_of(const agent_id& who) const;
 
@@ -151,8 +158,9 @@ private:
   uint64_t change_ = 0;
   bool is_member_ = false;
   std::vector<voter_candidate> here_;
-  size_t voter_count_ = 1; ///< As was said last.
-  endpoint_list shown_;    ///< Voters that our agents have been told.
+  size_t voter_count_ = 1;  ///< As was said last …
+  bool has_deputy_ = false; ///< … as this was.
+  endpoint_list shown_;     ///< Voters that our agents have been told.
   time_point shown_at_seed_{};
   time_point opened_{};
   bool is_leaving_ = false;
@@ -174,9 +182,13 @@ struct voter_leadership::state::effect_runner {
   state& self;
 
   void operator()(const send_message& x) { self.say(x.to, x.what); }
-  // No machine speaks for a voter yet: a new leader is elected when promises lapse.
-  void operator()(const keep_tombstone&) {}
-  void operator()(const examine&) {}
+  void operator()(const keep_tombstone& x) { self.leave_behind(x.left); }
+  void operator()(const examine& x) {
+    const auto where = self.endpoint_of(x.who);
+    const auto links = self.links_->get();
+    if (links && !where.empty())
+      links->examine(x.who, where);
+  }
   void operator()(const open_coordinator& x) { self.open(x); }
   void operator()(const set_leadership_end& x) {
     *self.leadership_end_ = x.due.time_since_epoch().count();
@@ -265,14 +277,21 @@ void voter_leadership::state::say_voters() {
   if (!known || known->voters.is_changing() || known->key != core_.written())
     return;
   const auto count = known->voters.newest().size();
-  if (std::exchange(voter_count_, count) == count)
+  const auto has_deputy = known->order.size() > count;
+  if (count == voter_count_ && has_deputy == has_deputy_)
     return;
+  voter_count_ = count;
+  has_deputy_ = has_deputy;
   config_.lines.info(
-    count > 1
-      ? formatted("{} agents elect another coordinator if this one is lost",
-                  count)
-      : std::string{"no other coordinator can be elected: fewer than three "
-                    "addresses have an agent that votes"});
+    count > 1 ? formatted(
+      "{} agents elect another coordinator if this one is lost", count)
+    : has_deputy
+      ? formatted(
+        "agent {} leads next if this process ends; if this host is lost "
+        "no one can: that needs agents on three addresses",
+        known->order.back().value)
+      : std::string{"no other coordinator can be elected: no other address has "
+                    "an agent"});
 }
 
 void voter_leadership::state::show_at_seed() {
@@ -301,6 +320,11 @@ void voter_leadership::state::say(const agent_id& to,
   const auto links = links_->get();
   if (links && !where.empty())
     links->send(to, where, what);
+}
+
+void voter_leadership::state::leave_behind(const tombstone& x) {
+  if (const auto links = links_->get())
+    links->leave_behind(x);
 }
 
 std::string voter_leadership::state::endpoint_of(const agent_id& who) const {
@@ -534,10 +558,13 @@ voter_leadership::~voter_leadership() {
 }
 
 void voter_leadership::use(std::shared_ptr<voter_links> links) {
+  const auto is_given = links != nullptr;
   {
     const auto guard = std::lock_guard{links_->mutex};
     std::swap(links, links_->links);
   }
+  if (is_given)
+    tell(links_ready{});
 }
 
 voter_callbacks voter_leadership::callbacks() const {
@@ -551,6 +578,10 @@ voter_callbacks voter_leadership::callbacks() const {
   out.on_broken = [whom = actor_](const agent_id& to) {
     tell_anonymously(whom, unreachable{to});
   };
+  out.on_proof
+    = [whom = actor_](const agent_id& who, const core::tombstone& left) {
+        tell_anonymously(whom, proved{who, left});
+      };
   return out;
 }
 

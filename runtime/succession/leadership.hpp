@@ -88,6 +88,14 @@ public:
     agent_id who;
   };
 
+  struct proved {
+    agent_id who;
+    core::tombstone left;
+  };
+
+  /// What speaks for this process when it has ended is there.
+  struct links_ready {};
+
   struct voters_told {
     core::endpoint_list voters;
   };
@@ -114,8 +122,10 @@ public:
     void(foundation),
     // Where is the coordinator?
     void(search), void(second_search), void(attempt),
-    // Another agent has said this, or is not reached.
-    void(said), void(reachable), void(unreachable),
+    // Another agent has said this, is reached or not, or has ended.
+    void(said), void(reachable), void(unreachable), void(proved),
+    // We can be reached.
+    void(links_ready),
     // A coordinator has told who votes.
     void(voters_told),
     // What our coordinator answers, and what must outlive it.
@@ -203,6 +213,10 @@ ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::unreachable)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::reachable)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::proved)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::links_ready)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::voters_told)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,

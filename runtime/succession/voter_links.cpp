@@ -2,8 +2,9 @@
 
 #include "messages/formatted.hpp"
 #include "runtime/network/guarded_link.hpp"
+#include "runtime/network/liveness.hpp"
 #include "runtime/network/message_frames.hpp"
-#include "runtime/os/socket_address.hpp"
+#include "runtime/succession/voter_tombstone.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -22,6 +23,9 @@ constexpr size_t waiting_frames_max = 8;
 /// Ends the id of an agent that speaks to one it knows by its endpoint only, where it
 /// may be known by its id, too; nothing but beats is heard from it.
 constexpr std::string_view notice_suffix = "+notice";
+
+/// Of workers that do not end in this time leases decide.
+constexpr auto probe_limit = std::chrono::seconds{2};
 
 /// Minimum interval between reports of links that were cut.
 constexpr auto report_interval = std::chrono::seconds{10};
@@ -106,6 +110,7 @@ voter_links::~voter_links() {
   run_and_wait(home_, [this] {
     *alive_ = false;
     cut_.stop();
+    probes_.clear();
     out_.clear();
     in_.clear();
   });
@@ -122,6 +127,12 @@ result<void> voter_links::listen() {
      .on_rejections =
        [this](const rejection_report& x) {
          cut_.add(x.last_address, x.last_reason);
+       },
+     .on_listening =
+       [this](int socket, const nonce_bytes&) {
+         if (config_
+               .keeper) // Nothing is said before there is something to say.
+           config_.keeper->keep(kept_socket::voter, socket);
        },
      .resumption_of
      = [this](const std::string& from) { return key_of(from); }});
@@ -265,6 +276,8 @@ void voter_links::on_connected(const agent_id& to, result<connected> x) {
   i->second.attempt = {};
   if (!x)
     return break_way_out(to, x.error().text);
+  i->second.key_of_job = x->key_of_job;
+  i->second.seen_at = remote_address_of(x->connection.get());
   i->second.link
     = carry(home_, std::move(x->connection),
             {.mine = link_side::client,
@@ -309,6 +322,57 @@ void voter_links::break_way_out(const agent_id& to, const std::string& why) {
   x.outbox.reset();
   x.frames.clear();
   callbacks_.on_broken(to);
+}
+
+// -- of those that have ended ------------------------------------------------------
+
+void voter_links::leave_behind(const core::tombstone& left) {
+  if (config_.keeper)
+    config_.keeper->reword(
+      kept_socket::voter,
+      voter_statement(config_.mine.key, config_.self, left));
+}
+
+void voter_links::examine(const agent_id& who, const std::string& where) {
+  home_.post([this, alive = alive_, who, where] {
+    if (*alive)
+      probe_process(who, where);
+  });
+}
+
+void voter_links::probe_process(const agent_id& who, const std::string& where) {
+  auto key = config_.mine.key;
+  auto at = std::optional<socket_address>{};
+  if (const auto i = out_.find(who); i != out_.end()) {
+    if (i->second.outbox)
+      return;
+    if (i->second.seen_at && i->second.endpoint == where) {
+      at = i->second.seen_at;
+      key = i->second.key_of_job;
+    }
+  }
+  if (const auto there = read_endpoint(where); !at && there)
+    at = numeric_address(there->host, there->port);
+  if (!at || probes_.contains(who))
+    return;
+  auto left = std::make_shared<std::optional<core::tombstone>>();
+  auto reader = [left, key, who](std::string_view said) {
+    const auto size = statement_size(said);
+    if (!size || said.size() < *size)
+      return std::optional<liveness>{};
+    if (*size > 0)
+      *left = read_voter_statement(key, who, said.substr(0, *size));
+    return std::optional{*left ? liveness::gone : liveness::unknown};
+  };
+  probes_[who] = probe(home_, *at, statement_reader{std::move(reader)},
+                       probe_limit, [this, who, left](liveness) {
+                         // It has called us.
+                         home_.post([done = std::make_shared<reactor_handle>(
+                                       std::move(probes_[who]))] {});
+                         probes_.erase(who);
+                         if (*left)
+                           callbacks_.on_proof(who, **left);
+                       });
 }
 
 } // namespace actorrun::detail

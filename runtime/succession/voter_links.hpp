@@ -5,7 +5,7 @@
 // connect at once need not agree on one of two links.
 #pragma once
 
-#include "actors/core/succession/voter_set.hpp"
+#include "actors/core/succession/succession_messages.hpp"
 #include "actors/log.hpp"
 #include "actors/voter_messages.hpp"
 #include "messages/result.hpp"
@@ -15,6 +15,7 @@
 #include "runtime/network/rejected_peers.hpp"
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/socket_address.hpp"
+#include "runtime/os/socket_keeper.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,8 @@ struct voter_links_config {
   /// Timeout for one attempt to reach another, > 0. What was to be said is lost then:
   /// whoever elects says it again.
   core::duration limit = std::chrono::milliseconds{500};
+  /// Speaks to the others when this process has ended; null: nothing does.
+  std::shared_ptr<socket_keeper> keeper{};
   log lines;
 };
 
@@ -47,6 +50,9 @@ struct voter_callbacks {
   std::function<void(const agent_id& to)> on_reached;
   /// The other side has ended the link, or cannot be reached. Proves nothing.
   std::function<void(const agent_id& to)> on_broken;
+  /// Its machine has proved that this one has ended, with its workers.
+  std::function<void(const agent_id& who, const core::tombstone& left)>
+    on_proof{};
 };
 
 /// All functions can be called on any thread.
@@ -80,6 +86,14 @@ public:
   /// Makes that link, and says nothing.
   void reach(const agent_id& to, const std::string& where);
 
+  /// Has the machine of this one asked whether it has ended, unless our link to it is
+  /// up. Without a proof nothing is reported.
+  void examine(const agent_id& who, const std::string& where);
+
+  /// What the machine of this process is to say in its place. It counts when this
+  /// returns.
+  void leave_behind(const core::tombstone& left);
+
   /// Takes the link of one that has come through another port of this process. On the
   /// reactor's thread.
   void adopt(unique_fd connection, const peer& who) {
@@ -96,6 +110,9 @@ private:
     std::vector<std::string> frames{};     ///< Wait for it.
     std::optional<resumption_key> last_key{};
     core::time_point used{};
+    job_key key_of_job{}; ///< By which it writes what it leaves behind.
+    /// Where it was reached last.
+    std::optional<socket_address> seen_at{};
   };
 
   /// From one that speaks to us.
@@ -121,6 +138,7 @@ private:
   void on_connected(const agent_id& to, result<connected> x);
   void on_begun(const agent_id& to, std::shared_ptr<link_outbox> outbox);
   void break_way_out(const agent_id& to, const std::string& why);
+  void probe_process(const agent_id& who, const std::string& where);
 
   reactor& home_;
   voter_links_config config_;
@@ -132,6 +150,7 @@ private:
   std::map<agent_id, way_out> out_;
   std::map<uint64_t, way_in> in_;
   std::map<std::string, resumption_key> keys_; ///< Of the last link from each.
+  std::map<agent_id, reactor_handle> probes_;
   uint64_t last_number_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

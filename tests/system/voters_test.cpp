@@ -70,6 +70,24 @@ TEST_CASE("voters: the coordinator's node is killed, and the others go on with "
   x.check_end(b, c);
 }
 
+TEST_CASE(
+  "voters: of two nodes the other one leads when the coordinator's process "
+  "is killed",
+  "[voters]") {
+  voters_scene x;
+  auto& a = x.voter(1, "1:2");
+  auto& b = x.voter(2, "1:2");
+  const auto before = x.await_world(2);
+  REQUIRE(eventually([&] { return count_of(a.output(), "leads next") > 0; }));
+  a.signal(SIGKILL);
+  REQUIRE(a.wait() == -SIGKILL);
+  const auto after = x.await_world(1, before[0].generation);
+  CHECK(after[0].restart_count == 0);
+  CHECK(after[0].number == before[0].number + 1);
+  CHECK(x.took_over(b));
+  x.check_end(b);
+}
+
 TEST_CASE("voters: a coordinator that stands still is replaced, and no worker "
           "notices",
           "[voters]") {

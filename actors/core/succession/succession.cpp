@@ -101,7 +101,8 @@ void succession::keep() {
 
 void succession::on(const link_broken& event) {
   const auto* known = voter_.newest_charter();
-  if (known != nullptr && is_in(known->order, event.to))
+  if (known != nullptr && is_in(known->order, event.to)
+      && !voter_.is_proved_dead(event.to))
     out_.emplace_back(examine{event.to});
 }
 

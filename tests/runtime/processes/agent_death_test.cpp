@@ -132,9 +132,12 @@ TEST_CASE_METHOD(fixture,
                  "agent_death: the agent's statement comes when no worker runs",
                  "[runtime]") {
   const auto where = keep(kept_socket::agent, "the agent is gone");
+  const auto long_text = std::string(socket_keeper::statement_size_max, 'x');
+  const auto voter = keep(kept_socket::voter, long_text);
   start_worker();
   begin();
   CHECK(read_at(where) == "the agent is gone");
+  CHECK(read_at(voter, long_text.size() + 1) == long_text);
   // Its zombie is left: no parent has reaped it.
   auto info = siginfo_t{};
   REQUIRE(::waitid(P_PID, static_cast<id_t>(worker), &info,

@@ -1,7 +1,13 @@
 // Tests links between voters on loopback.
 #include "runtime/succession/voter_links.hpp"
+#include "runtime/succession/voter_tombstone.hpp"
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
+
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/socket.h>
 
 using namespace actorrun;
 using namespace actorrun::detail;
@@ -18,6 +24,37 @@ struct heard {
 struct ear {
   inbox<heard> messages;
   inbox<agent_id> broken;
+  inbox<std::pair<agent_id, core::tombstone>> proofs;
+};
+
+/// Keeps the socket as a warden does, and says the statement once `die` is called.
+class machine final : public socket_keeper {
+public:
+  void keep(kept_socket which, int socket, std::string_view statement,
+            std::string_view) override {
+    CHECK(which == kept_socket::voter);
+    socket_.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+    statement_ = statement;
+  }
+
+  void reword(kept_socket, std::string_view statement) override {
+    statement_ = statement;
+  }
+
+  void close(kept_socket) override { socket_.reset(); }
+
+  void speak(int times = 1) {
+    for (auto i = 0; i < times; ++i) {
+      const auto line = unique_fd{::accept(socket_.get(), nullptr, nullptr)};
+      send_whole(line.get(), statement_);
+    }
+  }
+
+  const std::string& statement() const { return statement_; }
+
+private:
+  unique_fd socket_;
+  std::string statement_;
 };
 
 std::string text_of(const voter_message& x) {
@@ -32,7 +69,8 @@ struct fixture {
   reactor loop;
 
   std::unique_ptr<voter_links> open(const std::string& self, ear& to,
-                                    const std::string& secret = "secret") {
+                                    const std::string& secret = "secret",
+                                    std::shared_ptr<machine> keeper = {}) {
     auto out = voter_links::open(
       loop,
       {.mine = credentials_of(job_id{"job"}, secret),
@@ -40,13 +78,18 @@ struct fixture {
        .where = loopback(0),
        .host = "127.0.0.1",
        .limit = timeout,
+       .keeper = std::move(keeper),
        .lines = {}},
       {.on_message =
          [&to](const agent_id& from, const voter_message& x) {
            to.messages.put({from, text_of(x)});
          },
        .on_reached = [](const agent_id&) {},
-       .on_broken = [&to](const agent_id& x) { to.broken.put(x); }});
+       .on_broken = [&to](const agent_id& x) { to.broken.put(x); },
+       .on_proof =
+         [&to](const agent_id& x, const core::tombstone& left) {
+           to.proofs.put({x, left});
+         }});
     REQUIRE(out);
     return std::move(*out);
   }
@@ -156,4 +199,82 @@ TEST_CASE_METHOD(fixture,
   const auto n1 = open("n1", a);
   n1->send({"n2"}, "nowhere", core::succession_message{core::would{1}});
   CHECK(a.broken.take() == agent_id{"n2"});
+}
+
+namespace {
+
+core::tombstone some_tombstone() {
+  return {.term = 7,
+          .promised_to = {"n2"},
+          .charter = core::written_charter{.key = {7, 2},
+                                           .voters = core::voter_set{{{"n1"}}},
+                                           .order = {{"n1"}, {"n2"}}}};
+}
+
+} // namespace
+
+TEST_CASE_METHOD(fixture,
+                 "voter links: what a process has left behind is found",
+                 "[runtime]") {
+  const auto keeper = std::make_shared<machine>();
+  const auto n1 = open("n1", a);
+  auto n2 = open("n2", b, "secret", keeper);
+  const auto where = n2->endpoint();
+  n2->leave_behind(some_tombstone());
+  n2.reset();
+  n1->examine({"n2"}, where);
+  n1->examine({"n2"}, where); // It is being asked.
+  keeper->speak();
+  const auto proof = a.proofs.take();
+  REQUIRE(proof);
+  CHECK(proof->first == agent_id{"n2"});
+  CHECK(proof->second == some_tombstone());
+  n1->examine({"n2"}, where);
+  keeper->speak();
+  CHECK(a.proofs.take());
+}
+
+TEST_CASE_METHOD(fixture, "voter links: who lives is not asked", "[runtime]") {
+  const auto keeper = std::make_shared<machine>();
+  const auto n1 = open("n1", a);
+  auto n2 = open("n2", b, "secret", keeper);
+  n2->leave_behind(some_tombstone());
+  const auto where = n2->endpoint();
+  n1->send({"n2"}, where, core::succession_message{core::would{1}});
+  CHECK(next(b) == "n1: would 1");
+  n1->examine({"n2"}, where);
+  n1->send({"n2"}, where, core::succession_message{core::would{2}});
+  CHECK(next(b) == "n1: would 2");
+  // Had it been asked, it would be asked still, and not again.
+  n2.reset();
+  CHECK(a.broken.take() == agent_id{"n2"});
+  n1->examine({"n2"}, where);
+  keeper->speak();
+  CHECK(a.proofs.take());
+}
+
+TEST_CASE("voter tombstone: nothing else is one", "[runtime]") {
+  const auto key = credentials_of(job_id{"job"}, "secret").key;
+  const auto other_key = credentials_of(job_id{"job"}, "other").key;
+  const auto genuine = voter_statement(key, {"n2"}, some_tombstone());
+  REQUIRE(statement_size(genuine) == genuine.size());
+  CHECK(read_voter_statement(key, {"n2"}, genuine) == some_tombstone());
+  CHECK_FALSE(read_voter_statement(key, {"n3"}, genuine));
+  CHECK_FALSE(read_voter_statement(other_key, {"n2"}, genuine));
+  for (auto i = genuine.size() - 60; i < genuine.size(); ++i) {
+    auto changed = genuine;
+    changed[i] ^= 1;
+    CHECK_FALSE(read_voter_statement(key, {"n2"}, changed));
+  }
+  CHECK_FALSE(statement_size(genuine.substr(0, 8)));
+  CHECK(statement_size(std::string(64, 'x')) == 0);
+  auto endless = genuine;
+  endless[server_hello_size] = '\xff';
+  CHECK(statement_size(endless) == 0);
+}
+
+TEST_CASE("voter tombstone: one that is too long is not said", "[runtime]") {
+  auto left = some_tombstone();
+  left.promised_to = {std::string(socket_keeper::statement_size_max, 'x')};
+  CHECK(voter_statement({}, {"n2"}, left).empty());
 }
