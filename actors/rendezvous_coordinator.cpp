@@ -27,7 +27,7 @@ namespace {
 /// At most this many operators wait for a round; others get the last answers.
 constexpr auto waiting_links_max = size_t{256};
 
-/// So many agents are told to those that choose voters.
+/// So many agents are told to those that choose voters, beside those that vote.
 constexpr auto candidates_max = size_t{64};
 
 /// At most this many records are kept back from the status desk.
@@ -671,6 +671,13 @@ rendezvous_coordinator_state::electors(const agent_id& own) const {
   out.has_ended = has_ended();
   const auto generation = rendezvous_.generation();
   auto here = std::vector<voter_candidate>{};
+  auto other_count = size_t{0};
+  const auto is_voter = [&](const agent_id& x) {
+    return x == own
+           || std::ranges::any_of(voters_.voters(), [&](const auto& known) {
+                return known.agent_id() == x.value;
+              });
+  };
   for (const auto& [id, record] : rendezvous_.agents()) {
     const auto is_member
       = generation.value != 0 && record.member_of == generation;
@@ -678,7 +685,9 @@ rendezvous_coordinator_state::electors(const agent_id& own) const {
       out.leader_is_member = is_member;
     const auto i = contacts_.find(id);
     if (i == contacts_.end() || !i->second.handle || i->second.voter_port == 0
-        || !record.is_candidate() || here.size() == candidates_max)
+        || !record.is_candidate())
+      continue;
+    if (!is_voter(id) && ++other_count > candidates_max)
       continue;
     const auto& address = record.offering.address;
     here.push_back({.agent = id,

@@ -233,7 +233,8 @@ void run_warden(warden_table& table, warden_role role, int agent_pidfd,
   if (::chdir("/") != 0) {
     // Then it only keeps a file system busy.
   }
-  auto sockets = std::array<int, kept_socket_count>{-1, -1, -1};
+  auto sockets = std::array<int, kept_socket_count>{};
+  sockets.fill(-1);
   auto other = -1;
   auto settles_at = now_of_fence() + settle_delay;
   auto may_get_orders = true;

@@ -25,7 +25,7 @@ constexpr size_t waiting_frames_max = 8;
 constexpr std::string_view notice_suffix = "+notice";
 
 /// Of workers that do not end in this time leases decide.
-constexpr auto probe_limit = std::chrono::seconds{2};
+constexpr auto examination_limit = std::chrono::seconds{2};
 
 /// Minimum interval between reports of links that were cut.
 constexpr auto report_interval = std::chrono::seconds{10};
@@ -365,7 +365,7 @@ void voter_links::probe_process(const agent_id& who, const std::string& where) {
     return std::optional{*left ? liveness::gone : liveness::unknown};
   };
   probes_[who] = probe(home_, *at, statement_reader{std::move(reader)},
-                       probe_limit, [this, who, left](liveness) {
+                       examination_limit, [this, who, left](liveness) {
                          // It has called us.
                          home_.post([done = std::make_shared<reactor_handle>(
                                        std::move(probes_[who]))] {});
