@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,12 @@ struct rendezvous_fixture {
   explicit rendezvous_fixture(job_settings asked = {2, 3, 1},
                               timeouts limits = {})
     : settings{asked}, uut{asked, limits} {}
+
+  /// Another one takes the place of this one.
+  void replace(const job_settings& asked, uint32_t exclude_after) {
+    std::destroy_at(&uut);
+    std::construct_at(&uut, asked, timeouts{}, exclude_after);
+  }
 
   /// Applies an event; returns the effects, joined by "; ".
   std::string at(milliseconds t, const rendezvous_event& event) {

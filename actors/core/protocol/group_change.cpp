@@ -1,5 +1,7 @@
 #include "actors/core/protocol/group_change.hpp"
 
+#include "actors/core/protocol/newcomers.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -48,7 +50,7 @@ uint32_t room_in(const agent_table& agents, const job_orders& orders) {
 }
 
 group_change change_of(const agent_table& agents, const job_orders& orders,
-                       const newcomer_watch& newcomers) {
+                       const newcomers& arrived) {
   using kind = group_change::kind;
   const auto& counts = agents.counts();
   const auto max = orders.settings().agent_count_max;
@@ -60,24 +62,8 @@ group_change change_of(const agent_table& agents, const job_orders& orders,
     return {kind::drain, drain_of_member(agents)};
   if (counts.newcomers > 0 && room_in(agents, orders) > 0
       && !is_finishing(agents))
-    return {kind::newcomers, newcomers.reason(counts.newcomers)};
+    return {kind::newcomers, arrived.reason()};
   return {};
-}
-
-end_reason newcomer_watch::reason(uint32_t count) const {
-  const auto joined
-    = count - (admission_.empty() ? 0 : std::min(count, admitted_count_));
-  if (admission_.empty() || count == joined)
-    return {std::to_string(count) + " more joined"};
-  auto out = admission_;
-  if (joined > 0)
-    out.text += "; " + std::to_string(joined) + " more joined";
-  return out;
-}
-
-time_point newcomer_watch::settled_at(const timeouts& limits) const {
-  return std::min(std::max(last_arrival_, *since_) + limits.join_settle,
-                  *since_ + limits.last_call);
 }
 
 void save_request::want(time_point limit) {

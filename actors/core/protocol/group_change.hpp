@@ -12,6 +12,8 @@
 
 namespace actorrun::core {
 
+class newcomers;
+
 /// Joins, orders and departures edit facts: this is what follows from them for a
 /// generation that runs. The first kind that holds counts, in this order.
 struct group_change {
@@ -42,51 +44,8 @@ bool is_finishing(const agent_table& agents);
 /// For more members.
 uint32_t room_in(const agent_table& agents, const job_orders& orders);
 
-/// Nodes that came after the generation had begun, or stood by.
-class newcomer_watch {
-public:
-  void add_arrival(time_point now) { last_arrival_ = now; }
-
-  time_point last_arrival() const { return last_arrival_; }
-
-  /// These may take part now: it is not that they have come.
-  void admit(end_reason reason, uint32_t count) {
-    admission_ = std::move(reason);
-    admitted_count_ = count;
-  }
-
-  /// There are none.
-  void forget_admission() { admission_ = {}; }
-
-  /// `2 more joined`
-  end_reason reason(uint32_t count) const;
-
-  /// They could take part, and it is seen whether more come.
-  void begin(time_point now) {
-    if (!since_)
-      since_ = now;
-  }
-
-  void end() { since_.reset(); }
-
-  /// When no more are waited for.
-  /// @pre `begin` was called, and not `end`
-  time_point settled_at(const timeouts& limits) const;
-
-  /// The generation is revoked for these, or for none.
-  void set_let_in(std::vector<agent_id> agents) { let_in_ = std::move(agents); }
-  const std::vector<agent_id>& let_in() const { return let_in_; }
-
-private:
-  time_point last_arrival_{};
-  std::optional<time_point> since_{};
-  end_reason admission_{};
-  uint32_t admitted_count_ = 0;
-  std::vector<agent_id> let_in_{};
-};
-
 group_change change_of(const agent_table& agents, const job_orders& orders,
-                       const newcomer_watch& newcomers);
+                       const newcomers& arrived);
 
 /// Why workers are asked for a step though nothing changes: they are to save before
 /// the time of the job is over.

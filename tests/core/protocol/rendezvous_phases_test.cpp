@@ -9,33 +9,33 @@ using phase = rendezvous::phase;
 namespace {
 
 /// `a` has joined; in `last_call` also `b`, later also `c`.
-fixture in_phase(phase x) {
-  auto job = fixture{};
-  switch (x) {
-    case phase::gathering:
-      job.at(0s, job.join("a"));
-      break;
-    case phase::last_call:
-      job.at(0s, job.join("a"));
-      job.at(0s, job.join("b"));
-      break;
-    case phase::starting:
-      job.start();
-      break;
-    case phase::running:
-      job.run();
-      break;
-    case phase::stopping:
-      job.revoke();
-      break;
-    case phase::ended:
-      job.run();
-      job.at(0s, stop_requested{15});
-      break;
+struct in_phase : fixture {
+  explicit in_phase(phase x) {
+    switch (x) {
+      case phase::gathering:
+        at(0s, join("a"));
+        break;
+      case phase::last_call:
+        at(0s, join("a"));
+        at(0s, join("b"));
+        break;
+      case phase::starting:
+        start();
+        break;
+      case phase::running:
+        run();
+        break;
+      case phase::stopping:
+        revoke();
+        break;
+      case phase::ended:
+        run();
+        at(0s, stop_requested{15});
+        break;
+    }
+    REQUIRE(uut.current_phase() == x);
   }
-  REQUIRE(job.uut.current_phase() == x);
-  return job;
-}
+};
 
 struct row {
   const char* name;

@@ -473,7 +473,7 @@ TEST_CASE_METHOD(
   "rendezvous: N6 failures of a host count on, as far as two agents "
   "know of them",
   "[core]") {
-  uut = rendezvous{settings, {}, 3};
+  replace(settings, 3);
   at(0s, coordinator_started{true});
   auto known = job();
   known.failing = {{"node-a", 2}, {"node-b", 2}};
@@ -483,7 +483,7 @@ TEST_CASE_METHOD(
   at(0s, told(join("b"), other));
   CHECK(uut.job().failing == std::vector<failing_host>{{"node-b", 1}});
   // One that is not asked to exclude hosts does not count.
-  uut = rendezvous{settings, {}, 0};
+  replace(settings, 0);
   at(0s, coordinator_started{true});
   at(0s, told(join("a"), known));
   at(0s, told(join("b"), known));
@@ -536,7 +536,7 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.job().excluded.size() == 1);
   CHECK(uut.job().revision == 2);
   // It ends. What `b` knows does not stand against what the others know.
-  uut = rendezvous{settings, {}, 0};
+  replace(settings, 0);
   at(0s, coordinator_started{true});
   at(0s, told(join("a"), ordered));
   at(0s, told(join("b"), between));

@@ -1,0 +1,196 @@
+#include "actors/core/protocol/generation_end.hpp"
+
+#include "actors/core/protocol/operator_desk.hpp"
+#include "actors/core/protocol/stand_by.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace actorrun::core {
+
+namespace {
+
+/// An exempt failure does not end a job: names an unkillable worker, if there
+/// is one, as the first failure instead.
+void attribute_unkillable(outcome& how) {
+  if (how.first_failure->kind == failure_kind::unkillable)
+    return;
+  const auto i = std::ranges::find(how.other_failures, failure_kind::unkillable,
+                                   &worker_failure::kind);
+  if (i != how.other_failures.end())
+    std::swap(*i, *how.first_failure);
+}
+
+} // namespace
+
+void generation_end::know(const charter& told) {
+  policy_.set_maximum(orders_.settings().restart_count_max);
+  policy_.restore(told.restart_count);
+  costs_.know_failures(told.failing);
+}
+
+// -- a generation begins, and ends --------------------------------------------
+
+void generation_end::begin() {
+  // Those for whom the last generation was ended have gone again: that was for
+  // nothing.
+  if (!let_in_.empty() && agents_.counts().newcomers == 0)
+    costs_.member_departs(step_.now());
+  let_in_.clear();
+  costs_.generation_begins(step_.now());
+}
+
+void generation_end::revoke(const end_reason& reason,
+                            const std::optional<worker_failure>& failure,
+                            std::vector<agent_id> newcomers) {
+  assert(job_.is_active());
+  auto order = revoke_generation{agents_.generation(), agents_.stop_members(),
+                                 reason, failure};
+  for (const auto& agent : order.agents)
+    agents_.find(agent)->expect_stop(step_.now());
+  let_in_ = std::move(newcomers);
+  reason_ = reason;
+  revoked_at_ = step_.now();
+  job_.enter(rendezvous_phase::stopping);
+  step_.add(std::move(order));
+}
+
+void generation_end::fail() {
+  failures_.end_generation();
+  revoke({to_string(failures_.first())}, failures_.first());
+  add_drained(); // Their workers may all have ended well before they leave.
+  update_cause();
+}
+
+void generation_end::fail_recovered(const std::string& news) {
+  fail();
+  const auto missing_count
+    = agents_.common_plan().node_count - agents_.counts().members;
+  const auto& failed = failures_.first().agent;
+  const auto is_failed_missing
+    = agents_.find_member(failed, agents_.generation()) == nullptr;
+  if (missing_count == 1 && is_failed_missing)
+    failures_.add_departure(failed, {news});
+  else if (missing_count > 0)
+    failures_.add_departure({}, {news});
+  for (const auto& [id, x] : agents_.records())
+    if (x.leaving && !quarantine_.contains(id))
+      add_departure(x, agent_leaves(id, 0, ""));
+  update_cause();
+}
+
+void generation_end::conclude() {
+  add_drained(); // One that was cut off may hear of its drain only now.
+  job_.enter(rendezvous_phase::gathering);
+  if (!failures_.empty())
+    settle();
+  failures_.clear();
+  if (!job_.is(rendezvous_phase::ended))
+    charge();
+}
+
+// -- what has happened in it --------------------------------------------------
+
+// A failure that is reported later may still be the root cause. When an agent that
+// was cut off repeats it, the generation may have been settled: the next one must
+// not answer for it.
+void generation_end::add(const agent_id& agent, collateral failures) {
+  if (!job_.is_active() && !job_.is(rendezvous_phase::stopping)
+      && !recovery_.is_listening())
+    return;
+  failures_.add(agent, std::move(failures), step_.now());
+  if (failures_.has_ended_generation())
+    update_cause();
+}
+
+void generation_end::add_departure(const agent_record& record,
+                                   const end_reason& reason) {
+  if (!job_.is(rendezvous_phase::stopping) || !agents_.is_at_work(record))
+    return;
+  failures_.add_departure(record.offering.agent, reason);
+  if (failures_.has_ended_generation())
+    update_cause();
+}
+
+// Their peers miss them before they have gone.
+void generation_end::add_drained() {
+  for (const auto& [id, x] : agents_.records())
+    if (x.is_draining() && !x.leaving)
+      add_departure(x, agent_leaves(id, 0, x.drain->by));
+}
+
+void generation_end::update_cause() {
+  const auto* exemption = failures_.exemption();
+  last_failure_ = failures_.first();
+  reason_
+    = exemption == nullptr ? end_reason{to_string(*last_failure_)} : *exemption;
+}
+
+// -- what it costs ------------------------------------------------------------
+
+// All failures have been reported. In a generation that had ended for another
+// reason they cost nothing either.
+void generation_end::settle() {
+  const auto first = failures_.first(step_.now());
+  const auto others = failures_.others(step_.now());
+  const auto* exemption
+    = failures_.has_ended_generation() ? failures_.exemption() : &reason_;
+  if (exemption != nullptr || !others.empty())
+    step_.add(explain_failures{agents_.generation(), first, others,
+                               exemption ? *exemption : end_reason{}});
+  auto how = outcome{.kind = outcome::verdict::failed,
+                     .first_failure = first,
+                     .other_failures = others.listed,
+                     .unlisted_failure_count = others.unlisted_count,
+                     .reason = to_string(first)};
+  if (failures_.is_any_unkillable()
+      && agents_.counts().candidates < orders_.settings().agent_count_min) {
+    if (exemption != nullptr)
+      attribute_unkillable(how);
+    how.reason = to_string(*how.first_failure)
+                 + "; too few nodes are left: " + quarantine_.text();
+    job_.end(std::move(how));
+  } else if (exemption == nullptr) {
+    if (policy_.on_failure(agents_.generation(), first)
+        == restart_policy::answer::give_up)
+      job_.end(std::move(how));
+    else
+      count_failure(first);
+  }
+}
+
+// A host that is not excluded, because too few are left, comes up again with its
+// next failure.
+void generation_end::count_failure(const worker_failure& x) {
+  const auto& hosts = orders_.excluded();
+  const auto view = operator_view{.now = step_.now()};
+  auto desk = operator_desk{agents_, orders_, view};
+  if (!costs_.add_failure(x.host) || hosts.find(x.host) != nullptr
+      || hosts.is_full() || !desk.can_spare_host(x.host))
+    return;
+  const auto reason
+    = std::to_string(costs_.failure_count(x.host))
+      + " failures there have cost a restart, the last: " + to_string(x);
+  desk.exclude({x.host, reason, "", step_.now()});
+  step_.add(report_exclusion{x.host, reason});
+}
+
+// Only now it is known whose doing it was: peers that miss a node may say so before
+// its loss is known. Who was asked to go has cost nothing.
+void generation_end::charge() {
+  using kind = end_origin::kind;
+  const auto origin = reason_.origin.value_or(end_origin{});
+  if (origin.what != kind::operator_asked)
+    costs_.member_departs(revoked_at_);
+  if (origin.what == kind::node_lost || origin.what == kind::node_cut_off) {
+    auto nodes = stand_by{agents_, costs_, orders_.settings().agent_count_min,
+                          step_.now()};
+    if (auto x = nodes.charge(origin.agent, revoked_at_, reason_.text))
+      step_.add(std::move(*x));
+  }
+  for (const auto& agent : let_in_)
+    costs_.add_return(agent, revoked_at_);
+}
+
+} // namespace actorrun::core
