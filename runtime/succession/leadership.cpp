@@ -29,6 +29,10 @@ constexpr auto polls_max = 30;
 /// there again must not begin a second job.
 constexpr auto seed_pause = std::chrono::milliseconds{300};
 
+/// Who can follow is told to people once it has been so for this long: agents come and
+/// go together.
+constexpr auto settle_pause = std::chrono::milliseconds{300};
+
 /// Where nodes look for the job, the coordinator is called back this often …
 constexpr auto call_pause = std::chrono::milliseconds{1'000};
 /// … and comes when it has been elsewhere for so long: the agents are settled then.
@@ -158,9 +162,17 @@ private:
   uint64_t change_ = 0;
   bool is_member_ = false;
   std::vector<voter_candidate> here_;
-  size_t voter_count_ = 1;  ///< As was said last …
-  bool has_deputy_ = false; ///< … as this was.
-  endpoint_list shown_;     ///< Voters that our agents have been told.
+  /// Who can follow this leader.
+  struct electorate {
+    size_t voter_count = 1;
+    bool has_deputy = false;
+
+    friend bool operator==(const electorate&, const electorate&) = default;
+  };
+  electorate said_; ///< To people.
+  electorate seen_;
+  time_point seen_since_{};
+  endpoint_list shown_; ///< Voters that our agents have been told.
   time_point shown_at_seed_{};
   time_point opened_{};
   bool is_leaving_ = false;
@@ -278,10 +290,12 @@ void voter_leadership::state::say_voters() {
     return;
   const auto count = known->voters.newest().size();
   const auto has_deputy = known->order.size() > count;
-  if (count == voter_count_ && has_deputy == has_deputy_)
+  const auto now_so = electorate{count, has_deputy};
+  if (std::exchange(seen_, now_so) != now_so)
+    seen_since_ = now();
+  if (now_so == said_ || now() < seen_since_ + settle_pause)
     return;
-  voter_count_ = count;
-  has_deputy_ = has_deputy;
+  said_ = now_so;
   config_.lines.info(
     count > 1 ? formatted(
       "{} agents elect another coordinator if this one is lost", count)

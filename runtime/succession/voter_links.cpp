@@ -303,6 +303,7 @@ void voter_links::on_connected(const agent_id& to, result<connected> x) {
 void voter_links::on_begun(const agent_id& to,
                            std::shared_ptr<link_outbox> outbox) {
   auto& x = out_[to];
+  x.has_failed = false;
   x.outbox = std::move(outbox);
   for (const auto& frame : std::exchange(x.frames, {}))
     x.outbox->write(frame);
@@ -321,6 +322,7 @@ void voter_links::break_way_out(const agent_id& to, const std::string& why) {
   x.link = {};
   x.outbox.reset();
   x.frames.clear();
+  x.has_failed = true;
   callbacks_.on_broken(to);
 }
 
@@ -335,8 +337,12 @@ void voter_links::leave_behind(const core::tombstone& left) {
 
 void voter_links::examine(const agent_id& who, const std::string& where) {
   home_.post([this, alive = alive_, who, where] {
-    if (*alive)
+    if (!*alive)
+      return;
+    if (const auto i = out_.find(who); i != out_.end() && i->second.has_failed)
       probe_process(who, where);
+    else
+      put(who, where, {});
   });
 }
 
@@ -344,8 +350,6 @@ void voter_links::probe_process(const agent_id& who, const std::string& where) {
   auto key = config_.mine.key;
   auto at = std::optional<socket_address>{};
   if (const auto i = out_.find(who); i != out_.end()) {
-    if (i->second.outbox)
-      return;
     if (i->second.seen_at && i->second.endpoint == where) {
       at = i->second.seen_at;
       key = i->second.key_of_job;

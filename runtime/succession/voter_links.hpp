@@ -86,8 +86,8 @@ public:
   /// Makes that link, and says nothing.
   void reach(const agent_id& to, const std::string& where);
 
-  /// Has the machine of this one asked whether it has ended, unless our link to it is
-  /// up. Without a proof nothing is reported.
+  /// Finds out whether this one has ended: makes a link to it if there is none, and if
+  /// the last one has failed, has its machine asked. Without a proof nothing is reported.
   void examine(const agent_id& who, const std::string& where);
 
   /// What the machine of this process is to say in its place. It counts when this
@@ -110,7 +110,8 @@ private:
     std::vector<std::string> frames{};     ///< Wait for it.
     std::optional<resumption_key> last_key{};
     core::time_point used{};
-    job_key key_of_job{}; ///< By which it writes what it leaves behind.
+    bool has_failed = false; ///< The last attempt, or the last link.
+    job_key key_of_job{};    ///< By which it writes what it leaves behind.
     /// Where it was reached last.
     std::optional<socket_address> seen_at{};
   };
