@@ -72,7 +72,7 @@ public:
   void send(const agent_id& to, const std::string& where,
             const voter_message& what);
 
-  /// Says it to whoever listens there, which may be a coordinator's port.
+  /// Says it once to whoever listens there, which may be a coordinator's port.
   void notify(const std::string& where, const core::beat& what) {
     send({}, where, core::succession_message{what});
   }
@@ -121,6 +121,7 @@ private:
   void on_connected(const agent_id& to, result<connected> x);
   void on_begun(const agent_id& to, std::shared_ptr<link_outbox> outbox);
   void break_way_out(const agent_id& to, const std::string& why);
+  void end_way_out(const agent_id& to);
 
   reactor& home_;
   voter_links_config config_;

@@ -427,10 +427,10 @@ def orders_hold(job, roll):
     young(job, roll)
     first, second, third, fourth, fifth = job.agents
     spend(job, roll, job.agents)
-    order(first, "exclude", fifth.label, "--yes")
+    job.order("exclude", fifth.label)
     workers = whole(job, [first, second, third, fourth])
-    order(first, "resize", "4:4", "--yes")
-    order(first, "drain", fourth.label, "--wait-for-replacement", "--yes")
+    job.order("resize", "4:4")
+    job.order("drain", fourth.label, "--wait-for-replacement")
     spend(job, roll, [first, second, third, fourth])
     pause(roll, 0.5, 1.0)
     how = roll.choice((chaos.agent_killed, chaos.host_lost, chaos.terminated))
@@ -451,7 +451,7 @@ def orders_hold(job, roll):
          + nodes.get(fifth.label, {"state": "not there"})["state"])
     must(nodes[fourth.label]["drain_asked_age_ms"] is not None, "the drain waits")
     spend(job, roll, [first, second, third, fourth])
-    order(job.await_leader(BACK_MAX), "include", fifth.label, "--yes")
+    job.order("include", fifth.label)
     whole(job, [first, second, third, fifth], workers[0].generation)
     must(fourth.process.wait(timeout=10) == 0, "the node that was drained leaves")
     settled(job)
@@ -470,10 +470,6 @@ def spend(job, roll, members):
     workers = whole(job, members)
     chaos.kill_one(job, roll, workers)
     return whole(job, members, workers[0].generation)
-
-
-def order(host, *words):
-    must(host.ask(*words), f"{host.label}: actorctl {' '.join(words)}")
 
 
 def left_alone(job, roll):

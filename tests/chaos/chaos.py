@@ -19,6 +19,7 @@ not what the machine makes of them.
 
 usage: chaos.py --bin FOLDER [--seconds N | --hours N | --faults N] [--seed N]
                 [--kinds KIND,...] [--report FILE] [--backend c10d|etcd|voters]
+                [--keep]
 
 Needs root, ip and nft, and etcd for etcd; without them it says so and ends with 77. Exit code 1: an
 invariant was broken, or a job did not come back.
@@ -149,7 +150,8 @@ class Host:
 
     def environment(self):
         return {"PATH": os.environ["PATH"], "HOME": self.folder,
-                "ACTORRUN_RUN_DIR": self.folder + "/run"}
+                "ACTORRUN_RUN_DIR": self.folder + "/run",
+                "LOGLEVEL": os.environ.get("LOGLEVEL", "INFO")}
 
     def start(self):
         log = os.open(self.console, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -420,6 +422,13 @@ class Job:
         return None
 
 
+    def order(self, *words):
+        """An operator's, to the leader; it may be changing just now."""
+        due = now() + 5
+        while not self.await_leader(BACK_MAX).ask(*words, "--yes"):
+            if now() > due:
+                raise RuntimeError(f"'actorctl {' '.join(words)}' is refused")
+
     def await_leader(self, limit):
         due = now() + limit
         while now() < due:
@@ -431,7 +440,7 @@ class Job:
     def let_settle(self, roll, workers, members=None):
         """Those that are here become voters. Workers live for two minutes."""
         if now() > min(x.start for x in workers) + 60:
-            self.await_leader(BACK_MAX).ask("restart", "--yes")
+            self.order("restart")
             workers = self.await_world(members or self.agents,
                                        workers[0].generation, BACK_MAX)
             if workers is None:
@@ -546,8 +555,7 @@ def terminated(job, roll, host):
 
 
 def drained(job, roll, host):
-    if not host.ask("drain", host.label, "--yes"):
-        job.breach(f"{host.address} cannot be drained")
+    job.order("drain", host.label)
     return start_after_end(host)
 
 
@@ -743,9 +751,11 @@ def percentile(values, part):
 
 
 def report(results, backend, seed, seconds):
+    workers = "2 workers" if SLOTS[backend] == 2 else "1 worker"
     lines = [f"{sum(len(x) for x in results.values())} faults in {seconds:.0f} s,"
-             f" {backend}, seed {seed}; {NODES[backend]} nodes with {SLOTS[backend]}"
-             " workers. Milliseconds from the fault until the workers of all survivors run again.", "",
+             f" {backend}, seed {seed}; {NODES[backend]} nodes with {workers} each."
+             " Milliseconds from the fault until the workers of all survivors run"
+             " again.", "",
              "| fault | number | new generation | p50 | p90 | p99 | max |",
              "|---|---|---|---|---|---|---|"]
     for kind in KINDS:
@@ -773,6 +783,7 @@ def main():
     parser.add_argument("--backend", choices=tuple(NODES), default="c10d")
     parser.add_argument("--kinds")
     parser.add_argument("--report")
+    parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     known = [x for x, (_, whom, _, _) in KINDS.items()
              if options.backend in WHOM[whom][0]]
@@ -821,7 +832,10 @@ def main():
     if job.breaches:
         print("broken: " + "; ".join(job.breaches) + f"\nlogs: {job.folder}")
         sys.exit(1)
-    shutil.rmtree(job.folder)
+    if options.keep:
+        print(f"logs: {job.folder}")
+    else:
+        shutil.rmtree(job.folder)
 
 
 if __name__ == "__main__":
