@@ -520,11 +520,13 @@ void voter_leadership::state::hear(const agent_id&, const leader_at& x) {
 void voter_leadership::state::hear(const agent_id& from, const call_home&) {
   if (!leads() || config_.is_home)
     return;
-  home_ = from;
+  const auto stays = [this](const agent_id& x) {
+    return std::ranges::find(here_, x, &voter_candidate::agent) != here_.end();
+  };
+  if (!stays(home_)) // Of two on that host one is enough.
+    home_ = from;
   const auto known = core_.own_tombstone().charter;
-  const auto stays
-    = std::ranges::find(here_, from, &voter_candidate::agent) != here_.end();
-  if (is_leaving_ || now() < opened_ + stay_min || !known || !stays
+  if (is_leaving_ || now() < opened_ + stay_min || !known || !stays(from)
       || std::ranges::find(known->order, from) == known->order.end())
     return;
   opened_ = now(); // It is not asked again at once.
