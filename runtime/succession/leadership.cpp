@@ -71,7 +71,10 @@ public:
         dispatch(process_examined{x.who, x.left});
       },
       [this](links_ready) { leave_behind(core_.own_tombstone()); },
-      [this](const voters_told& x) { told_ = x.voters; },
+      [this](const voters_told& x) {
+        told_ = x.voters;
+        call_voters();
+      },
       [this](const electors_answer& x) { on(x); },
       [this](const job_told& x) {
         job_ = x.job;
@@ -114,6 +117,7 @@ private:
   void say_voters();
   void show_at_seed();
   void call_coordinator();
+  void call_voters();
   void say(const agent_id& to, const voter_message& what);
   void leave_behind(const tombstone& x);
   void learn(const std::optional<written_charter>& x);
@@ -176,6 +180,7 @@ private:
   time_point shown_at_seed_{};
   time_point opened_{};
   bool is_leaving_ = false;
+  agent_id home_{};     ///< Where nodes look for the job, as it has said.
   time_point called_{}; ///< The coordinator, to come home.
 
   // As one that looks for the leader.
@@ -328,6 +333,15 @@ void voter_leadership::state::call_coordinator() {
   say(leader, call_home{});
 }
 
+// Whoever does not vote hears no beat; a leader that has heard this has it vote.
+void voter_leadership::state::call_voters() {
+  if (!config_.is_home || leads())
+    return;
+  for (const auto& [who, _] : told_)
+    if (who != config_.options.self)
+      say(who, call_home{});
+}
+
 void voter_leadership::state::say(const agent_id& to,
                                   const voter_message& what) {
   const auto where = endpoint_of(to);
@@ -391,9 +405,10 @@ std::vector<voter_candidate> voter_leadership::state::reachable_of(
   auto out = std::vector<voter_candidate>{};
   const auto links = links_->get();
   for (const auto& x : here)
-    if (x.agent == config_.options.self || reached_.contains(x.agent))
+    if (x.agent == config_.options.self || reached_.contains(x.agent)) {
       out.push_back(x);
-    else if (links)
+      out.back().is_home = x.agent == home_;
+    } else if (links)
       links->reach(x.agent, x.endpoint);
   return out;
 }
@@ -541,11 +556,15 @@ void voter_leadership::state::hear(const agent_id&, const leader_at& x) {
 }
 
 void voter_leadership::state::hear(const agent_id& from, const call_home&) {
+  if (!leads() || config_.is_home)
+    return;
+  const auto stays = [this](const agent_id& x) {
+    return std::ranges::find(here_, x, &voter_candidate::agent) != here_.end();
+  };
+  if (!stays(home_)) // Of two on that host one is enough.
+    home_ = from;
   const auto known = core_.own_tombstone().charter;
-  const auto stays
-    = std::ranges::find(here_, from, &voter_candidate::agent) != here_.end();
-  if (!leads() || is_leaving_ || config_.is_home || now() < opened_ + stay_min
-      || !known || !stays
+  if (is_leaving_ || now() < opened_ + stay_min || !known || !stays(from)
       || std::ranges::find(known->order, from) == known->order.end())
     return;
   opened_ = now(); // It is not asked again at once.

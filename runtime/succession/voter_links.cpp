@@ -308,15 +308,23 @@ void voter_links::on_begun(const agent_id& to,
   for (const auto& frame : std::exchange(x.frames, {}))
     x.outbox->write(frame);
   callbacks_.on_reached(to);
+  // A link that lasted would be of one process. If its machine is lost, what is said
+  // waits for the end of that link, and does not reach the process that comes next.
+  if (to.value.empty())
+    end_way_out(to);
 }
 
 void voter_links::break_way_out(const agent_id& to, const std::string& why) {
   const auto i = out_.find(to);
   if (i == out_.end())
     return;
-  auto& x = i->second;
   config_.lines.debug(formatted("agent does not reach voter {} at {}: {}",
-                                to.value, x.endpoint, why));
+                                to.value, i->second.endpoint, why));
+  end_way_out(to);
+}
+
+void voter_links::end_way_out(const agent_id& to) {
+  auto& x = out_[to];
   // They may have called us.
   home_.post([gone = std::make_shared<reactor_handle>(std::move(x.link))] {});
   x.link = {};

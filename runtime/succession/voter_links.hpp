@@ -78,7 +78,7 @@ public:
   void send(const agent_id& to, const std::string& where,
             const voter_message& what);
 
-  /// Says it to whoever listens there, which may be a coordinator's port.
+  /// Says it once to whoever listens there, which may be a coordinator's port.
   void notify(const std::string& where, const core::beat& what) {
     send({}, where, core::succession_message{what});
   }
@@ -139,6 +139,7 @@ private:
   void on_connected(const agent_id& to, result<connected> x);
   void on_begun(const agent_id& to, std::shared_ptr<link_outbox> outbox);
   void break_way_out(const agent_id& to, const std::string& why);
+  void end_way_out(const agent_id& to);
   void probe_process(const agent_id& who, const std::string& where);
 
   reactor& home_;

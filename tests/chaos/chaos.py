@@ -1,27 +1,31 @@
 #!/usr/bin/env python3
 """Breaks a job of the real programs in every way that its world allows.
 
-One server and NODES agents, each in a network namespace of its own, are connected
+One server and three agents, each in a network namespace of its own, are connected
 by a bridge. The server is the coordinator, or etcd, and then one of the agents
-hosts the coordinator. One fault at a time strikes one of them; the survivors'
-workers must run again, and when the fault is over, all must be together again.
-The workers stamp their life into files every 5 ms. From these stamps alone it is
-judged
+hosts the coordinator. With `voters` there is no server: five agents elect the one
+that hosts it, and the endpoint is the first one's. One fault at a time strikes one
+or several of them; the survivors' workers must run again, and when the fault is
+over, all must be together again. The workers stamp their life into files every 5
+ms. From these stamps alone it is judged
 
     I1  whether the workers of a generation are one world (ranks 0..W-1, each once),
     I2  whether workers of two generations ever ran at once,
     I4  whether numbers of generations grow,
+    I5  whether as many restarts are spent as workers were killed,
 
 and when the survivors ran again. A seed determines the faults and their lengths,
 not what the machine makes of them.
 
 usage: chaos.py --bin FOLDER [--seconds N | --hours N | --faults N] [--seed N]
-                [--kinds KIND,...] [--report FILE] [--backend c10d|etcd]
+                [--kinds KIND,...] [--report FILE] [--backend c10d|etcd|voters]
+                [--keep]
 
 Needs root, ip and nft, and etcd for etcd; without them it says so and ends with 77. Exit code 1: an
 invariant was broken, or a job did not come back.
 """
 import argparse
+import json
 import os
 import random
 import shutil
@@ -31,14 +35,19 @@ import sys
 import tempfile
 import time
 
-NODES = 3
-SLOTS = 2
+NODES = {"c10d": 3, "etcd": 3, "voters": 5}
+SLOTS = {"c10d": 2, "etcd": 2, "voters": 1}
 SUBNET = "10.77.0."
 PORT = 29477
 ETCD_PORT = 2379
-ETCD_LEASE = ",lease_ttl=3,heartbeat_timeout=1"  # 15 s would be waited for often.
+CONF = {
+    "c10d": "",
+    "etcd": ",lease_ttl=3,heartbeat_timeout=1",  # 15 s would be waited for often.
+    "voters": ",succession=on",
+}
 BACK_MAX = 60.0  # Seconds until all are together again.
 SURVIVE_MAX = 20.0  # Seconds until the survivors run again.
+SETTLE = (0.3, 1.0)  # Seconds until those that are here vote.
 
 
 def now():
@@ -68,6 +77,15 @@ def obstacle(backend):
                "bridge", check=False):
         return "bridge", "the kernel has no bridges"
     return None
+
+
+def skip_without_network(backend):
+    if found := obstacle(backend):
+        lack, why = found
+        if {lack, "all"} & set(os.environ.get("ACTORRUN_NO_SKIP", "").split(",")):
+            sys.exit("ACTORRUN_NO_SKIP forbids to skip this: " + why)
+        print("SKIPPED: " + why)
+        sys.exit(77)
 
 
 def children(pid):
@@ -109,12 +127,15 @@ class Host:
     def __init__(self, job, index, command, files_hang=True):
         self.job = job
         self.name = f"chaos{os.getpid()}h{index}"
+        self.label = f"n{index}"
         self.index = index
         self.address = SUBNET + str(index + 1)
         self.folder = f"{job.folder}/h{index}"
+        self.console = self.folder + "/log"
         self.command = command
         self.files_hang = files_hang
         self.process = None
+        self.reader = None  # Of the console, if that is no file.
         os.makedirs(self.folder + "/run", mode=0o700)
         os.makedirs(self.folder + "/logs")
         run("ip", "netns", "add", self.name)
@@ -127,12 +148,14 @@ class Host:
         for link in ("lo", "cable"):
             run("ip", "-n", self.name, "link", "set", link, "up")
 
+    def environment(self):
+        return {"PATH": os.environ["PATH"], "HOME": self.folder,
+                "ACTORRUN_RUN_DIR": self.folder + "/run",
+                "LOGLEVEL": os.environ.get("LOGLEVEL", "INFO")}
+
     def start(self):
-        log = open(self.folder + "/log", "ab")
-        environment = {
-            "PATH": os.environ["PATH"], "HOME": self.folder,
-            "ACTORRUN_RUN_DIR": self.folder + "/run",
-        }
+        log = os.open(self.console, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        environment = self.environment()
         if self.files_hang:
             environment |= {
                 "LD_PRELOAD": self.job.hanging_files,
@@ -140,20 +163,44 @@ class Host:
                 "HANGING_WHILE": self.folder + "/hangs",
             }
         self.process = subprocess.Popen(
-            ["ip", "netns", "exec", self.name] + self.command(self),
+            ["ip", "netns", "exec", self.name, "unshare", "--uts", "sh", "-c",
+             "hostname \"$0\" && exec \"$@\"", self.label] + self.command(self),
             env=environment, stdout=log, stderr=log,
             stdin=subprocess.DEVNULL)
+        os.close(log)
+
+    def ask(self, *words):
+        """What actorctl says here; empty if it fails or takes long."""
+        try:
+            return subprocess.run(
+                ["ip", "netns", "exec", self.name, f"{self.job.bin}/actorctl",
+                 *words], env=self.environment(), stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, timeout=5).stdout
+        except subprocess.TimeoutExpired:
+            return ""
 
     def pid(self):
         return self.process.pid
+
+    def has_ended(self):
+        return self.process.poll() is not None
 
     def wardens(self):
         return [x for x in children(self.pid())
                 if name_of(x) in ("arun-warden", "arun-second")]
 
+    def all_pids(self):
+        """Of the agent, its wardens and its workers."""
+        return children(self.pid()) + [self.pid()]
+
     def kill(self):
         send(self.pid(), signal.SIGKILL)
         self.process.wait()
+
+    def plug(self, is_in):
+        """Pulls the cable out, or plugs it in again."""
+        run("ip", "-n", self.job.bridge, "link", "set", f"port{self.index}",
+            "up" if is_in else "down")
 
     def filter(self, rules):
         """Replaces what the firewall of this host does."""
@@ -182,12 +229,24 @@ class Host:
                      f"add chain netdev {device} loss {{ type filter hook "
                      f"ingress device \"{device}\" priority 0; }}\n" + rule)
 
+    def silence(self, listeners):
+        """These do not hear this host any more."""
+        device = f"port{self.index}"
+        addresses = ", ".join(x.address for x in listeners)
+        run("ip", "netns", "exec", self.job.bridge, "nft", "-f", "-",
+            text=f"add table netdev {device}\n"
+                 f"add chain netdev {device} loss {{ type filter hook ingress "
+                 f"device \"{device}\" priority 0; }}\n"
+                 f"add rule netdev {device} loss ip daddr {{ {addresses} }} drop\n")
+
     def remove(self):
-        if self.process is not None and self.process.poll() is None:
-            for pid in self.wardens():
+        if self.process is not None and not self.has_ended():
+            for pid in self.all_pids():
                 send(pid, signal.SIGCONT)
-            send(self.pid(), signal.SIGCONT)
             self.kill()
+        if self.reader is not None:
+            self.reader.kill()
+            self.reader.wait()
         run("ip", "netns", "del", self.name, check=False)
 
 
@@ -200,6 +259,8 @@ class Worker:
             fields = dict(x.split("=", 1) for x in file.read().split("\n") if x)
         self.pid = int(fields["pid"])
         self.generation = int(fields["ACTORRUN_FENCING_TOKEN"])
+        self.number = int(fields["ACTORRUN_GENERATION"])
+        self.restarts = int(fields["TORCHELASTIC_RESTART_COUNT"])
         self.rank = int(fields["RANK"])
         self.node = int(fields["GROUP_RANK"])
         self.world = int(fields["WORLD_SIZE"])
@@ -215,7 +276,11 @@ class Worker:
 
 
 class Job:
-    def __init__(self, bin_folder, backend):
+    def __init__(self, bin_folder, backend, places=None, restarts_max=1000000):
+        """@param places As --nnodes; None: all nodes have one."""
+        self.backend = backend
+        self.nodes = NODES[backend]
+        self.slots = SLOTS[backend]
         self.folder = tempfile.mkdtemp(prefix="actorrun-chaos-")
         self.stamps = self.folder + "/stamps"
         os.makedirs(self.stamps)
@@ -230,30 +295,37 @@ class Job:
         run("ip", "-n", self.bridge, "link", "add", "bridge", "type", "bridge")
         run("ip", "-n", self.bridge, "link", "set", "bridge", "up")
         port = ETCD_PORT if backend == "etcd" else PORT
-        common = ["--rdzv-id=chaos", f"--rdzv-backend={backend}",
-                  f"--rdzv-endpoint={SUBNET}1:{port}", f"--nnodes=1:{NODES}",
-                  "--max-restarts=1000000", "--rdzv-conf=quiet_period=300ms,"
-                  "join_settle=100ms,rejoin_backoff=1ms" + ETCD_LEASE * (backend == "etcd")]
+        protocol = "etcd" if backend == "etcd" else "c10d"
+        common = ["--rdzv-id=chaos", f"--rdzv-backend={protocol}",
+                  f"--rdzv-endpoint={SUBNET}1:{port}",
+                  f"--nnodes={places or f'1:{self.nodes}'}",
+                  f"--max-restarts={restarts_max}", "--rdzv-conf=quiet_period=300ms,"
+                  "join_settle=100ms,rejoin_backoff=1ms" + CONF[backend]]
+        self.server = None
         if backend == "etcd":
             self.server = Host(self, 0, etcd_command, files_hang=False)
-        else:
+        elif backend == "c10d":
             self.server = Host(self, 0, lambda _: [
                 f"{bin_folder}/actorctl", "coordinator"] + common)
-        self.agents = [Host(self, i + 1, lambda x: [
+        first = 0 if self.server is None else 1
+        self.agents = [Host(self, first + i, lambda x: [
             f"{bin_folder}/actorrun"] + common + [
                 f"--local-addr={x.address}",
-                f"--nproc-per-node={SLOTS}", "--shutdown-timeout=1",
+                f"--nproc-per-node={self.slots}", "--shutdown-timeout=1",
                 f"--log-dir={x.folder}/logs", "--redirects=3", "--no-python",
                 f"{bin_folder}/stamping_worker", f"--folder={self.stamps}"])
-                       for i in range(NODES)]
+                       for i in range(self.nodes)]
         self.ended = []  # Workers that have ended, of the newest generations.
         self.alive = {}
         self.first = {}  # When the first worker of a generation began.
+        self.spent = 0  # Workers that were killed.
         self.breaches = []
 
+    def hosts(self):
+        return ([self.server] if self.server else []) + self.agents
+
     def begin(self):
-        self.server.start()
-        for x in self.agents:
+        for x in self.hosts():
             x.start()
 
     def look(self):
@@ -303,6 +375,16 @@ class Job:
                             f"{1e3 * (last - start):.1f} ms")
             if self.first[old] > self.first[new]:
                 self.breach(f"I4 generation {new} began before generation {old}")
+        by_age = sorted(workers, key=lambda x: x.generation)
+        for old, new in zip(by_age, by_age[1:]):
+            if old.number > new.number:
+                self.breach(f"I4 generation {new.generation} has the number "
+                            f"{new.number} after {old.number}")
+            if old.restarts > new.restarts:
+                self.breach(f"I5 {new.restarts} restarts are spent after {old.restarts}")
+        if by_age and by_age[-1].restarts != self.spent:
+            self.breach(f"I5 {by_age[-1].restarts} restarts are spent for "
+                        f"{self.spent} workers that were killed")
         if generations:
             self.ended = [x for x in self.ended if x.generation == generations[-1]]
 
@@ -311,13 +393,10 @@ class Job:
         workers = self.look()
         newest = max((x.generation for x in workers), default=0)
         mine = [x for x in workers if x.generation == newest]
-        if newest <= after or len(mine) < SLOTS * len(hosts):
+        if newest <= after or len(mine) < self.slots * len(hosts):
             return None
-        owner = {x.pid(): x for x in hosts}
-        seen = set()
-        for x in mine:
-            seen.add(parent_of(x.pid))
-        return mine if set(owner) <= seen else None
+        seen = {parent_of(x.pid) for x in mine}
+        return mine if {x.pid() for x in hosts} <= seen else None
 
     def await_world(self, hosts, after, limit):
         due = now() + limit
@@ -327,8 +406,50 @@ class Job:
             time.sleep(0.002)
         return None
 
+    def status(self, host):
+        """What actorctl says on this host, or None."""
+        try:
+            return json.loads(host.ask("status", "--json"))["jobs"][0]
+        except (ValueError, LookupError):
+            return None
+
+    def leader(self):
+        """The agent that hosts the coordinator, or None."""
+        for x in self.agents:
+            status = None if x.has_ended() else self.status(x)
+            if status and status["coordinator"]["pid"] == x.pid():
+                return x
+        return None
+
+
+    def order(self, *words):
+        """An operator's, to the leader; it may be changing just now."""
+        due = now() + 5
+        while not self.await_leader(BACK_MAX).ask(*words, "--yes"):
+            if now() > due:
+                raise RuntimeError(f"'actorctl {' '.join(words)}' is refused")
+
+    def await_leader(self, limit):
+        due = now() + limit
+        while now() < due:
+            if found := self.leader():
+                return found
+            time.sleep(0.02)
+        raise RuntimeError("no agent hosts a coordinator")
+
+    def let_settle(self, roll, workers, members=None):
+        """Those that are here become voters. Workers live for two minutes."""
+        if now() > min(x.start for x in workers) + 60:
+            self.order("restart")
+            workers = self.await_world(members or self.agents,
+                                       workers[0].generation, BACK_MAX)
+            if workers is None:
+                raise RuntimeError("they are not together after 'actorctl restart'")
+        time.sleep(roll.uniform(*SETTLE))
+        return workers
+
     def remove(self):
-        for x in [self.server] + self.agents:
+        for x in self.hosts():
             x.remove()
         run("ip", "netns", "del", self.bridge, check=False)
 
@@ -355,7 +476,6 @@ def parent_of(pid):
 # -- the faults ----------------------------------------------------------------
 #
 # Each is a function of (job, roll, host): it strikes, and returns what ends it.
-# The flags say whom it hits, and whether the survivors have to regroup.
 
 def agent_killed(job, roll, host):
     host.kill()
@@ -380,11 +500,63 @@ def agent_and_first_warden_killed(job, roll, host):
     return host.start
 
 
+def kill_one(job, roll, workers):
+    """Costs the job a restart."""
+    if workers:
+        send(roll.choice(workers).pid, signal.SIGKILL)
+        job.spent += 1
+
+
 def worker_killed(job, roll, host):
-    mine = [x for x in job.look() if parent_of(x.pid) == host.pid()]
-    if mine:
-        send(roll.choice(mine).pid, signal.SIGKILL)
+    kill_one(job, roll, [x for x in job.look() if parent_of(x.pid) == host.pid()])
     return lambda: None
+
+
+def host_lost(job, roll, host):
+    """Its power fails: no one is told, and nothing of it is left."""
+    host.plug(False)
+    pids = host.all_pids()
+    stopped(pids)
+    for pid in pids:
+        send(pid, signal.SIGKILL)
+    host.process.wait()
+
+    def begin_again():
+        host.plug(True)
+        host.start()
+    return begin_again
+
+
+def unplugged(job, roll, host):
+    host.plug(False)
+    return lambda: host.plug(True)
+
+
+def replaced_while_unplugged(job, roll, host):
+    host.plug(False)
+
+    def begin_again():
+        agent_and_warden_killed(job, roll, host)
+        host.plug(True)
+        host.start()
+    return begin_again
+
+
+def start_after_end(host):
+    def begin_again():
+        host.process.wait(timeout=BACK_MAX)
+        host.start()
+    return begin_again
+
+
+def terminated(job, roll, host):
+    send(host.pid(), signal.SIGTERM)
+    return start_after_end(host)
+
+
+def drained(job, roll, host):
+    job.order("drain", host.label)
+    return start_after_end(host)
 
 
 def stopped(pids):
@@ -437,14 +609,36 @@ def server_killed(job, roll, host):
 
 def disk_hangs(job, roll, host):
     open(host.folder + "/hangs", "w").close()
-    mine = [x for x in job.look() if parent_of(x.pid) != host.pid()]
-    if mine:
-        send(roll.choice(mine).pid, signal.SIGKILL)
+    kill_one(job, roll, [x for x in job.look() if parent_of(x.pid) != host.pid()])
     return lambda: os.unlink(host.folder + "/hangs")
 
 
 RESET_IN = "in iif cable meta l4proto tcp reject with tcp reset"
 RESET_OUT = "out oif cable meta l4proto tcp reject with tcp reset"
+
+# whom: of which back ends; how to choose whom to hit
+WHOM = {
+    "agent": (("c10d", "etcd", "voters"),
+              lambda job, roll: [roll.choice(job.agents)]),
+    "coordinator": (("c10d",), lambda job, roll: [job.server]),
+    "etcd": (("etcd",), lambda job, roll: [job.server]),
+    "leader": (("voters",), lambda job, roll: [job.await_leader(BACK_MAX)]),
+    "leader and another": (("voters",), lambda job, roll: with_leader(job, roll, 2)),
+    "two others": (("voters",), lambda job, roll: roll.sample(others_of(job), 2)),
+    "three with it": (("voters",), lambda job, roll: with_leader(job, roll, 3)),
+    "three others": (("voters",), lambda job, roll: roll.sample(others_of(job), 3)),
+}
+
+
+def others_of(job):
+    leader = job.await_leader(BACK_MAX)
+    return [x for x in job.agents if x is not leader]
+
+
+def with_leader(job, roll, count):
+    others = others_of(job)
+    return [x for x in job.agents if x not in others] + roll.sample(others, count - 1)
+
 
 # kind: (strike, whom it hits, survivors must regroup, lengths in seconds)
 KINDS = {
@@ -482,22 +676,46 @@ KINDS = {
     "resets at etcd": (filtered(RESET_IN, RESET_OUT), "etcd", False,
                        (5.0, 5.0)),
     "disk hangs and a peer fails": (disk_hangs, "agent", True, (1.0, 3.0)),
+    "leader killed": (agent_killed, "leader", True, (0.1, 1.0)),
+    "leader and wardens killed": (agent_and_warden_killed, "leader", True, (0.1, 3.0)),
+    "leader's host lost": (host_lost, "leader", True, (0.1, 5.0)),
+    "leader cut off (0.3 s)": (losing(100, 100), "leader", False, (0.3, 0.3)),
+    "leader unplugged briefly": (unplugged, "leader", False, (0.3, 1.2)),
+    "leader unplugged": (unplugged, "leader", True, (2.0, 5.0)),
+    "leader unplugged for ever": (replaced_while_unplugged, "leader", True, (2.0, 5.0)),
+    "cut to the leader": (losing(100, 0), "leader", True, (2.0, 4.0)),
+    "cut from the leader": (losing(0, 100), "leader", True, (2.0, 4.0)),
+    "leader stopped briefly": (agent_stopped, "leader", False, (0.2, 0.8)),
+    "leader stopped": (agent_stopped, "leader", True, (2.0, 3.0)),
+    "leader's node suspended": (agent_and_warden_stopped, "leader", True, (2.0, 4.0)),
+    "leader terminated": (terminated, "leader", True, (0.1, 1.0)),
+    "leader's node drained": (drained, "leader", True, (0.1, 1.0)),
+    "leader and a voter killed": (agent_killed, "leader and another", True, (0.1, 3.0)),
+    "leader's and a voter's host lost": (host_lost, "leader and another", True,
+                                         (0.1, 5.0)),
+    "leader and a voter unplugged": (unplugged, "leader and another", True, (2.0, 5.0)),
+    "two voters killed": (agent_killed, "two others", True, (0.1, 3.0)),
+    "two voters' hosts lost": (host_lost, "two others", True, (0.1, 5.0)),
+    "two voters unplugged": (unplugged, "two others", True, (2.0, 5.0)),
+    "leader in a minority": (unplugged, "three others", False, (2.0, 4.0)),
+    "no majority": (unplugged, "three with it", False, (2.0, 4.0)),
 }
 
 
 def strike(job, roll, kind):
     """One fault. Returns (seconds until the survivors ran, generations changed)."""
     what, whom, regroups, lengths = KINDS[kind]
-    host = roll.choice(job.agents) if whom == "agent" else job.server
     before = job.await_world(job.agents, 0, BACK_MAX)
     if before is None:
         raise RuntimeError(f"not all are together before: {kind}")
+    if job.backend == "voters":
+        before = job.let_settle(roll, before)
+    hosts = WHOM[whom][1](job, roll)
     generation = before[0].generation
     length = roll.uniform(*lengths)
-    hit = [] if kind == "worker killed" else [host]
-    survivors = [x for x in job.agents if x not in hit]
+    survivors = [x for x in job.agents if x not in hosts or kind == "worker killed"]
     began = now()
-    heal = what(job, roll, host)
+    heals = [what(job, roll, x) for x in hosts]
     took = None
     try:
         if regroups:
@@ -511,15 +729,18 @@ def strike(job, roll, kind):
         while now() < began + length:
             time.sleep(0.005)
     finally:
-        heal()
-    if whom == "agent" and kind not in ("worker killed",) \
-            and host.process.poll() is not None:
-        host.start()  # It ended, because it was away for too long.
-    if not regroups and whom != "agent":
+        for heal in heals:
+            heal()
+    for host in hosts:
+        if kind != "worker killed" and host in job.agents and host.has_ended():
+            host.start()  # It ended, because it was away for too long.
+    if not regroups and (whom != "agent"):
         time.sleep(1.5)  # Longer than a lease: what was lost is lost by then.
     after = job.await_world(job.agents, generation if regroups else 0, BACK_MAX)
     if after is None:
-        job.breach(f"not all come back after '{kind}'")
+        ended = [f"{x.address} has ended with {x.process.returncode}"
+                 for x in job.agents if x.has_ended()]
+        job.breach(f"not all come back after '{kind}': {', '.join(ended)}")
         return took, True
     job.judge()
     return took, after[0].generation != generation
@@ -530,9 +751,11 @@ def percentile(values, part):
 
 
 def report(results, backend, seed, seconds):
+    workers = "2 workers" if SLOTS[backend] == 2 else "1 worker"
     lines = [f"{sum(len(x) for x in results.values())} faults in {seconds:.0f} s,"
-             f" {backend}, seed {seed}; {NODES} nodes with {SLOTS} workers. Milliseconds"
-             " from the fault until the workers of all survivors run again.", "",
+             f" {backend}, seed {seed}; {NODES[backend]} nodes with {workers} each."
+             " Milliseconds from the fault until the workers of all survivors run"
+             " again.", "",
              "| fault | number | new generation | p50 | p90 | p99 | max |",
              "|---|---|---|---|---|---|---|"]
     for kind in KINDS:
@@ -557,23 +780,19 @@ def main():
     parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("--seed", type=int,
                         default=int.from_bytes(os.urandom(4), "big"))
-    parser.add_argument("--backend", choices=("c10d", "etcd"), default="c10d")
+    parser.add_argument("--backend", choices=tuple(NODES), default="c10d")
     parser.add_argument("--kinds")
     parser.add_argument("--report")
+    parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
-    absent = "etcd" if options.backend == "c10d" else "coordinator"
-    known = [x for x, (_, whom, _, _) in KINDS.items() if whom != absent]
+    known = [x for x, (_, whom, _, _) in KINDS.items()
+             if options.backend in WHOM[whom][0]]
     kinds = options.kinds.split(",") if options.kinds else known
     for x in kinds:
         if x not in known:
             parser.error(f"there is no fault '{x}' with {options.backend};"
                          " there are: " + "; ".join(known))
-    if found := obstacle(options.backend):
-        lack, why = found
-        if {lack, "all"} & set(os.environ.get("ACTORRUN_NO_SKIP", "").split(",")):
-            sys.exit("ACTORRUN_NO_SKIP forbids to skip this: " + why)
-        print("SKIPPED: " + why)
-        sys.exit(77)
+    skip_without_network(options.backend)
     roll = random.Random(options.seed)
     print(f"seed {options.seed}", flush=True)
     began = now()
@@ -613,7 +832,10 @@ def main():
     if job.breaches:
         print("broken: " + "; ".join(job.breaches) + f"\nlogs: {job.folder}")
         sys.exit(1)
-    shutil.rmtree(job.folder)
+    if options.keep:
+        print(f"logs: {job.folder}")
+    else:
+        shutil.rmtree(job.folder)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <string>
+#include <vector>
 
 namespace actorrun::test {
 
@@ -22,9 +23,9 @@ struct voters_scene : scene {
   }
 
   /// Waits until the agents of this coordinator vote.
-  void await_voters(const program& leader) {
-    REQUIRE(eventually(
-      [&] { return count_of(leader.output(), "3 agents elect another") > 0; }));
+  void await_voters(const program& leader, int count = 3) {
+    const auto line = std::to_string(count) + " agents elect another";
+    REQUIRE(eventually([&] { return count_of(leader.output(), line) > 0; }));
   }
 
   static bool took_over(const program& x) {
@@ -158,6 +159,32 @@ TEST_CASE("voters: who is started again where the job began joins the others",
   auto& e = x.voter(3);
   x.await_world(3, fewer[0].generation);
   x.check_end(b, d, e);
+}
+
+TEST_CASE(
+  "voters: in a job of many nodes, too, the coordinator comes back to where "
+  "nodes look for it",
+  "[voters]") {
+  voters_scene x;
+  auto others = std::vector<program*>{};
+  auto& a = x.voter(1, "1:7");
+  for (auto number = 2; number <= 7; ++number)
+    others.push_back(&x.voter(number, "1:7"));
+  const auto before = x.await_world(7);
+  x.await_voters(a, 5);
+  a.signal(SIGKILL);
+  REQUIRE(a.wait() == -SIGKILL);
+  const auto between = x.await_world(6, before[0].generation);
+  // Five others vote already.
+  auto& b = x.voter(1, "1:7");
+  const auto after = x.await_world(7, between[0].generation);
+  REQUIRE(eventually([&] { return x.took_over(b); }));
+  for (const auto& w : after)
+    CHECK(alive(w.pid));
+  x.order_end();
+  CHECK(b.wait() == 0);
+  for (auto* y : others)
+    CHECK(y->wait() == 0);
 }
 
 } // namespace actorrun::test

@@ -78,7 +78,7 @@ agents choose_voters(const std::vector<voter_candidate>& here,
                      const agent_id& leader, const agents& current) {
   auto ranked = here;
   const auto rank = [&](const voter_candidate& x) {
-    return std::tuple{x.agent != leader, !x.is_witness,
+    return std::tuple{x.agent != leader, !x.is_home, !x.is_witness,
                       !is_in(current, x.agent), x.agent};
   };
   std::ranges::sort(ranked, {}, rank);

@@ -23,6 +23,8 @@ struct voter_candidate {
   std::string zone{};      ///< What fails together; empty: unknown.
   bool is_witness = false; ///< It has no workers, so none die with it.
   std::string endpoint{};  ///< Where the others reach it: `10.0.0.2:41000`.
+  /// Nodes look for the job on its host. It leads in the end, so it has to vote.
+  bool is_home = false;
 
   friend bool operator==(const voter_candidate&, const voter_candidate&)
     = default;
@@ -71,7 +73,8 @@ private:
 
 /// Chooses voters: 5 where there are 5 hosts, 3 where there are 3, else only the
 /// leader. They are on different hosts, and in different zones where that is
-/// possible; first the leader, then witnesses, then those who vote already.
+/// possible; first the leader, then the one where nodes look for the job, witnesses,
+/// and those who vote already.
 /// @pre `leader` is among `here`
 std::vector<agent_id> choose_voters(const std::vector<voter_candidate>& here,
                                     const agent_id& leader,

@@ -62,6 +62,16 @@ TEST_CASE("voter set: the time of a majority is that of its slowest voter",
   CHECK(uut.majority_time({}, {a, b}) == time_point::max());
 }
 
+TEST_CASE("voters: the one where nodes look for the job votes", "[core]") {
+  auto all = std::vector<voter_candidate>{on("1", a), on("2", b), on("3", c),
+                                          on("4", d), on("5", e), on("6", f)};
+  const auto current = agents{a, b, c, d, e};
+  CHECK(choose_voters(all, a, current) == current);
+  all.back().is_home = true;
+  CHECK(choose_voters(all, a, current) == agents{a, b, c, d, f});
+  CHECK(choose_voters(all, e, current) == agents{a, b, c, e, f});
+}
+
 TEST_CASE("voters: as many as hosts allow, on different hosts", "[core]") {
   auto all = std::vector<voter_candidate>{};
   const auto chosen = [&] { return choose_voters(all, a, {}); };

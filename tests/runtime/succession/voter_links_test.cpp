@@ -173,6 +173,20 @@ TEST_CASE_METHOD(fixture, "voter links: no one takes the id of another",
   liar.reset();
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "voter links: a notice is for who listens there now, and its link "
+  "does not last",
+  "[runtime]") {
+  const auto n1 = open("n1", a);
+  const auto n2 = open("n2", b);
+  for (auto term = uint64_t{1}; term <= 3; ++term) {
+    n1->notify(n2->endpoint(), core::beat{term, {}, {}});
+    CHECK(next(b) == "n1: beat " + std::to_string(term));
+    CHECK(a.broken.take() == agent_id{});
+  }
+}
+
 TEST_CASE_METHOD(fixture,
                  "voter links: an agent finds no coordinator at an endpoint",
                  "[runtime]") {
