@@ -371,6 +371,8 @@ using rendezvous_coordinator_actor = interface<
   void(core::agent_lost),
   // The outcome is known wherever the next coordinator looks.
   void(core::outcome_written),
+  // So is what was said to be written before it is seen.
+  void(core::charter_written),
   // Who elects the next coordinator wants to know who is here: answers at once.
   void(electors_question),
   // The agents that it has chosen.
@@ -501,6 +503,7 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::ports::location)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::job_observer_actor)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::stop_lasts)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::outcome_written)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::charter_written)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_question)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_known)
 ACTORRUN_END_LOCAL_TYPES(actorrun_actors)

@@ -330,7 +330,10 @@ struct rendezvous_coordinator_state::effect_runner {
     else
       st.config_.lines.warn(line);
     if (const auto reply = std::exchange(st.asking_, nullptr))
-      reply(is_done ? done(x.text) : refusal_of(x.code, x.text));
+      st.show_others(
+        [reply, answer = is_done ? done(x.text) : refusal_of(x.code, x.text)] {
+          reply(answer);
+        });
   }
 
   void operator()(const end_job& x) {
@@ -343,11 +346,13 @@ struct rendezvous_coordinator_state::effect_runner {
                                      x.result.reason));
   }
 
-  void operator()(const close_job&) { st.is_closing_ = true; }
+  void operator()(const close_job&) {
+    st.show_others([&self = st] { self.is_closing_ = true; });
+  }
 
   template <class T>
   void send(const agent_id& agent, T x) {
-    st.send(agent, std::move(x));
+    st.announce(agent, std::move(x));
   }
 };
 
@@ -355,6 +360,24 @@ template <class T>
 void rendezvous_coordinator_state::send(const agent_id& agent, T x) {
   if (auto i = contacts_.find(agent); i != contacts_.end() && i->second.handle)
     tell(self_, i->second.handle, std::move(x));
+}
+
+/// Sends what was decided. If the agent comes back over another link meanwhile, this
+/// is lost with the first one.
+template <class T>
+void rendezvous_coordinator_state::announce(const agent_id& agent, T x) {
+  if (gate_.is_open())
+    return send(agent, std::move(x));
+  if (auto i = contacts_.find(agent); i != contacts_.end() && i->second.handle)
+    show_others([this, to = i->second.handle, what = std::move(x)] {
+      tell(self_, to, what);
+    });
+}
+
+/// Other processes may see it, once what it follows from is stored.
+void rendezvous_coordinator_state::show_others(std::function<void()> what) {
+  if (const auto now = gate_.pass(std::move(what)))
+    (*now)();
 }
 
 rendezvous_coordinator_state::rendezvous_coordinator_state(
@@ -469,6 +492,7 @@ rendezvous_coordinator_state::make_behavior() {
     },
     [this](const agent_lost& x) { dispatch(x); },
     [this](const outcome_written& x) { dispatch(x); },
+    [this](const charter_written& x) { on(x); },
     [this](const electors_question& x) { on(x); },
     [this](const electors_known& x) { on(x); },
     [this](const stop_requested& x) { dispatch(x); },
@@ -480,6 +504,7 @@ void rendezvous_coordinator_state::on_exit() {
   waiting_.clear();
   tell_anonymously(desk_, desk_closed{});
   contacts_.clear();
+  gate_.drop(); // It keeps handles, too.
   config_.leases->hold()->close_all();
   config_ = {}; // Its parts keep handles to us.
 }
@@ -502,16 +527,37 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   const auto now = self_->clock().now();
   config_.leases->give_sign(now);
   const auto effects = decide(event, now);
-  if (config_.on_job)
-    if (auto job = rendezvous_.job(); job != job_) {
-      job_ = std::move(job);
-      config_.on_job(job_);
-    }
+  note_job();
   // First, so that a journal knows the outcome before an agent does.
   keep(chronicle_.note(event, effects, rendezvous_, moment_of(now)));
   for (const auto& effect : effects)
     std::visit(effect_runner{*this}, effect);
   say_wait();
+  if (is_closing_)
+    close();
+}
+
+// Nothing is to follow the outcome, once that is stored.
+void rendezvous_coordinator_state::note_job() {
+  if (job_.decided && gate_.is_open())
+    return;
+  auto job = config_.write_job ? rendezvous_.job_and_end() : rendezvous_.job();
+  if (job == job_)
+    return;
+  job_ = std::move(job);
+  if (config_.on_job)
+    config_.on_job(job_);
+  if (config_.write_job)
+    config_.write_job(job_, gate_.change());
+}
+
+void rendezvous_coordinator_state::on(const charter_written& event) {
+  if (is_closing_)
+    return;
+  if (config_.may_decide && !config_.may_decide())
+    return gate_.drop();
+  for (const auto& what : gate_.on(event))
+    what();
   if (is_closing_)
     close();
 }
@@ -654,7 +700,7 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   readings_.joined(agent, node_of(record->second, rendezvous_.generation()),
                    rendezvous_.generation());
   if (voters_.voters_size() > 0)
-    tell(self_, contacts_.at(agent).handle, voters_);
+    announce(agent, voters_);
 }
 
 // -- the next coordinator -------------------------------------------------------
@@ -668,7 +714,7 @@ void rendezvous_coordinator_state::on(const electors_question& x) {
 electors_answer
 rendezvous_coordinator_state::electors(const agent_id& own) const {
   auto out = electors_answer{};
-  out.has_ended = has_ended();
+  out.has_ended = has_ended() && gate_.is_open();
   const auto generation = rendezvous_.generation();
   auto here = std::vector<voter_candidate>{};
   auto other_count = size_t{0};
@@ -708,8 +754,7 @@ bool rendezvous_coordinator_state::is_listening() const {
 void rendezvous_coordinator_state::on(const electors_known& x) {
   voters_ = voters_to_wire(x.voters);
   for (const auto& [id, known] : contacts_)
-    if (known.handle)
-      tell(self_, known.handle, voters_);
+    announce(id, voters_);
 }
 
 void rendezvous_coordinator_state::link_down(const agent_id& agent,

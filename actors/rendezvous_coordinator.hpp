@@ -4,6 +4,7 @@
 
 #include "actors/core/devices/status.hpp"
 #include "actors/core/journal/chronicle.hpp"
+#include "actors/core/protocol/output_gate.hpp"
 #include "actors/core/protocol/rendezvous.hpp"
 #include "actors/core/protocol/speakers.hpp"
 #include "actors/core/protocol/status_round.hpp"
@@ -52,6 +53,9 @@ struct rendezvous_coordinator_config {
   /// anything follows from that: before a generation is announced, say. Must not
   /// block; may be null.
   std::function<void(const core::charter&)> on_job{};
+  /// Has voters store that, with the outcome. `charter_written` with this change says
+  /// that they have; what follows is seen by no other process before. Null: there are none.
+  std::function<void(const core::charter&, uint64_t change)> write_job{};
   /// Has the outcome known wherever the next coordinator looks, and calls `done`,
   /// on any thread, when it is. Null: it has no such place.
   std::function<void(const core::outcome&, std::function<void()> done)>
@@ -97,6 +101,8 @@ private:
   void forget(const agent_id& agent);
   void link_down(const agent_id& agent, uint64_t link);
   void dispatch(const core::rendezvous_event& event);
+  void note_job();
+  void on(const core::charter_written& event);
   std::vector<core::rendezvous_effect>
   decide(const core::rendezvous_event& event, core::time_point now);
   void close();
@@ -118,6 +124,9 @@ private:
   operator_stacks::node_map ranks_of_nodes() const;
   template <class T>
   void send(const agent_id& agent, T x);
+  template <class T>
+  void announce(const agent_id& agent, T x);
+  void show_others(std::function<void()> what);
   uint32_t asked_worker_count() const;
   bool is_busy() const;
   caf::result<v1::JobStatus> answer_status(const v1::StatusRequest& x);
@@ -139,8 +148,9 @@ private:
   watch_list watches_;
   std::map<agent_id, contact> contacts_;
   core::speakers<caf::actor_addr> speakers_;
-  core::charter job_;        ///< As `on_job` was told last.
-  v1::VotersChanged voters_; ///< As agents are told.
+  core::charter job_; ///< As `on_job` and `write_job` were told last.
+  core::output_gate<std::function<void()>> gate_; ///< What others see.
+  v1::VotersChanged voters_;                      ///< As agents are told.
   /// The operator whose request is being decided. Null: none, or it has an answer.
   std::function<void(v1::OperatorReply)> asking_;
   core::status_round round_;

@@ -51,6 +51,8 @@ void write(const core::written_charter& x, v1::WrittenCharter& out) {
   }
   *out.mutable_job() = to_wire(x.job);
   out.set_leader_is_member(x.leader_is_member);
+  if (x.job.decided)
+    *out.mutable_decided() = to_wire(*x.job.decided);
 }
 
 template <class Message>
@@ -190,6 +192,8 @@ core::written_charter read(const v1::WrittenCharter& x) {
                             .order = read_agents(x.order(), order_size_max),
                             .job = from_wire(x.job()),
                             .leader_is_member = x.leader_is_member()};
+  if (x.has_decided())
+    out.job.decided = from_wire(x.decided());
   if (out.order.empty())
     throw bad_message{"sends a charter without a leader"};
   for (const auto& endpoint : x.endpoints()) {

@@ -213,9 +213,10 @@ voter_host::open_coordinator(const core::open_coordinator& order) {
   settings.may_decide = leadership_->leadership_check();
   if (order.successor)
     settings.beginning.known = order.known;
-  settings.on_job = [leadership = std::weak_ptr{leadership_}](const auto& job) {
+  settings.write_job = [leadership = std::weak_ptr{leadership_}](
+                         const auto& job, uint64_t change) {
     if (const auto x = leadership.lock())
-      x->tell(voter_leadership::job_told{job});
+      x->tell(voter_leadership::job_told{job, change});
   };
   settings.on_closed = [this](const core::outcome& x) {
     leadership_->tell(voter_leadership::resignation{true});

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -78,6 +80,7 @@ public:
       [this](const electors_answer& x) { on(x); },
       [this](const job_told& x) {
         job_ = x.job;
+        told_change_ = x.change;
         propose();
       },
       [this](const resignation& x) { on(x); },
@@ -129,6 +132,7 @@ private:
   void on(const electors_answer& x);
   void on(const resignation& x);
   void propose();
+  void report_written(uint64_t change);
   void end_elections();
   std::vector<voter_candidate>
   reachable_of(const std::vector<voter_candidate>& here) const;
@@ -163,7 +167,9 @@ private:
 
   // As a leader.
   charter job_;
+  uint64_t told_change_ = 0; ///< Of that, as our coordinator counts.
   uint64_t change_ = 0;
+  std::map<uint64_t, uint64_t> told_changes_; ///< By ours, until it is stored.
   bool is_member_ = false;
   std::vector<voter_candidate> here_;
   /// Who can follow this leader.
@@ -218,7 +224,9 @@ struct voter_leadership::state::effect_runner {
     self.config_.close_coordinator();
   }
   void operator()(const core::ask_decider&) { self.ask_decider(); }
-  void operator()(const report_charter_written&) {}
+  void operator()(const report_charter_written& x) {
+    self.report_written(x.change);
+  }
   void operator()(const move_agents&) {} // They find the next one by asking.
   void operator()(const report_no_successor&) {
     if (self.is_leaving_ && self.config_.on_no_successor)
@@ -247,7 +255,8 @@ void voter_leadership::state::open(const open_coordinator& x) {
   if (x.successor)
     config_.lines.info("the voters elect this node's coordinator, which takes "
                        "over the job");
-  change_ = 0;
+  change_ = told_change_ = 0;
+  told_changes_.clear();
   here_.clear();
   job_ = x.known;
   auto opened = config_.open_coordinator(x);
@@ -414,8 +423,21 @@ std::vector<voter_candidate> voter_leadership::state::reachable_of(
 }
 
 void voter_leadership::state::propose() {
-  if (!coordinator_endpoint_.empty())
-    dispatch(charter_proposed{++change_, job_, is_member_});
+  if (coordinator_endpoint_.empty())
+    return;
+  told_changes_[++change_] = told_change_;
+  dispatch(charter_proposed{change_, job_, is_member_});
+}
+
+// Each write has all that was proposed before it.
+void voter_leadership::state::report_written(uint64_t change) {
+  const auto end = told_changes_.upper_bound(change);
+  if (end == told_changes_.begin())
+    return;
+  const auto told = std::prev(end)->second;
+  told_changes_.erase(told_changes_.begin(), end);
+  if (const auto whom = config_.coordinator())
+    tell_anonymously(whom, charter_written{told});
 }
 
 // An agent that leaves has left the group before: its workers are gone.

@@ -107,6 +107,7 @@ public:
   /// What must outlive our coordinator has changed.
   struct job_told {
     core::charter job;
+    uint64_t change = 0; ///< Its coordinator wants to know when this is stored.
   };
 
   /// Give up the leadership for good; the job may be over.

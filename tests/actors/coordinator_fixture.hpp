@@ -21,9 +21,13 @@ namespace actorrun::test {
 
 /// Two agents and one restart, unless said otherwise.
 struct coordinator_fixture : actor_fixture {
+  /// Changes the configuration.
+  using adjustment = std::function<void(rendezvous_coordinator_config&)>;
+
   explicit coordinator_fixture(core::job_settings asked = {2, 2, 1},
                                std::shared_ptr<shared_lease_desk> desk
-                               = std::make_shared<shared_lease_desk>())
+                               = std::make_shared<shared_lease_desk>(),
+                               const adjustment& adjust = {})
     : settings{asked}, leases{std::move(desk)} {
     auto config = rendezvous_coordinator_config{};
     config.job = {"job-1"};
@@ -34,6 +38,8 @@ struct coordinator_fixture : actor_fixture {
     config.leases = leases;
     config.lines = lines.writer();
     config.on_closed = [out = closed](core::outcome x) { out->push_back(x); };
+    if (adjust)
+      adjust(config);
     uut = keep(spawn_rendezvous_coordinator(system, config));
     run();
   }

@@ -70,6 +70,13 @@ TEST_CASE("voters: what they say comes as it was sent_at", "[actors]") {
   CHECK(told.sent == sent_at);
   CHECK(told.charter == a_charter());
   CHECK(!there_and_back(beat{1, sent_at, {}}).charter);
+  auto over = a_charter();
+  over.job.decided = outcome{
+    .kind = outcome::verdict::failed,
+    .first_failure = worker_failure{.agent = n1, .global_rank = 3, .code = 7},
+    .unlisted_failure_count = 2,
+    .reason = "rank 3 exited with code 7"};
+  CHECK(there_and_back(beat{1, sent_at, over}).charter == over);
   const auto heard = there_and_back(beat_heard{2, sent_at, {3, 4}});
   CHECK(heard.term == 2);
   CHECK(heard.sent == sent_at);

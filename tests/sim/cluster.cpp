@@ -214,6 +214,10 @@ core::coordinator_started cluster::beginning() {
   const auto count = coordinators_.size();
   const auto* last = count < 2 ? nullptr : coordinators_[count - 2].get();
   auto out = core::coordinator_started{.successor = last != nullptr};
+  if (last != nullptr && plan_.write_max.count() > 0) {
+    out.known = last->stored();
+    return out;
+  }
   if (last != nullptr && (last->has_tombstone() || plan_.has_journal))
     out.known = last->brain().job();
   else

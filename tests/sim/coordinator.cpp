@@ -37,6 +37,7 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
 
 void coordinator::start(const core::coordinator_started& beginning) {
   started_ = true;
+  stored_ = beginning.known;
   all_.checks().coordinator_began(number_, beginning.known.newest);
   const auto in_force = number_ > 1
                           ? all_.find_coordinator(number_ - 1)->lease_in_force()
@@ -56,7 +57,7 @@ bool coordinator::may_act() const {
 }
 
 void coordinator::handle(const core::rendezvous_event& event) {
-  if (!may_act())
+  if (!may_act() || is_over_)
     return;
   const auto spent = brain_.budget().restart_count();
   const auto generation = brain_.generation();
@@ -503,7 +504,7 @@ void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
   if (std::exchange(stamps_[agent], sent) != sent)
     note_heard(agent);
   if (is_granted)
-    send(agent, core::lease_granted{sent});
+    all_.to_agent(from, agent, core::lease_granted{sent});
 }
 
 void coordinator::note_heard(const agent_id& agent) {
@@ -536,7 +537,25 @@ void coordinator::check_safe_point(
 
 void coordinator::send(const agent_id& agent, core::membership_event event) {
   if (const auto& known = links_[agent])
-    all_.to_agent(known, agent, std::move(event));
+    show([this, known, agent, event] { all_.to_agent(known, agent, event); });
+}
+
+void coordinator::show(std::function<void()> what) {
+  if (const auto now = gate_.pass(std::move(what)))
+    (*now)();
+}
+
+// Voters store one charter after the other, whatever becomes of this process.
+void coordinator::write() {
+  const auto longest = all_.plan().write_max;
+  const auto delay
+    = all_.coarse(all_.roll().between(core::duration{0}, longest));
+  write_due_ = std::max(write_due_, all_.now() + delay);
+  all_.after(write_due_ - all_.now(), [this, job = job_] { stored_ = job; });
+  process_->at(write_due_, [this, change = gate_.change()] {
+    for (const auto& what : gate_.on(core::charter_written{change}))
+      what();
+  });
 }
 
 // -- what rendezvous decides --------------------------------------------------
@@ -617,9 +636,15 @@ void coordinator::perform(const core::write_outcome& x) {
 }
 
 void coordinator::note_job() {
-  if (brain_.job() == job_)
+  const auto has_voters = all_.plan().write_max.count() > 0;
+  if (has_voters && job_.decided && gate_.is_open())
     return;
-  job_ = brain_.job();
+  const auto job = has_voters ? brain_.job_and_end() : brain_.job();
+  if (job == job_)
+    return;
+  job_ = job;
+  if (has_voters)
+    write();
   if (auto* x = all_.candidate_of(*process_); x != nullptr && may_decide_)
     x->change_job(job_);
 }
@@ -643,7 +668,10 @@ void coordinator::perform(const core::explain_failures& x) {
 }
 
 void coordinator::perform(const core::end_job& x) {
-  if (!std::exchange(is_writing_, false))
+  if (brain_.generation().value == 0 && all_.plan().write_max.count() > 0
+      && stored_.decided)
+    all_.checks().ended_before(number_, x.result);
+  else if (!std::exchange(is_writing_, false))
     all_.checks().ended(number_, brain_, x.result, all_.now());
   told_.insert(x.agents.begin(), x.agents.end());
   for (const auto& agent : x.agents)
@@ -651,9 +679,13 @@ void coordinator::perform(const core::end_job& x) {
 }
 
 void coordinator::perform(const core::close_job&) {
-  hear_late(true);
-  step_down();
-  all_.on_closed(*this, *brain_.result());
+  is_over_ = true;
+  show([this] {
+    is_over_ = false;
+    hear_late(true);
+    step_down();
+    all_.on_closed(*this, *brain_.result());
+  });
 }
 
 } // namespace actorrun::sim

@@ -4,6 +4,7 @@
 
 #include "actors/core/journal/chronicle.hpp"
 #include "actors/core/protocol/lease_desk.hpp"
+#include "actors/core/protocol/output_gate.hpp"
 #include "actors/core/protocol/speakers.hpp"
 #include "tests/sim/history.hpp"
 #include "tests/sim/machine.hpp"
@@ -59,6 +60,8 @@ public:
   const core::rendezvous& brain() const { return brain_; }
   os_process& process() const { return *process_; }
   int number() const { return number_; }
+  /// What voters have stored of the job.
+  const core::charter& stored() const { return stored_; }
   /// The longest lease that any agent may have.
   core::duration lease_in_force() const { return succession_.lease_in_force(); }
   const std::optional<uint32_t>& host() const { return host_; }
@@ -116,6 +119,8 @@ private:
   void perform(const core::set_log_level&) {}
   void perform(const core::answer_operator&) {}
   void send(const agent_id& agent, core::membership_event event);
+  void show(std::function<void()> what);
+  void write();
 
   cluster& all_;
   std::shared_ptr<os_process> process_;
@@ -147,6 +152,10 @@ private:
   bool is_writing_ = false; ///< That, where the next coordinator looks.
   std::set<agent_id> accepted_before_; ///< By whichever coordinator.
   core::charter job_;                  ///< As the next one would be told.
+  core::charter stored_;               ///< As it is told.
+  core::time_point write_due_{};       ///< Of the last that was begun.
+  core::output_gate<std::function<void()>> gate_;
+  bool is_over_ = false; ///< It waits for its last write, or for none.
   /// Whose workers were ordered to stop over the present link, by generation.
   std::map<agent_id, generation_id> stopped_;
   std::optional<timer_id> fired_; ///< A timer that is over.

@@ -741,6 +741,14 @@ void invariants::check_give_up(int coordinator, const core::rendezvous& after,
     report("I5: the job was given up with restarts left");
 }
 
+void invariants::ended_before(int coordinator, const core::outcome& result) {
+  const auto is_it = [&](const auto& x) { return x.second == result; };
+  if (std::ranges::none_of(outcomes_, is_it))
+    report("rule 7: a coordinator ends the job in another way than the one "
+           "before");
+  outcomes_.emplace(coordinator, result);
+}
+
 void invariants::ended(int coordinator, const core::rendezvous& after,
                        const core::outcome& result, core::time_point now) {
   const auto generation = after.generation();

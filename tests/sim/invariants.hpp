@@ -87,6 +87,8 @@ public:
                   const std::map<agent_id, uint32_t>& after,
                   bool has_survivors);
 
+  /// A coordinator that voters have told of the end reports it.
+  void ended_before(int coordinator, const core::outcome& result);
   void ended(int coordinator, const core::rendezvous& after,
              const core::outcome& result, core::time_point now);
 

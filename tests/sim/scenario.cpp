@@ -137,6 +137,9 @@ scenario roll_scenario(uint64_t seed) {
   // Not by the dice: histories without spares stay what they were.
   if (x.live_percent > 0 && seed % 3 == 0)
     x.spare_count = 1 + uint32_t(seed / 3 % 2);
+  // Nor histories without voters.
+  if (!x.elected && seed % 5 == 0)
+    x.write_max = seed % 2 == 0 ? 2ms : 15ms;
   return x;
 }
 
@@ -148,6 +151,7 @@ scenario roll_harmless(uint64_t seed) {
   x.wavering = false;
   x.flapping = false;
   x.elected = false;
+  x.write_max = {};
   x.stalled_start_percent = 0;
   x.no_warden_percent = 0;
   if (x.other_limits)
@@ -211,6 +215,7 @@ std::string to_string(const scenario& x) {
          + (x.spare_count > 0 ? ", spares" : "")
          + (x.step_max.count() > 0 ? ", safe points" : "")
          + (x.has_journal ? ", journal" : "")
+         + (x.write_max.count() > 0 ? ", voters" : "")
          + (x.other_limits ? ", or lease " + ms(x.other_limits->lease()) + " ms"
                            : "")
          + (x.clocks_differ.count() > 0 ? ", clocks differ" : "")

@@ -18,6 +18,9 @@ struct scenario {
   std::optional<core::timeouts> other_limits{};
   /// Coordinators that die leave a journal, which the next one reads.
   bool has_journal = false;
+  /// Voters store what a coordinator decides, before others see it, and the next one
+  /// knows that. For so long at most; 0: there are none.
+  core::duration write_max{};
   /// The clocks of their hosts differ by up to so much.
   core::duration clocks_differ{};
   std::chrono::milliseconds grace{300};

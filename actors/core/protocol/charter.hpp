@@ -2,6 +2,7 @@
 // the agents that were told of it, and where else it is kept.
 #pragma once
 
+#include "actors/core/generation.hpp"
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/exclusions.hpp"
 #include "messages/ids.hpp"
@@ -66,6 +67,8 @@ struct charter {
   std::chrono::milliseconds lease{};
   /// No generation has a higher term, or a higher number in this one.
   generation_id newest{};
+  /// How the job has ended, as voters keep it; agents neither are told nor tell it.
+  std::optional<outcome> decided{};
 
   friend bool operator==(const charter&, const charter&) = default;
 };

@@ -18,10 +18,10 @@ bool job_course::has_safe_points() const {
 
 void job_course::begin(const coordinator_started& event) {
   writes_ = event.writes_outcome;
-  if (!event.decided)
+  result_ = event.decided ? event.decided : event.known.decided;
+  if (!result_)
     return;
   enter(phase::ended);
-  result_ = event.decided;
   was_over_ = is_told_ = true;
   step_.arm(alarm::close, step_.now() + limits_.close);
 }

@@ -363,6 +363,12 @@ charter rendezvous::job() const {
   return out;
 }
 
+charter rendezvous::job_and_end() const {
+  auto out = job();
+  out.decided = result();
+  return out;
+}
+
 void rendezvous::note_charter() {
   const auto is_news
     = orders_.revise(budget().restart_count(), costs_.failing_hosts(),

@@ -96,6 +96,10 @@ public:
   /// returned that depend on it.
   charter job() const;
 
+  /// The same, with the outcome once it is decided: the next coordinator is to decide
+  /// no other.
+  charter job_and_end() const;
+
   /// As they are now: an operator may change the numbers of nodes.
   const job_settings& settings() const { return orders_.settings(); }
 

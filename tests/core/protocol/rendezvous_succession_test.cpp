@@ -267,6 +267,25 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(30s, fire(1)) == "close_job");
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: the outcome is in what voters store, and no other "
+  "follows it",
+  "[core]") {
+  run();
+  CHECK_FALSE(uut.job_and_end().decided);
+  at(1s, stop_requested{15});
+  CHECK_FALSE(uut.job().decided); // Which agents are told.
+  const auto left = uut.job_and_end();
+  CHECK(left.decided == uut.result());
+  replace(settings, 0);
+  CHECK(at(0s, coordinator_started{.successor = true, .known = left})
+        == "arm_timer 1");
+  CHECK(uut.result() == left.decided);
+  CHECK(uut.job_and_end().decided == left.decided);
+  CHECK(at(1s, back("a", 0)).starts_with("accept_agent a; end_job stopped: a"));
+}
+
 // -- what is the job's
 // -------------------------------------------------------------
 
