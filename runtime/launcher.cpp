@@ -45,7 +45,6 @@ launcher::~launcher() {
     members_->elected->stop();
   members_->timers.reset();
   members_->logs.reset();
-  members_->alarm.reset(); // Now no member arms it any more.
 }
 
 result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
@@ -76,12 +75,8 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
     return opened.error();
   if (auto hosted = x->maybe_host_coordinator(agent); !hosted)
     return hosted.error();
-  {
-    const auto guard = std::lock_guard{x->mutex};
-    if (auto spawned = x->spawn_agent(agent); !spawned)
-      return spawned.error();
-  }
-  // Without the lock: an agent that has ended already is reported at once.
+  if (auto spawned = x->spawn_agent(agent); !spawned)
+    return spawned.error();
   x->agent_watch
     = actor_watch{x->agent, [y = x.get()](const std::string& why) {
                     y->actor_died(core::actor_died::role::agent, why);
@@ -169,12 +164,11 @@ void launcher::announce_limit(std::chrono::seconds left) {
 }
 
 bool launcher::awaits_console() const {
-  const auto guard = std::lock_guard{members_->mutex};
   return members_->end.awaits_console();
 }
 
 core::ending launcher::wait() {
-  return members_->future.get();
+  return members_->end.wait();
 }
 
 std::string launcher::log_folder() const {

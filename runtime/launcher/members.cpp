@@ -20,7 +20,6 @@
 
 #include <chrono>
 #include <utility>
-#include <variant>
 
 #include <unistd.h>
 
@@ -80,22 +79,6 @@ v1::OperatorReply standby_reply(const job_id& job) {
   status.set_waiting_for("the coordinator is elsewhere");
   return out;
 }
-
-/// Calls once, some time after its start.
-class one_timer final : public reactor_part {
-public:
-  one_timer(reactor& home, core::duration delay, reactor::task fn)
-    : home_(home), delay_(delay), fn_(std::move(fn)) {}
-
-  void start() override { id_ = home_.after(delay_, std::move(fn_)); }
-  void stop() override { home_.cancel(std::exchange(id_, 0)); }
-
-private:
-  reactor& home_;
-  core::duration delay_;
-  reactor::task fn_;
-  reactor::timer id_ = 0;
-};
 
 } // namespace
 
@@ -666,50 +649,27 @@ void launcher::members::actor_died(core::actor_died::role which,
   handle(core::actor_died{which, reason});
 }
 
-// Events come on several threads. One of them carries out all orders, in their
-// order: the last one lets the main thread destroy this object.
-void launcher::members::handle(const core::node_end_event& event) {
-  {
-    const auto guard = std::lock_guard{mutex};
-    end_events.push_back(event);
-    if (std::exchange(is_ending, true))
-      return;
-  }
-  for (;;) {
-    auto effects = std::vector<core::node_end_effect>{};
-    {
-      const auto guard = std::lock_guard{mutex};
-      if (end_events.empty()) {
-        is_ending = false;
-        return;
-      }
-      effects = end.step(end_events.front(), std::chrono::steady_clock::now());
-      end_events.pop_front();
-    }
-    for (const auto& effect : effects) {
-      const auto is_last = std::holds_alternative<core::end_node>(effect);
-      std::visit([this](const auto& x) { perform(x); }, effect);
-      if (is_last)
-        return;
-    }
-  }
+node_end_orders launcher::members::orders_at_end() {
+  return {.show_logs = [this](auto done) { logs->flush(std::move(done)); },
+          .resign_leadership =
+            [this] {
+              if (elected)
+                elected->resign();
+            },
+          .pass_on_signal = [this](int signal) { pass_on_signal(signal); },
+          .on_ending =
+            [this](const core::ending& how) {
+              report_stopping(how.why ? how.why->text : std::string{});
+            },
+          .on_ended = hooks.on_ended};
 }
 
-void launcher::members::perform(const core::show_logs&) {
-  logs->flush([this] { handle(core::logs_shown{}); });
-}
-
-void launcher::members::perform(const core::resign_leadership&) {
-  if (elected)
-    elected->resign();
-}
-
-void launcher::members::perform(const core::pass_on_signal& x) {
-  // In this order: its workers get the signal from the agent, and not from the end
-  // of the job. An agent that has left already says nothing to the coordinator.
+// In this order: its workers get the signal from the agent, and not from the end
+// of the job. An agent that has left already says nothing to the coordinator.
+void launcher::members::pass_on_signal(int signal) {
   if (agent) {
-    tell_anonymously(agent, core::leave_requested{x.signal});
-    end_job(x.signal);
+    tell_anonymously(agent, core::leave_requested{signal});
+    end_job(signal);
   }
 }
 
@@ -717,27 +677,6 @@ void launcher::members::perform(const core::pass_on_signal& x) {
 void launcher::members::end_job(int signal) {
   if (coordinator)
     tell_anonymously(coordinator->actor(), core::stop_requested{signal});
-}
-
-void launcher::members::perform(const core::report_wait& x) {
-  lines.info(formatted(
-    "all is over here but the last lines of the workers: their files or "
-    "the reader of this console do not keep up; {} the wait",
-    x.signals_left == 1 ? "another signal ends" : "two signals end"));
-}
-
-void launcher::members::perform(const core::end_node& x) {
-  report_stopping(x.how.why ? x.how.why->text : std::string{});
-  promise.set_value(x.how);
-  if (hooks.on_ended)
-    hooks.on_ended(x.how);
-}
-
-void launcher::members::perform(const core::arm_timer& x) {
-  alarm = reactor_handle{
-    *loop, std::make_shared<one_timer>(
-             *loop, x.due - std::chrono::steady_clock::now(),
-             [this, id = x.timer] { handle(core::timer_fired{id}); })};
 }
 
 } // namespace actorrun

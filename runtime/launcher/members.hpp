@@ -1,7 +1,6 @@
 // Owns the members of a launcher: one node's part in one job.
 #pragma once
 
-#include "actors/core/protocol/node_end.hpp"
 #include "actors/ports/master_ports.hpp"
 #include "actors/ports/worker_control.hpp"
 #include "runtime/devices/node_devices.hpp"
@@ -12,6 +11,7 @@
 #include "runtime/journal/journal_writer.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/launcher/loop_scheduler.hpp"
+#include "runtime/launcher/node_end_runner.hpp"
 #include "runtime/launcher/service_report.hpp"
 #include "runtime/logs/node_logs.hpp"
 #include "runtime/network/actor_watch.hpp"
@@ -29,10 +29,8 @@
 #include "runtime/timers/node_timers.hpp"
 
 #include <chrono>
-#include <deque>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,7 +43,7 @@ struct launcher::members {
     : system(sys), job(std::move(job_)), hooks(std::move(hooks_)),
       lines(hooks.lines), host(detail::local_host_name()),
       own_id(detail::make_agent_id(host)), has_agent(has_agent_),
-      end(has_agent_) {
+      end(*loop, has_agent_, orders_at_end(), lines) {
     job.timeouts = core::fitted(job.timeouts, job.agent_count_max);
   }
 
@@ -87,16 +85,11 @@ struct launcher::members {
   rendezvous_coordinator_actor own_coordinator() const;
   void agent_finished(core::ending how);
   void actor_died(core::actor_died::role which, const std::string& reason);
-  void handle(const core::node_end_event& event);
-  void perform(const core::show_logs&);
-  void perform(const core::resign_leadership&);
-  void perform(const core::pass_on_signal& x);
+  void handle(const core::node_end_event& event) { end.handle(event); }
+  detail::node_end_orders orders_at_end();
+  void pass_on_signal(int signal);
   /// Has a coordinator that is hosted here end the job. Told again, it does nothing.
   void end_job(int signal);
-  void perform(const core::report_failure& x) { lines.error(x.text); }
-  void perform(const core::report_wait& x);
-  void perform(const core::end_node& x);
-  void perform(const core::arm_timer& x);
 
   /// Of the newest coordinator here; null: none is kept. The last to go, because
   /// its last record says that nothing is left to do.
@@ -142,14 +135,7 @@ struct launcher::members {
   std::unique_ptr<detail::node_timers> timers;     ///< Likewise.
   std::optional<detail::node_devices> devices;     ///< Likewise.
   std::shared_ptr<detail::event_feed> events;      ///< Null: no event log.
-
-  detail::reactor_handle alarm; ///< The timer of `end`, which arms it once.
-  std::mutex mutex;             // Guards the next.
-  core::node_end end;
-  std::deque<core::node_end_event> end_events; ///< For `end`.
-  bool is_ending = false; ///< A thread steps `end`, and performs its orders.
-  std::promise<core::ending> promise;
-  std::shared_future<core::ending> future = promise.get_future().share();
+  detail::node_end_runner end;
 };
 
 } // namespace actorrun
