@@ -4,6 +4,7 @@
 #include "messages/formatted.hpp"
 #include "messages/type_ids.hpp"
 #include "runtime/launcher/members.hpp"
+#include "runtime/network/job_credentials.hpp"
 
 #include <caf/scoped_actor.hpp>
 
@@ -39,10 +40,7 @@ launcher::~launcher() {
     self->wait_for(members_->agent);
     members_->workers_gone->get_future().wait();
   }
-  if (members_->coordinator)
-    members_->coordinator->end();
-  if (members_->elected)
-    members_->elected->stop();
+  members_->coordinator.reset(); // Its last event may show the logs.
   members_->timers.reset();
   members_->logs.reset();
 }
@@ -59,8 +57,9 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
     return failure{errc::bad_argument,
                    "launcher_hooks::observers has a null handle"};
   auto x = std::make_unique<members>(system, job, std::move(hooks), true);
-  if (auto loaded = x->load_credentials(); !loaded)
-    return loaded.error();
+  auto mine = load_credentials(job);
+  if (!mine)
+    return mine.error();
   if (auto opened = x->open_http(); !opened)
     return opened.error();
   if (auto opened = x->open_service(agent.workers.grace_period); !opened)
@@ -73,7 +72,7 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
     return opened.error();
   if (auto opened = x->open_devices(agent); !opened)
     return opened.error();
-  if (auto hosted = x->maybe_host_coordinator(agent); !hosted)
+  if (auto hosted = x->open_coordinator(std::move(*mine), &agent); !hosted)
     return hosted.error();
   if (auto spawned = x->spawn_agent(agent); !spawned)
     return spawned.error();
@@ -97,23 +96,18 @@ launcher::start_coordinator(caf::actor_system& system, const job_options& job,
   if (!knows_wire_types(system))
     return not_configured();
   auto x = std::make_unique<members>(system, job, std::move(hooks), false);
-  if (auto loaded = x->load_credentials(); !loaded)
-    return loaded.error();
+  auto mine = load_credentials(job);
+  if (!mine)
+    return mine.error();
   if (auto opened = x->open_http(); !opened)
     return opened.error();
   if (auto opened = x->open_service({}); !opened)
     return opened.error();
   x->start_guardian();
-  if (job.backend == rendezvous_backend::etcd) {
-    if (auto opened = x->open_etcd({}, true); !opened)
-      return opened.error();
-    x->serve_http();
-    x->report_ready();
-    return std::unique_ptr<launcher>{new launcher{std::move(x)}};
-  }
-  if (auto hosted = x->host_coordinator(); !hosted)
-    return hosted.error();
-  x->open_operator_socket();
+  if (auto opened = x->open_coordinator(std::move(*mine), nullptr); !opened)
+    return opened.error();
+  if (x->coordinator->is_hosted()) // Else it opens its own while it leads.
+    x->open_operator_socket();
   x->warn_of_lacks();
   x->serve_http();
   x->report_ready();
@@ -130,7 +124,7 @@ caf::actor_addr launcher::agent() const {
 }
 
 caf::actor_addr launcher::coordinator() const {
-  const auto x = members_->own_coordinator();
+  const auto x = members_->coordinator->actor();
   return x ? x->address() : caf::actor_addr{};
 }
 

@@ -6,11 +6,6 @@
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
 #include "runtime/diagnosis/proc_vitals.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
-#include "runtime/journal/predecessor.hpp"
-#include "runtime/launcher/hosting.hpp"
-#include "runtime/network/coordinator_link.hpp"
-#include "runtime/network/job_credentials.hpp"
-#include "runtime/network/presence.hpp"
 #include "runtime/os/clock.hpp"
 #include "runtime/os/own_process.hpp"
 #include "runtime/os/reactor.hpp"
@@ -21,16 +16,11 @@
 #include <chrono>
 #include <utility>
 
-#include <unistd.h>
-
 namespace actorrun {
 
 using namespace detail;
 
 namespace {
-
-/// Where a single node's workers meet: themselves.
-constexpr auto own_address = "127.0.0.1";
 
 /// As torchrun calls it.
 const char* name_of(rendezvous_backend x) {
@@ -84,230 +74,21 @@ v1::OperatorReply standby_reply(const job_id& job) {
 
 // -- the coordinator ----------------------------------------------------------
 
-result<void>
-launcher::members::maybe_host_coordinator(const agent_options& options) {
-  if (!job.rendezvous) {
-    coordinator = std::make_unique<hosted_coordinator>(system, loop,
-                                                       coordinator_config());
-    coordinator->begin();
-    return {};
-  }
-  if (job.backend == rendezvous_backend::etcd)
-    return open_etcd(options.local_address, false);
-  if (job.succession)
-    return open_voters(options);
-  if (!may_host_coordinator(job, options))
-    return {};
-  if (job.backend == rendezvous_backend::fixed)
-    return host_as_first();
-  auto hosted = host_coordinator();
-  if (!hosted && hosted.error().code == errc::address_in_use
-      && job.place == coordinator_place::automatic) {
-    // Most likely another agent of the job on this host; connecting will show
-    // it.
-    occupied = true;
-    return {};
-  }
-  return hosted;
-}
-
-result<void> launcher::members::load_credentials() {
-  auto loaded = detail::load_credentials(job);
-  if (!loaded)
-    return loaded.error();
-  mine = std::move(*loaded);
-  return {};
-}
-
-result<void> launcher::members::host_coordinator() {
-  if (mine.identity && !mine.identity->names(job.rendezvous->host))
-    return mine.identity->does_not_name(job.rendezvous->host,
-                                        "where the nodes meet");
-  const auto place = place_of_coordinator(job);
-  if (!place)
-    return place.error();
-  auto config = coordinator_config();
-  learn_of_predecessor(config.beginning);
-  coordinator = std::make_unique<hosted_coordinator>(
-    system, loop, std::move(config), guardian);
-  if (has_agent)
-    pass_store_clients(*coordinator);
-  auto listening = coordinator->listen(job, place->where, mine,
-                                       hooks.is_new_job ? std::optional{false}
-                                                        : std::nullopt);
-  if (!listening) {
-    coordinator.reset();
-    return listening.error();
-  }
-  hosted_at = place->announced;
-  if (place->is_whole_host)
-    lines.info(formatted(
-      "{} stands for all addresses of this host; others reach it at {}",
-      job.rendezvous->host,
-      to_string(endpoint{place->announced, job.rendezvous->port})));
-  return {};
-}
-
-void launcher::members::pass_store_clients(hosted_coordinator& from) {
-  entrance = std::make_shared<store_entrance>(*loop, lines);
-  from.pass_store_clients(
-    [to = entrance](unique_fd client, const std::string& address) {
-      to->admit(std::move(client), address);
-    });
-}
-
-// What it has granted, and an operator's order, outlive the coordinator.
-void launcher::members::learn_of_predecessor(
-  core::coordinator_started& beginning) const {
-  if (job.journal_folder.empty())
-    return;
-  auto found = find_predecessor(job.journal_folder, job.job, host,
-                                job.timeouts.close + job.timeouts.seek);
-  if (!found)
-    return lines.warn(found.error().text);
-  if (!*found)
-    return;
-  beginning.known = std::move((*found)->job);
-  // An agent here is of the next job with this name.
-  if (!has_agent)
-    beginning.decided = std::move((*found)->decided);
-}
-
 // Other nodes must learn when this process has ended.
 void launcher::members::start_guardian() {
   guardian = start_warden(loop, [lines = lines] { lines.warn(warden_lost); });
   guardian->set_linger(job.timeouts.lease(), job.timeouts.seek);
 }
 
-rendezvous_coordinator_config launcher::members::coordinator_config() {
-  auto out = rendezvous_coordinator_config{};
-  out.job = job.job;
-  out.settings = settings();
-  out.limits = job.timeouts;
-  out.host = host;
-  out.pid = ::getpid();
-  out.exclude_after = job.exclude_after;
-  // With an agent, one node is as quiet as it is without an endpoint.
-  out.networked
-    = job.rendezvous.has_value() && (!has_agent || job.agent_count_max > 1);
-  out.lines = lines;
-  out.on_closed
-    = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); };
-  out.on_died = [this](const std::string& why) {
-    actor_died(core::actor_died::role::coordinator, why);
-  };
-  out.on_records = journal_for(out);
-  return out;
-}
-
-// A coordinator that comes later in this process has a journal of its own.
-std::function<void(core::journal::chronicle::records)>
-launcher::members::journal_for(const rendezvous_coordinator_config& x) {
-  if (job.journal_folder.empty())
-    return {};
-  const auto now = std::chrono::floor<std::chrono::milliseconds>(
-    std::chrono::system_clock::now());
-  const auto name
-    = file_name_of({x.job, x.host, now.time_since_epoch().count(), x.pid});
-  journal = std::make_shared<journal_writer>(
-    job.journal_folder + "/" + name,
-    [lines = lines](const std::string& what) { lines.warn(what); },
-    journal_limits{.after_launch = !job.rendezvous.has_value()});
-  return [writer = journal](core::journal::chronicle::records y) {
-    writer->write(std::move(y));
-  };
-}
-
-core::job_settings launcher::members::settings() const {
-  const auto may_move
-    = job.backend == rendezvous_backend::etcd || job.succession;
-  return {.agent_count_min = job.agent_count_min,
-          .agent_count_max = job.agent_count_max,
-          .restart_count_max = job.restart_count_max,
-          .ranked = job.backend == rendezvous_backend::fixed,
-          .lease = may_move ? job.timeouts.lease() : core::timeouts::ms{}};
-}
-
-// Nodes without a given rank all have rank 0.
-result<void> launcher::members::host_as_first() {
-  auto hosted = host_coordinator();
-  if (!hosted)
-    return failure{hosted.error().code,
-                   hosted.error().text
-                     + "; the node of --node-rank=0, which is the default, "
-                       "hosts the job at --master-addr and --master-port"};
-  return hosted;
-}
-
-result<void> launcher::members::open_etcd(const std::string& announced,
-                                          bool alone) {
-  auto opened = etcd_host::open(
+result<void> launcher::members::open_coordinator(credentials mine,
+                                                 const agent_options* options) {
+  coordinator = std::make_unique<node_coordinator>(
     system, loop,
-    {.job = job,
-     .settings = settings(),
-     .mine = mine,
-     .announced = announced,
-     .launch = hooks.launch,
-     .is_alone = alone,
-     .keeper = guardian,
-     .configure = [this] { return coordinator_config(); },
-     .on_closed
-     = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); },
-     .on_left = [this] { handle(core::leadership_left{}); },
-     .on_died =
-       [this](const std::string& why) {
-         actor_died(core::actor_died::role::coordinator, why);
-       },
-     .lines = lines});
-  if (!opened)
-    return opened.error();
-  elected = std::move(*opened);
-  return {};
-}
-
-result<void> launcher::members::open_voters(const agent_options& options) {
-  const auto is_home = may_host_coordinator(job, options);
-  auto voters = voter_host::open(
-    system, loop,
-    {.job = job,
-     .settings = settings(),
-     .mine = mine,
-     .agent = own_id,
-     .is_home = is_home,
-     .announced = options.local_address,
-     .launch = hooks.launch,
-     .keeper = guardian,
-     .configure =
-       [this](bool is_first) {
-         auto out = coordinator_config();
-         if (is_first)
-           learn_of_predecessor(out.beginning);
-         return out;
-       },
-     .prepare = [this](hosted_coordinator& x) { pass_store_clients(x); },
-     .on_closed
-     = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); },
-     .on_left = [this] { handle(core::leadership_left{}); },
-     .on_died =
-       [this](const std::string& why) {
-         actor_died(core::actor_died::role::coordinator, why);
-       },
-     .lines = lines});
-  if (may_host_coordinator(job, options)) {
-    const auto place = place_of_coordinator(job);
-    if (!place)
-      return place.error();
-    auto founded
-      = voters->found(place->where, place->announced,
-                      hooks.is_new_job ? std::optional{false} : std::nullopt);
-    occupied = !founded && founded.error().code == errc::address_in_use
-               && job.place == coordinator_place::automatic;
-    if (!founded && !occupied)
-      return founded;
-    hosted_at = place->announced;
-  }
-  elected = std::move(voters);
-  return {};
+    node_coordinator_config{job, std::move(mine), host,
+                            has_agent ? std::optional{own_id} : std::nullopt,
+                            hooks.launch, hooks.is_new_job, guardian, lines},
+    journal, end);
+  return coordinator->open(options);
 }
 
 // -- the agent ----------------------------------------------------------------
@@ -359,24 +140,6 @@ result<void> launcher::members::open_devices(const agent_options& options) {
   return {};
 }
 
-std::shared_ptr<ports::coordinator_locator>
-launcher::members::make_locator(const core::offer& offering) {
-  if (elected)
-    return elected->locator_for(offering.agent);
-  if (coordinator)
-    return std::make_shared<local_locator>(
-      caf::actor_cast<caf::strong_actor_ptr>(coordinator->actor()),
-      job.rendezvous ? hosted_at : own_address);
-  return keep(
-    std::make_unique<coordinator_link>(
-      system, *loop,
-      coordinator_link::target{*job.rendezvous, mine, offering.agent.value,
-                               offering.address, job.timeouts.connect, occupied,
-                               guardian, job.timeouts.seek, hooks.launch},
-      lines),
-    loop);
-}
-
 // A known address is resolved here, because a name may take long. Otherwise the
 // first link announces a numeric one.
 result<std::shared_ptr<ports::master_ports>>
@@ -386,7 +149,7 @@ launcher::members::make_ports(const agent_options& options) {
     auto ports = std::make_shared<reserved_ports>(options.master_port);
     if (hooks.preferred_master_port && !options.master_port)
       ports->prefer(*hooks.preferred_master_port);
-    ports->share(entrance);
+    ports->share(coordinator->entrance());
     if (auto held = ports->hold(); !held)
       return held.error();
     return made{std::move(ports)};
@@ -397,32 +160,23 @@ launcher::members::make_ports(const agent_options& options) {
            loop);
   if (hooks.preferred_master_port && !options.master_port)
     ports->prefer(*hooks.preferred_master_port);
-  ports->share(entrance);
+  ports->share(coordinator->entrance());
   // Torch compares the address that a script was given with these, as text.
   // Where workers are told another address, the coordinator may not be there.
   const auto is_same_place = options.local_address.empty()
                              || options.local_address == job.rendezvous->host;
-  if (entrance && job.backend == rendezvous_backend::fixed && is_same_place)
+  if (coordinator->entrance() && job.backend == rendezvous_backend::fixed
+      && is_same_place)
     ports->show(job.rendezvous->port);
   if (!options.local_address.empty())
     ports->announce(options.local_address);
-  else if (coordinator)
-    ports->announce(job.rendezvous ? hosted_at : own_address);
+  else if (coordinator->is_hosted())
+    ports->announce(coordinator->address());
   // A node alone could never get another one.
   if (!job.rendezvous)
     if (auto held = ports->hold(); !held)
       return held.error();
   return made{std::move(ports)};
-}
-
-// For people, who steer the job there.
-std::string launcher::members::coordinator_place() const {
-  if (!job.rendezvous || coordinator)
-    return {};
-  return formatted(
-    "--rdzv-endpoint={} --rdzv-id={}{}", to_string(*job.rendezvous),
-    job.job.value,
-    job.backend == rendezvous_backend::etcd ? " --rdzv-backend=etcd" : "");
 }
 
 void launcher::members::open_events(const agent_options& options) {
@@ -467,21 +221,8 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
                                     .slot_count = options.workers.slot_count,
                                     .master_port = ports->next(),
                                     .node_rank = options.node_rank};
-  if (coordinator
-      && guardian) { // A link does it for agents of other processes.
-    const auto shown
-      = open_presence(mine.fingerprint, offering.agent, hooks.launch);
-    if (!shown)
-      return shown.error();
-    guardian->keep(kept_socket::presence, shown->get());
-  } else if (coordinator && !hooks.launch.empty()) {
-    // No other node asks, but the next launch on this host does.
-    auto shown
-      = open_presence(fingerprint_of(job.job), offering.agent, hooks.launch);
-    if (!shown)
-      return shown.error();
-    presence = std::move(*shown);
-  }
+  if (auto shown = coordinator->show_agent(); !shown)
+    return shown.error();
   auto environment
     = core::job_environment{job.job, options.workers.role,
                             job.restart_count_max, options.signals_to_handle};
@@ -497,7 +238,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
   agent = spawn_node_agent(
     system,
     {.offering = offering,
-     .settings = settings(),
+     .settings = coordinator->settings(),
      .limits = job.timeouts,
      .supervisor = {.workers = options.workers,
                     .job = std::move(environment),
@@ -518,23 +259,24 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
                     .bindings = devices->bindings(),
                     .on_event = event_listener(events),
                     .lines = lines},
-     .locator = make_locator(offering),
-     .coordinator_place = coordinator_place(),
+     .locator = coordinator->locator(options.local_address),
+     .coordinator_place = coordinator->options_for_operators(),
      .observers = hooks.observers,
      .devices = devices->monitor(),
      .vitals = vitals,
      .lines = lines,
      .time_asleep = time_asleep,
-     .on_leaving = [this](const auto& x) { end_job(x.signal); },
+     .on_leaving = [this](const auto& x) { coordinator->end_job(x.signal); },
      .on_finished = [this](const core::ending& x) { agent_finished(x); }});
   return {};
 }
 
 void launcher::members::open_operator_socket() {
+  const auto is_hosted = coordinator->is_hosted();
   auto opened = operator_socket::open(
     *loop, job.job,
-    coordinator ? questions_to(coordinator->actor()) : questions_to(agent),
-    coordinator ? socket_role::coordinator : socket_role::agent);
+    is_hosted ? questions_to(coordinator->actor()) : questions_to(agent),
+    is_hosted ? socket_role::coordinator : socket_role::agent);
   if (opened)
     operators = std::move(*opened);
   else
@@ -554,12 +296,6 @@ void launcher::members::warn_of_lacks() {
   }
 }
 
-rendezvous_coordinator_actor launcher::members::own_coordinator() const {
-  if (elected)
-    return elected->coordinator();
-  return coordinator ? coordinator->actor() : rendezvous_coordinator_actor{};
-}
-
 // Before anything runs: a port that is taken ends the start.
 result<void> launcher::members::open_http() {
   if (!hooks.http.is_any_set())
@@ -577,7 +313,7 @@ void launcher::members::serve_http() {
   auto setup = view_setup{};
   setup.job_id = job.job.value;
   setup.host = host;
-  setup.has_coordinator = [this] { return own_coordinator() != nullptr; };
+  setup.has_coordinator = [this] { return coordinator->actor() != nullptr; };
   setup.ask_job = [this](operator_question x) { ask_about_job(std::move(x)); };
   if (agent)
     setup.ask_node = questions_to(agent);
@@ -585,7 +321,7 @@ void launcher::members::serve_http() {
 }
 
 void launcher::members::ask_about_job(operator_question x) {
-  if (const auto whom = own_coordinator())
+  if (const auto whom = coordinator->actor())
     tell_anonymously(whom, std::move(x));
   else if (agent)
     tell_anonymously(agent, std::move(x));
@@ -635,8 +371,7 @@ void launcher::members::agent_finished(core::ending how) {
   }
   if (events)
     events->note(how);
-  const auto hosts
-    = elected ? elected->coordinator() != nullptr : coordinator != nullptr;
+  const auto hosts = coordinator->actor() != nullptr;
   // A coordinator of one node alone would wait for an agent that cannot come; but
   // of workers that were given up it knows why the job has failed.
   const auto waits
@@ -651,11 +386,7 @@ void launcher::members::actor_died(core::actor_died::role which,
 
 node_end_orders launcher::members::orders_at_end() {
   return {.show_logs = [this](auto done) { logs->flush(std::move(done)); },
-          .resign_leadership =
-            [this] {
-              if (elected)
-                elected->resign();
-            },
+          .resign_leadership = [this] { coordinator->resign(); },
           .pass_on_signal = [this](int signal) { pass_on_signal(signal); },
           .on_ending =
             [this](const core::ending& how) {
@@ -669,14 +400,8 @@ node_end_orders launcher::members::orders_at_end() {
 void launcher::members::pass_on_signal(int signal) {
   if (agent) {
     tell_anonymously(agent, core::leave_requested{signal});
-    end_job(signal);
+    coordinator->end_job(signal);
   }
-}
-
-// A coordinator on its own leaves without ending the job: the next takes over.
-void launcher::members::end_job(int signal) {
-  if (coordinator)
-    tell_anonymously(coordinator->actor(), core::stop_requested{signal});
 }
 
 } // namespace actorrun
