@@ -1,0 +1,288 @@
+#include "runtime/launcher/hosted_agent.hpp"
+
+#include "messages/formatted.hpp"
+#include "runtime/control/worker_control_socket.hpp"
+#include "runtime/diagnosis/posix_stuck_probe.hpp"
+#include "runtime/diagnosis/proc_vitals.hpp"
+#include "runtime/diagnosis/worker_evidence.hpp"
+#include "runtime/os/clock.hpp"
+#include "runtime/os/own_process.hpp"
+#include "runtime/processes/posix_process_host.hpp"
+#include "runtime/store/master_port.hpp"
+#include "runtime/store/ports.hpp"
+
+#include <caf/scoped_actor.hpp>
+
+#include <utility>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// As torchrun calls it.
+const char* name_of(rendezvous_backend x) {
+  switch (x) {
+    case rendezvous_backend::native:
+      return "c10d";
+    case rendezvous_backend::fixed:
+      return "static";
+    case rendezvous_backend::etcd:
+      break;
+  }
+  return "etcd-v2";
+}
+
+/// Passes the supervisor's events to a feed, if there is one.
+decltype(worker_supervisor_config::on_event)
+event_listener(const std::shared_ptr<event_feed>& to) {
+  if (!to)
+    return nullptr;
+  return
+    [to](const core::worker_group_event& event, const core::worker_group& group,
+         core::time_point now) { to->note(event, group, now); };
+}
+
+/// Ours without what is no business of the program: who has the job's secret may
+/// act for its nodes, and our service manager waits for us, not for workers.
+std::vector<std::string> environment_of_workers() {
+  auto out = own_environment();
+  std::erase_if(out, [](const auto& x) {
+    return x.starts_with("ACTORRUN_SECRET=") || x.starts_with("NOTIFY_SOCKET=")
+           || x.starts_with("WATCHDOG_USEC=") || x.starts_with("WATCHDOG_PID=");
+  });
+  return out;
+}
+
+} // namespace
+
+// -- before the first worker, and until after the last ------------------------
+
+result<std::unique_ptr<hosted_agent>>
+hosted_agent::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
+                   hosted_agent_config config, node_end_runner& end) {
+  auto out = std::unique_ptr<hosted_agent>{
+    new hosted_agent{system, std::move(loop), std::move(config), end}};
+  const auto& [job, options, hooks, host, id, guardian, on_lack] = out->config_;
+  // First, because a job whose output cannot be logged must not begin.
+  auto logs = node_logs::open(system, out->loop_,
+                              {.job = job.job,
+                               .options = options.logs,
+                               .role = options.workers.role,
+                               .host = host,
+                               .layout = hooks.layout,
+                               .console = hooks.console,
+                               .lines = hooks.lines});
+  if (!logs)
+    return logs.error();
+  out->logs_ = std::move(*logs);
+  auto timers = node_timers::open(system, out->loop_,
+                                  {.options = options.timers,
+                                   .spawn = hooks.timer_server,
+                                   .lines = hooks.lines});
+  if (!timers)
+    return timers.error();
+  out->timers_ = std::move(*timers);
+  if (const auto& why = out->timers_->obstacle(); !why.empty())
+    on_lack("workers have no timers", why);
+  // Workers that cannot be bound as ordered must not begin either.
+  auto devices = node_devices::open(options, hooks.lines);
+  if (!devices)
+    return devices.error();
+  out->devices_.emplace(std::move(*devices));
+  return out;
+}
+
+void hosted_agent::open_events() {
+  const auto& options = config_.options;
+  if (!config_.hooks.on_event)
+    return;
+  const auto& program = options.workers.command.front();
+  auto name = options.entry_name.empty()
+                ? program.substr(program.rfind('/') + 1)
+                : options.entry_name;
+  events_ = std::make_shared<event_feed>(
+    core::event_subject{.job = config_.job.job,
+                        .role = options.workers.role,
+                        .host = config_.host,
+                        .backend = name_of(config_.job.backend),
+                        .entry_point = std::move(name)},
+    config_.hooks.on_event);
+}
+
+// Without it they end at each change, as those do that know nothing of it.
+std::shared_ptr<ports::worker_control> hosted_agent::open_control() const {
+  auto opened = worker_control_socket::open(*loop_);
+  if (opened)
+    return keep<ports::worker_control>(std::move(*opened), loop_);
+  config_.on_lack("no worker can live through a change", opened.error().text);
+  return nullptr;
+}
+
+// -- the agent ----------------------------------------------------------------
+
+std::shared_ptr<ports::process_host> hosted_agent::make_process_host() {
+  const auto& lines = config_.hooks.lines;
+  auto made = std::make_unique<posix_process_host>(
+    *loop_, [lines](const std::string& x) { lines.warn(x); },
+    devices_->gate(loop_), config_.guardian);
+  made->set_detail_handler([lines](const std::string& x) { lines.debug(x); });
+  if (config_.hooks.owns_children)
+    made->own_children();
+  const auto gone = std::make_shared<std::promise<void>>();
+  workers_gone_ = gone->get_future();
+  return {made.release(), [loop = loop_, gone](ports::process_host* x) {
+            delete x;
+            gone->set_value();
+          }};
+}
+
+// A known address is resolved here, because a name may take long. Otherwise the
+// first link announces a numeric one.
+result<std::shared_ptr<ports::master_ports>>
+hosted_agent::make_ports(const node_coordinator& coordinator) const {
+  using made = std::shared_ptr<ports::master_ports>;
+  const auto& job = config_.job;
+  const auto& options = config_.options;
+  const auto& hooks = config_.hooks;
+  if (!options.agent_store) {
+    auto ports = std::make_shared<reserved_ports>(options.master_port);
+    if (hooks.preferred_master_port && !options.master_port)
+      ports->prefer(*hooks.preferred_master_port);
+    ports->share(coordinator.entrance());
+    if (auto held = ports->hold(); !held)
+      return held.error();
+    return made{std::move(ports)};
+  }
+  auto ports = keep(
+    std::make_unique<store_ports>(
+      *loop_, store_place{options.master_port, !job.rendezvous}, hooks.lines),
+    loop_);
+  if (hooks.preferred_master_port && !options.master_port)
+    ports->prefer(*hooks.preferred_master_port);
+  ports->share(coordinator.entrance());
+  // Torch compares the address that a script was given with these, as text.
+  // Where workers are told another address, the coordinator may not be there.
+  const auto is_same_place = options.local_address.empty()
+                             || options.local_address == job.rendezvous->host;
+  if (coordinator.entrance() && job.backend == rendezvous_backend::fixed
+      && is_same_place)
+    ports->show(job.rendezvous->port);
+  if (!options.local_address.empty())
+    ports->announce(options.local_address);
+  else if (coordinator.is_hosted())
+    ports->announce(coordinator.address());
+  // A node alone could never get another one.
+  if (!job.rendezvous)
+    if (auto held = ports->hold(); !held)
+      return held.error();
+  return made{std::move(ports)};
+}
+
+worker_supervisor_config hosted_agent::supervisors_config(
+  std::shared_ptr<ports::process_host> processes,
+  std::shared_ptr<ports::master_ports> ports) const {
+  const auto& job = config_.job;
+  const auto& options = config_.options;
+  auto environment
+    = core::job_environment{job.job, options.workers.role,
+                            job.restart_count_max, options.signals_to_handle};
+  environment.agent_store = options.agent_store;
+  environment.virtual_local_rank = options.virtual_local_rank;
+  environment.visible_devices = options.visible_devices;
+  timers_->announce(environment);
+  auto control = open_control();
+  if (control)
+    environment.control_socket = control->address();
+  return {.workers = options.workers,
+          .job = std::move(environment),
+          .environment = environment_of_workers(),
+          .host = config_.host,
+          .processes = std::move(processes),
+          .ports = std::move(ports),
+          .layout = logs_->layout(),
+          .evidence = std::make_shared<worker_evidence>(logs_->full_disks()),
+          .files = logs_->files(),
+          .tailer = logs_->tailer(),
+          .timers = timers_->server(),
+          .probe
+          = std::make_shared<posix_stuck_probe>(search_path_of_this_process()),
+          .control = std::move(control),
+          .vitals = std::make_shared<proc_vitals>(),
+          .reader = logs_->reader(),
+          .bindings = devices_->bindings(),
+          .on_event = event_listener(events_),
+          .lines = config_.hooks.lines};
+}
+
+result<void> hosted_agent::spawn(node_coordinator& coordinator) {
+  const auto& options = config_.options;
+  open_events();
+  auto processes = make_process_host();
+  auto ports = make_ports(coordinator);
+  if (!ports)
+    return ports.error();
+  const auto offering = core::offer{.agent = config_.id,
+                                    .host = config_.host,
+                                    .address = options.local_address,
+                                    .role = options.workers.role,
+                                    .slot_count = options.workers.slot_count,
+                                    .master_port = (*ports)->next(),
+                                    .node_rank = options.node_rank};
+  if (auto shown = coordinator.show_agent(); !shown)
+    return shown.error();
+  auto supervisor = supervisors_config(std::move(processes), std::move(*ports));
+  const auto vitals = supervisor.vitals;
+  actor_ = spawn_node_agent(
+    system_, {.offering = offering,
+              .settings = coordinator.settings(),
+              .limits = config_.job.timeouts,
+              .supervisor = std::move(supervisor),
+              .locator = coordinator.locator(options.local_address),
+              .coordinator_place = coordinator.options_for_operators(),
+              .observers = config_.hooks.observers,
+              .devices = devices_->monitor(),
+              .vitals = vitals,
+              .lines = config_.hooks.lines,
+              .time_asleep = time_asleep,
+              .on_leaving = [&coordinator](
+                              const auto& x) { coordinator.end_job(x.signal); },
+              .on_finished =
+                [this, &coordinator](core::ending x) {
+                  finish(std::move(x), coordinator.actor() != nullptr);
+                }});
+  watch_ = actor_watch{
+    actor_, [this](const std::string& why) {
+      end_.handle(core::actor_died{core::actor_died::role::agent, why});
+    }};
+  return {};
+}
+
+void hosted_agent::finish(core::ending how, bool has_coordinator) {
+  const auto& job = config_.job;
+  if (how.why && how.why->code == errc::connection_timed_out && job.rendezvous
+      && job.backend != rendezvous_backend::etcd) {
+    const auto where = to_string(*job.rendezvous);
+    if (how.why->text.find(where) == std::string::npos)
+      how.why->text += formatted("; it was looked for at {}", where);
+  }
+  if (events_)
+    events_->note(how);
+  // A coordinator of one node alone would wait for an agent that cannot come; but
+  // of workers that were given up it knows why the job has failed.
+  const auto waits
+    = job.rendezvous || !how.why || how.why->code == errc::worker_unkillable;
+  end_.handle(core::agent_finished{std::move(how), has_coordinator && waits});
+}
+
+void hosted_agent::end() {
+  watch_.release();
+  const auto agent = std::exchange(actor_, node_agent_actor{});
+  if (!agent)
+    return;
+  caf::scoped_actor self{system_};
+  self->send_exit(agent, caf::exit_reason::kill);
+  self->wait_for(agent);
+  workers_gone_.wait();
+}
+
+} // namespace actorrun::detail

@@ -1,0 +1,314 @@
+#include "runtime/launcher/node_coordinator.hpp"
+
+#include "messages/formatted.hpp"
+#include "runtime/etcd/host.hpp"
+#include "runtime/journal/journal_file.hpp"
+#include "runtime/journal/predecessor.hpp"
+#include "runtime/launcher/hosting.hpp"
+#include "runtime/network/coordinator_link.hpp"
+#include "runtime/network/presence.hpp"
+#include "runtime/succession/host.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include <unistd.h>
+
+namespace actorrun::detail {
+
+namespace {
+
+/// Where a single node's workers meet: themselves.
+constexpr auto own_address = "127.0.0.1";
+
+} // namespace
+
+node_coordinator::node_coordinator(caf::actor_system& system,
+                                   std::shared_ptr<reactor> loop,
+                                   node_coordinator_config config,
+                                   std::shared_ptr<journal_writer>& journal,
+                                   node_end_runner& end)
+  : system_(system), loop_(std::move(loop)), config_(std::move(config)),
+    journal_(journal), end_(end) {}
+
+// What is elected uses the others until it has stopped.
+node_coordinator::~node_coordinator() {
+  if (elected_)
+    elected_->stop();
+}
+
+// -- hosting ------------------------------------------------------------------
+
+result<void> node_coordinator::open(const agent_options* options) {
+  const auto& job = config_.job;
+  if (!job.rendezvous) {
+    hosted_ = std::make_unique<hosted_coordinator>(system_, loop_,
+                                                   coordinators_config());
+    hosted_->begin();
+    address_ = own_address;
+    return {};
+  }
+  if (job.backend == rendezvous_backend::etcd)
+    return open_etcd(options ? options->local_address : std::string{});
+  if (!options)
+    return host();
+  if (job.succession)
+    return open_voters(*options);
+  if (!may_host_coordinator(job, *options))
+    return {};
+  auto hosting = host();
+  // Nodes without a given rank all have rank 0.
+  if (!hosting && job.backend == rendezvous_backend::fixed)
+    return failure{hosting.error().code,
+                   hosting.error().text
+                     + "; the node of --node-rank=0, which is the default, "
+                       "hosts the job at --master-addr and --master-port"};
+  // Most likely another agent of the job on this host; connecting will show it.
+  is_occupied_ = !hosting && hosting.error().code == errc::address_in_use
+                 && job.place == coordinator_place::automatic;
+  if (is_occupied_)
+    return {};
+  return hosting;
+}
+
+result<void> node_coordinator::host() {
+  const auto& job = config_.job;
+  const auto& mine = config_.mine;
+  if (mine.identity && !mine.identity->names(job.rendezvous->host))
+    return mine.identity->does_not_name(job.rendezvous->host,
+                                        "where the nodes meet");
+  const auto place = place_of_coordinator(job);
+  if (!place)
+    return place.error();
+  auto config = coordinators_config();
+  learn_of_predecessor(config.beginning);
+  hosted_ = std::make_unique<hosted_coordinator>(
+    system_, loop_, std::move(config), config_.keeper);
+  if (config_.agent)
+    pass_store_clients(*hosted_);
+  auto listening
+    = hosted_->listen(job, place->where, mine,
+                      config_.is_new_job ? std::optional{false} : std::nullopt);
+  if (!listening) {
+    hosted_.reset();
+    return listening.error();
+  }
+  address_ = place->announced;
+  if (place->is_whole_host)
+    config_.lines.info(formatted(
+      "{} stands for all addresses of this host; others reach it at {}",
+      job.rendezvous->host,
+      to_string(endpoint{address_, job.rendezvous->port})));
+  return {};
+}
+
+void node_coordinator::pass_store_clients(hosted_coordinator& from) {
+  entrance_ = std::make_shared<store_entrance>(*loop_, config_.lines);
+  from.pass_store_clients(
+    [to = entrance_](unique_fd client, const std::string& address) {
+      to->admit(std::move(client), address);
+    });
+}
+
+// What it has granted, and an operator's order, outlive the coordinator.
+void node_coordinator::learn_of_predecessor(
+  core::coordinator_started& beginning) const {
+  const auto& job = config_.job;
+  if (job.journal_folder.empty())
+    return;
+  auto found = find_predecessor(job.journal_folder, job.job, config_.host,
+                                job.timeouts.close + job.timeouts.seek);
+  if (!found)
+    return config_.lines.warn(found.error().text);
+  if (!*found)
+    return;
+  beginning.known = std::move((*found)->job);
+  // An agent here is of the next job with this name.
+  if (!config_.agent)
+    beginning.decided = std::move((*found)->decided);
+}
+
+rendezvous_coordinator_config node_coordinator::coordinators_config() {
+  const auto& job = config_.job;
+  auto out = rendezvous_coordinator_config{};
+  out.job = job.job;
+  out.settings = settings();
+  out.limits = job.timeouts;
+  out.host = config_.host;
+  out.pid = ::getpid();
+  out.exclude_after = job.exclude_after;
+  // With an agent, one node is as quiet as it is without an endpoint.
+  out.networked
+    = job.rendezvous.has_value() && (!config_.agent || job.agent_count_max > 1);
+  out.lines = config_.lines;
+  out.on_closed
+    = [this](const core::outcome& x) { report(core::coordinator_closed{x}); };
+  out.on_died = [this](const std::string& why) { report_death(why); };
+  out.on_records = begin_journal();
+  return out;
+}
+
+// A coordinator that comes later in this process has a journal of its own.
+std::function<void(core::journal::chronicle::records)>
+node_coordinator::begin_journal() {
+  const auto& job = config_.job;
+  if (job.journal_folder.empty())
+    return {};
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(
+    std::chrono::system_clock::now());
+  const auto name = file_name_of(
+    {job.job, config_.host, now.time_since_epoch().count(), ::getpid()});
+  journal_ = std::make_shared<journal_writer>(
+    job.journal_folder + "/" + name,
+    [lines = config_.lines](const std::string& what) { lines.warn(what); },
+    journal_limits{.after_launch = !job.rendezvous.has_value()});
+  return [writer = journal_](core::journal::chronicle::records x) {
+    writer->write(std::move(x));
+  };
+}
+
+core::job_settings node_coordinator::settings() const {
+  const auto& job = config_.job;
+  const auto may_move
+    = job.backend == rendezvous_backend::etcd || job.succession;
+  return {.agent_count_min = job.agent_count_min,
+          .agent_count_max = job.agent_count_max,
+          .restart_count_max = job.restart_count_max,
+          .ranked = job.backend == rendezvous_backend::fixed,
+          .lease = may_move ? job.timeouts.lease() : core::timeouts::ms{}};
+}
+
+void node_coordinator::report_death(const std::string& reason) {
+  report(core::actor_died{core::actor_died::role::coordinator, reason});
+}
+
+// -- being elected ------------------------------------------------------------
+
+result<void> node_coordinator::open_etcd(const std::string& announced) {
+  auto opened = etcd_host::open(
+    system_, loop_,
+    {.job = config_.job,
+     .settings = settings(),
+     .mine = config_.mine,
+     .announced = announced,
+     .launch = config_.launch,
+     .is_alone = !config_.agent,
+     .keeper = config_.keeper,
+     .configure = [this] { return coordinators_config(); },
+     .on_closed
+     = [this](const core::outcome& x) { report(core::coordinator_closed{x}); },
+     .on_left = [this] { report(core::leadership_left{}); },
+     .on_died = [this](const std::string& why) { report_death(why); },
+     .lines = config_.lines});
+  if (!opened)
+    return opened.error();
+  elected_ = std::move(*opened);
+  return {};
+}
+
+result<void> node_coordinator::open_voters(const agent_options& options) {
+  const auto& job = config_.job;
+  const auto is_home = may_host_coordinator(job, options);
+  auto voters = voter_host::open(
+    system_, loop_,
+    {.job = job,
+     .settings = settings(),
+     .mine = config_.mine,
+     .agent = *config_.agent,
+     .is_home = is_home,
+     .announced = options.local_address,
+     .launch = config_.launch,
+     .keeper = config_.keeper,
+     .configure =
+       [this](bool is_first) {
+         auto out = coordinators_config();
+         if (is_first)
+           learn_of_predecessor(out.beginning);
+         return out;
+       },
+     .prepare = [this](hosted_coordinator& x) { pass_store_clients(x); },
+     .on_closed
+     = [this](const core::outcome& x) { report(core::coordinator_closed{x}); },
+     .on_left = [this] { report(core::leadership_left{}); },
+     .on_died = [this](const std::string& why) { report_death(why); },
+     .lines = config_.lines});
+  if (is_home) {
+    const auto place = place_of_coordinator(job);
+    if (!place)
+      return place.error();
+    const auto founded
+      = voters->found(place->where, place->announced,
+                      config_.is_new_job ? std::optional{false} : std::nullopt);
+    if (!founded
+        && (founded.error().code != errc::address_in_use
+            || job.place != coordinator_place::automatic))
+      return founded;
+  }
+  elected_ = std::move(voters);
+  return {};
+}
+
+void node_coordinator::resign() {
+  if (elected_)
+    elected_->resign();
+}
+
+// -- what others ask of it ----------------------------------------------------
+
+rendezvous_coordinator_actor node_coordinator::actor() const {
+  if (elected_)
+    return elected_->coordinator();
+  return hosted_ ? hosted_->actor() : rendezvous_coordinator_actor{};
+}
+
+// For people, who steer the job there.
+std::string node_coordinator::options_for_operators() const {
+  const auto& job = config_.job;
+  if (hosted_)
+    return {};
+  return formatted(
+    "--rdzv-endpoint={} --rdzv-id={}{}", to_string(*job.rendezvous),
+    job.job.value,
+    job.backend == rendezvous_backend::etcd ? " --rdzv-backend=etcd" : "");
+}
+
+std::shared_ptr<ports::coordinator_locator>
+node_coordinator::locator(const std::string& announced) const {
+  const auto& job = config_.job;
+  if (elected_)
+    return elected_->locator_for(*config_.agent);
+  if (hosted_)
+    return std::make_shared<local_locator>(
+      caf::actor_cast<caf::strong_actor_ptr>(hosted_->actor()), address_);
+  return keep(std::make_unique<coordinator_link>(
+                system_, *loop_,
+                coordinator_link::target{
+                  *job.rendezvous, config_.mine, config_.agent->value,
+                  announced, job.timeouts.connect, is_occupied_, config_.keeper,
+                  job.timeouts.seek, config_.launch},
+                config_.lines),
+              loop_);
+}
+
+// A link does it for agents of other processes.
+result<void> node_coordinator::show_agent() {
+  if (!hosted_ || (!config_.keeper && config_.launch.empty()))
+    return {};
+  auto shown = open_presence(config_.keeper ? config_.mine.fingerprint
+                                            : fingerprint_of(config_.job.job),
+                             *config_.agent, config_.launch);
+  if (!shown)
+    return shown.error();
+  if (config_.keeper)
+    config_.keeper->keep(kept_socket::presence, shown->get());
+  else // No other node asks, but the next launch on this host does.
+    presence_ = std::move(*shown);
+  return {};
+}
+
+void node_coordinator::end_job(int signal) {
+  if (hosted_)
+    tell_anonymously(hosted_->actor(), core::stop_requested{signal});
+}
+
+} // namespace actorrun::detail
