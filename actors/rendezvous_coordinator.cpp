@@ -121,6 +121,8 @@ struct rendezvous_coordinator_state::effect_runner {
     auto reply = v1::JoinAccepted{};
     reply.set_waiting_for(st.rendezvous_.waiting_for(x.agent));
     *reply.mutable_charter() = to_wire(st.rendezvous_.job());
+    reply.set_coordinator_host(st.config_.host);
+    reply.set_coordinator_pid(st.config_.pid);
     if (record.offering.leased) {
       st.config_.leases->hold()->open(x.agent, st.self_->clock().now());
       const auto& limits = st.config_.limits;
@@ -697,7 +699,8 @@ bool rendezvous_coordinator_state::is_listening() const {
 }
 
 void rendezvous_coordinator_state::on(const electors_known& x) {
-  voters_ = voters_to_wire(x.voters);
+  voters_ = voters_to_wire(x.endpoints);
+  voters_.set_voter_count(uint32_t(x.voters.size()));
   for (const auto& [id, known] : contacts_)
     if (known.handle)
       tell(self_, known.handle, voters_);

@@ -236,12 +236,23 @@ std::optional<job_explanation> ask_here(const snapshot& known, bool all) {
   const auto jobs = find_local_jobs();
   if (!jobs)
     return {};
-  const auto i = std::ranges::find_if(*jobs, [&](const auto& x) {
-    return x.is_coordinator && x.pid == known.coordinator.pid;
-  });
+  const auto i = std::ranges::find(*jobs, known.coordinator.pid,
+                                   &local_job::pid);
   if (i == jobs->end())
     return {};
   auto told = ask_why(*i, all, answer_limit);
+  return told ? std::optional{std::move(*told)} : std::nullopt;
+}
+
+/// As an agent of this host tells it that has no coordinator.
+/// @param job Empty: the only one of this host.
+/// @returns none: there is no such agent
+std::optional<job_explanation> ask_agent_here(const std::string& job,
+                                              bool all) {
+  const auto here = find_local_job(job, answer_limit);
+  if (!here || here->is_coordinator)
+    return {};
+  auto told = ask_why(*here, all, answer_limit);
   return told ? std::optional{std::move(*told)} : std::nullopt;
 }
 
@@ -286,8 +297,14 @@ int explain_job(const why_arguments& arguments) {
   if (arguments.remote)
     return explain_remote_job(arguments);
   const auto place = find_journal(arguments.what);
-  if (!place)
+  const auto is_file = arguments.what.name.find('/') != std::string::npos;
+  if (!place) {
+    if (const auto told = is_file ? std::nullopt
+                                  : ask_agent_here(arguments.what.name,
+                                                   arguments.all))
+      return print(*told, arguments.json);
     return fail_to_open(place.error());
+  }
   const auto journal = read(place->path);
   if (!journal)
     return fail(journal.error(), operator_program);
@@ -300,10 +317,16 @@ int explain_job(const why_arguments& arguments) {
         print(y, "lost", arguments.json);
       warn_of_damage(x);
     }
-  const auto is_file = arguments.what.name.find('/') != std::string::npos;
   if (!is_file && fate_of(known) == fate::runs)
     if (const auto told = ask_here(known, arguments.all))
       return print(*told, arguments.json);
+  // An agent may still look for the coordinator that has written this.
+  if (!is_file && fate_of(known) != fate::runs)
+    if (const auto told = ask_agent_here(place->job.value, arguments.all)) {
+      print(*told, arguments.json);
+      if (fate_of(known) == fate::ended)
+        return unhealthy;
+    }
   const auto code = explain_read_job(known, arguments.all, arguments.json);
   warn_of_damage(*journal);
   return code;

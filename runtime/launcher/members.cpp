@@ -179,7 +179,7 @@ void launcher::members::learn_of_predecessor(
   if (job.journal_folder.empty())
     return;
   auto found = find_predecessor(job.journal_folder, job.job, host,
-                                job.timeouts.close + job.timeouts.seek);
+                                job.timeouts.close + job.timeouts.seek_again());
   if (!found)
     return lines.warn(found.error().text);
   if (!*found)
@@ -193,7 +193,7 @@ void launcher::members::learn_of_predecessor(
 // Other nodes must learn when this process has ended.
 void launcher::members::start_guardian() {
   guardian = start_warden(loop, [lines = lines] { lines.warn(warden_lost); });
-  guardian->set_linger(job.timeouts.lease(), job.timeouts.seek);
+  guardian->set_linger(job.timeouts.lease(), job.timeouts.seek_again());
 }
 
 rendezvous_coordinator_config launcher::members::coordinator_config() {
@@ -442,6 +442,20 @@ std::string launcher::members::coordinator_place() const {
     job.backend == rendezvous_backend::etcd ? " --rdzv-backend=etcd" : "");
 }
 
+core::coordinator_source launcher::members::next_coordinator() const {
+  using kind = core::coordinator_source::kind;
+  auto out = core::coordinator_source{};
+  if (job.backend == rendezvous_backend::etcd)
+    out.from = kind::registry;
+  else if (job.backend == rendezvous_backend::fixed)
+    out.from = kind::ranked;
+  else if (job.succession)
+    out.from = kind::voters;
+  if (job.rendezvous)
+    out.endpoint = to_string(*job.rendezvous);
+  return out;
+}
+
 void launcher::members::open_events(const agent_options& options) {
   if (!hooks.on_event)
     return;
@@ -537,6 +551,7 @@ result<void> launcher::members::spawn_agent(const agent_options& options) {
                     .lines = lines},
      .locator = make_locator(offering),
      .coordinator_place = coordinator_place(),
+     .next_coordinator = next_coordinator(),
      .observers = hooks.observers,
      .devices = devices->monitor(),
      .vitals = vitals,

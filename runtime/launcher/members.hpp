@@ -72,6 +72,7 @@ struct launcher::members {
   result<std::shared_ptr<ports::master_ports>>
   make_ports(const agent_options& options);
   std::string coordinator_place() const;
+  core::coordinator_source next_coordinator() const;
   void open_events(const agent_options& options);
   void open_operator_socket();
   /// Once all is open.

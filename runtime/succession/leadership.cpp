@@ -151,8 +151,8 @@ private:
   uint64_t change_ = 0;
   bool is_member_ = false;
   std::vector<voter_candidate> here_;
-  size_t voter_count_ = 1; ///< As was said last.
-  endpoint_list shown_;    ///< Voters that our agents have been told.
+  size_t voter_count_ = 1;              ///< As was said last.
+  std::optional<electors_known> shown_; ///< As our agents have been told.
   time_point shown_at_seed_{};
   time_point opened_{};
   bool is_leaving_ = false;
@@ -185,7 +185,7 @@ struct voter_leadership::state::effect_runner {
     self.config_.lines.info("this node's coordinator gives up the leadership: "
                             + x.reason);
     self.coordinator_endpoint_.clear();
-    self.shown_.clear();
+    self.shown_.reset();
     self.config_.close_coordinator();
   }
   void operator()(const core::ask_decider&) { self.ask_decider(); }
@@ -253,11 +253,15 @@ void voter_leadership::state::ask_decider() {
 
 void voter_leadership::state::tell_voters() {
   const auto known = core_.own_tombstone().charter;
-  if (!known || known->endpoints == shown_)
+  if (!known)
     return;
-  shown_ = known->endpoints;
+  const auto now
+    = electors_known{known->endpoints, known->voters.newest(), known->key.term};
+  if (shown_ == now)
+    return;
+  shown_ = now;
   if (const auto whom = config_.coordinator())
-    tell_anonymously(whom, electors_known{shown_});
+    tell_anonymously(whom, now);
 }
 
 void voter_leadership::state::say_voters() {

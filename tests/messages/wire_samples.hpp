@@ -104,6 +104,7 @@ inline void fill(v1::VotersChanged& x) {
   auto& voter = *x.add_voters();
   voter.set_agent_id("a");
   voter.set_address("10.0.0.1:41000");
+  x.set_voter_count(3);
 }
 
 inline void fill(v1::Claim& x) {
@@ -126,6 +127,8 @@ inline void fill(v1::JoinAccepted& x) {
   x.set_fence_ns(900'000'000);
   x.set_waiting_for("waiting for 1 more node");
   fill(*x.mutable_charter());
+  x.set_coordinator_host("n1");
+  x.set_coordinator_pid(4711);
 }
 
 inline void fill(v1::JoinRejected& x) {
