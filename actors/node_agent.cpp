@@ -602,6 +602,14 @@ void node_agent_state::on(const v1::LogLevelOrder& x) {
 
 // -- operators ----------------------------------------------------------------
 
+/// `, but pid 4711 on n2`, where others can become it.
+std::string node_agent_state::place_of_coordinator() const {
+  const auto is_elected
+    = config_.next_coordinator.from == core::coordinator_source::kind::voters;
+  return is_elected && !last_coordinator_.empty() ? ", but " + last_coordinator_
+                                                  : std::string{};
+}
+
 // The coordinator decides. One of this process is asked for the operator; that of
 // another process would have to believe us who asks.
 void node_agent_state::on(const operator_question& x) {
@@ -609,11 +617,10 @@ void node_agent_state::on(const operator_question& x) {
     return answer_question(x);
   if (coordinator_ && !remote_)
     return tell(self_, coordinator_, x);
-  x.reply(refusal_of(
-    errc::bad_argument,
-    "the coordinator decides, and it is not in this process; ask it: give "
-    "actorctl "
-      + config_.coordinator_place));
+  x.reply(refusal_of(errc::bad_argument,
+                     "the coordinator decides, and it is not in this process"
+                       + place_of_coordinator() + "; ask it: give actorctl "
+                       + config_.coordinator_place));
 }
 
 // -- the node -----------------------------------------------------------------
@@ -874,11 +881,11 @@ void node_agent_state::explain(const operator_question& x) const {
   if (coordinator_ && !remote_)
     return tell(self_, coordinator_, x);
   if (coordinator_)
-    return x.reply(refusal_of(
-      errc::bad_argument,
-      "the coordinator knows, and it is not in this process; ask it: give "
-      "actorctl "
-        + config_.coordinator_place));
+    return x.reply(
+      refusal_of(errc::bad_argument,
+                 "the coordinator knows, and it is not in this process"
+                   + place_of_coordinator() + "; ask it: give actorctl "
+                   + config_.coordinator_place));
   auto out = v1::OperatorReply{};
   auto& all = *out.mutable_explanations();
   all.set_state(to_string(membership_.current_link()));

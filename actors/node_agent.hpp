@@ -85,6 +85,7 @@ private:
   void say_missing(const failure& why);
   void say_loss();
   void say_back(const v1::JoinAccepted& x);
+  std::string place_of_coordinator() const;
   void link_up(const ports::location& where);
   void announce_whereabouts(const ports::location& where);
   core::duration time_asleep() const;

@@ -52,6 +52,10 @@ struct rendezvous_coordinator_config {
   /// anything follows from that: before a generation is announced, say. Must not
   /// block; may be null.
   std::function<void(const core::charter&)> on_job{};
+  /// How it was elected; none: it was not.
+  std::optional<core::journal::leader_chosen> leadership{};
+  /// Has this agent lead, as an operator has asked. Null: that cannot be.
+  std::function<void(const agent_id& to, const std::string& by)> hand_over{};
   /// Has the outcome known wherever the next coordinator looks, and calls `done`,
   /// on any thread, when it is. Null: it has no such place.
   std::function<void(const core::outcome&, std::function<void()> done)>
@@ -92,6 +96,7 @@ private:
   void join(const v1::JoinRequest& x);
   void on(const electors_question& x);
   void on(const electors_known& x);
+  std::optional<core::electorate> electorate_now() const;
   electors_answer electors(const agent_id& own) const;
   bool is_listening() const;
   void forget(const agent_id& agent);

@@ -109,6 +109,7 @@ result<journal_reading> read(const journal_subject& x) {
 /// What can be known here of a coordinator that has written a journal.
 enum class fate : uint8_t {
   ended, ///< With an outcome.
+  moved, ///< It leads no more: another one does.
   runs,
   lost,    ///< It has ended without one.
   unknown, ///< It is, or was, on another host.
@@ -117,6 +118,8 @@ enum class fate : uint8_t {
 fate fate_of(const snapshot& x) {
   if (x.result)
     return fate::ended;
+  if (x.left)
+    return fate::moved;
   if (!is_of_this_host(x))
     return fate::unknown;
   return may_run(x) ? fate::runs : fate::lost;
@@ -236,8 +239,8 @@ std::optional<job_explanation> ask_here(const snapshot& known, bool all) {
   const auto jobs = find_local_jobs();
   if (!jobs)
     return {};
-  const auto i = std::ranges::find(*jobs, known.coordinator.pid,
-                                   &local_job::pid);
+  const auto i
+    = std::ranges::find(*jobs, known.coordinator.pid, &local_job::pid);
   if (i == jobs->end())
     return {};
   auto told = ask_why(*i, all, answer_limit);
@@ -299,9 +302,9 @@ int explain_job(const why_arguments& arguments) {
   const auto place = find_journal(arguments.what);
   const auto is_file = arguments.what.name.find('/') != std::string::npos;
   if (!place) {
-    if (const auto told = is_file ? std::nullopt
-                                  : ask_agent_here(arguments.what.name,
-                                                   arguments.all))
+    if (const auto told
+        = is_file ? std::nullopt
+                  : ask_agent_here(arguments.what.name, arguments.all))
       return print(*told, arguments.json);
     return fail_to_open(place.error());
   }
@@ -313,8 +316,10 @@ int explain_job(const why_arguments& arguments) {
     std::cout << formatted("job {}:\n", core::printable(place->job.value));
   if (arguments.all)
     for (const auto& x : read_predecessors(arguments.what.folder, *place)) {
-      for (const auto& y : explanations(x.known(), fate::lost, true))
-        print(y, "lost", arguments.json);
+      const auto how
+        = fate_of(x.known()) == fate::moved ? fate::moved : fate::lost;
+      for (const auto& y : explanations(x.known(), how, true))
+        print(y, how == fate::moved ? "moved" : "lost", arguments.json);
       warn_of_damage(x);
     }
   if (!is_file && fate_of(known) == fate::runs)

@@ -245,6 +245,13 @@ core::job_settings launcher::members::settings() const {
           .lease = may_move ? job.timeouts.lease() : core::timeouts::ms{}};
 }
 
+// On the thread that opens coordinators.
+void launcher::members::leave_leadership(const std::string& why) {
+  if (journal)
+    journal->leave(why);
+  handle(core::leadership_left{});
+}
+
 // Nodes without a given rank all have rank 0.
 result<void> launcher::members::host_as_first() {
   auto hosted = host_coordinator();
@@ -270,7 +277,8 @@ result<void> launcher::members::open_etcd(const std::string& announced,
      .configure = [this] { return coordinator_config(); },
      .on_closed
      = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); },
-     .on_left = [this] { handle(core::leadership_left{}); },
+     .on_left = [this](const std::string& why) { leave_leadership(why); },
+     .agent = alone ? agent_id{} : own_id,
      .on_died =
        [this](const std::string& why) {
          actor_died(core::actor_died::role::coordinator, why);
@@ -304,7 +312,7 @@ result<void> launcher::members::open_voters(const agent_options& options) {
      .prepare = [this](hosted_coordinator& x) { pass_store_clients(x); },
      .on_closed
      = [this](const core::outcome& x) { handle(core::coordinator_closed{x}); },
-     .on_left = [this] { handle(core::leadership_left{}); },
+     .on_left = [this](const std::string& why) { leave_leadership(why); },
      .on_died =
        [this](const std::string& why) {
          actor_died(core::actor_died::role::coordinator, why);
@@ -610,6 +618,7 @@ void launcher::members::serve_http() {
   setup.job_id = job.job.value;
   setup.host = host;
   setup.has_coordinator = [this] { return own_coordinator() != nullptr; };
+  setup.is_elected = elected != nullptr;
   setup.ask_job = [this](operator_question x) { ask_about_job(std::move(x)); };
   if (agent)
     setup.ask_node = questions_to(agent);

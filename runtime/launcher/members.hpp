@@ -73,6 +73,7 @@ struct launcher::members {
   make_ports(const agent_options& options);
   std::string coordinator_place() const;
   core::coordinator_source next_coordinator() const;
+  void leave_leadership(const std::string& why);
   void open_events(const agent_options& options);
   void open_operator_socket();
   /// Once all is open.

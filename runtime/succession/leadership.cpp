@@ -34,6 +34,9 @@ constexpr auto call_pause = std::chrono::milliseconds{1'000};
 /// … and comes when it has been elsewhere for so long: the agents are settled then.
 constexpr auto stay_min = std::chrono::milliseconds{3'000};
 
+/// An operator's answer is on its way for so long before the coordinator ends.
+constexpr auto answer_pause = std::chrono::milliseconds{50};
+
 } // namespace
 
 /// `core_` reckons with a clock that goes on while the machine is suspended.
@@ -67,6 +70,7 @@ public:
         job_ = x.job;
         propose();
       },
+      [this](const lead_order& x) { on(x); },
       [this](const resignation& x) { on(x); },
       [this](const timer_fired& x) { dispatch(x); },
       [this](const poll_due& x) {
@@ -112,6 +116,7 @@ private:
 
   void on(const foundation& x);
   void on(const electors_answer& x);
+  void on(const lead_order& x);
   void on(const resignation& x);
   void propose();
   void end_elections();
@@ -156,7 +161,8 @@ private:
   time_point shown_at_seed_{};
   time_point opened_{};
   bool is_leaving_ = false;
-  time_point called_{}; ///< The coordinator, to come home.
+  bool is_asked_ = false; ///< An operator wants it to lead.
+  time_point called_{};   ///< The coordinator, to come home.
 
   // As one that looks for the leader.
   seeker seeker_;
@@ -186,7 +192,7 @@ struct voter_leadership::state::effect_runner {
                             + x.reason);
     self.coordinator_endpoint_.clear();
     self.shown_.reset();
-    self.config_.close_coordinator();
+    self.config_.close_coordinator(x.reason);
   }
   void operator()(const core::ask_decider&) { self.ask_decider(); }
   void operator()(const report_charter_written&) {}
@@ -217,7 +223,9 @@ void voter_leadership::state::dispatch(const succession_event& event) {
 void voter_leadership::state::open(const open_coordinator& x) {
   if (x.successor)
     config_.lines.info("the voters elect this node's coordinator, which takes "
-                       "over the job");
+                       "over the job: "
+                       + to_string(x.change, config_.options.self));
+  is_asked_ = x.change.what == leader_change::kind::asked;
   change_ = 0;
   here_.clear();
   job_ = x.known;
@@ -373,7 +381,8 @@ void voter_leadership::state::propose() {
 void voter_leadership::state::on(const resignation& x) {
   if (!x.job_over && !coordinator_endpoint_.empty()) {
     is_leaving_ = true;
-    dispatch(hand_over_requested{.leaves = true});
+    dispatch(
+      hand_over_requested{.leaves = true, .reason = "its node leaves the job"});
   }
   if (x.job_over)
     *leadership_end_ = 0;
@@ -510,12 +519,24 @@ void voter_leadership::state::hear(const agent_id& from, const call_home&) {
   const auto known = core_.own_tombstone().charter;
   const auto stays
     = std::ranges::find(here_, from, &voter_candidate::agent) != here_.end();
-  if (!leads() || is_leaving_ || config_.is_home || now() < opened_ + stay_min
-      || !known || !stays
+  if (!leads() || is_leaving_ || is_asked_ || config_.is_home
+      || now() < opened_ + stay_min || !known || !stays
       || std::ranges::find(known->order, from) == known->order.end())
     return;
   opened_ = now(); // It is not asked again at once.
-  dispatch(hand_over_requested{.leaves = false, .to = from});
+  dispatch(
+    hand_over_requested{.leaves = false,
+                        .to = from,
+                        .reason = "nodes look for the job at " + config_.seed});
+}
+
+// The operator's link ends with our coordinator.
+void voter_leadership::state::on(const lead_order& x) {
+  if (!x.is_due)
+    return tell_later(self_, answer_pause, lead_order{x.to, x.by, true});
+  if (!coordinator_endpoint_.empty() && !is_leaving_)
+    dispatch(hand_over_requested{
+      .leaves = false, .to = x.to, .reason = x.by, .is_asked = true});
 }
 
 // -- the handle ---------------------------------------------------------------------

@@ -393,6 +393,16 @@ inline void fill(v1::AgentStatus& x) {
   x.set_drain_asked_age_ms(12'000);
 }
 
+inline void fill(v1::Leadership& x) {
+  x.set_leader("a");
+  x.set_term(3);
+  x.set_by("voters");
+  x.add_voters("a");
+  x.add_deputies("b");
+  x.set_age_ms(5);
+  x.set_reason("a was silent");
+}
+
 inline void fill(v1::JobStatus& x) {
   x.set_job_id("job-1");
   x.set_phase("running");
@@ -422,6 +432,7 @@ inline void fill(v1::JobStatus& x) {
   fill(*x.add_excluded_hosts());
   x.set_is_healthy(true);
   x.set_wall_ms(1'700'000'000'000);
+  fill(*x.mutable_leadership());
 }
 
 // -- all of them --------------------------------------------------------------

@@ -147,7 +147,7 @@ std::optional<coordinator_loss> membership::loss() const {
   auto out = coordinator_loss{.why = link_.last_failure(),
                               .since = sought->since,
                               .until = sought->until};
-  if (share_.may_run())
+  if (share_.may_run() && lease_.has_keep_alives())
     out.workers_until = lease_.due();
   return out;
 }

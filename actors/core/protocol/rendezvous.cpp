@@ -796,6 +796,8 @@ void rendezvous::carry_out(operator_decision x, const std::string& by) {
   out_.emplace_back(answer_operator{
     by, std::move(x.what), x.answer ? errc::none : x.answer.error().code,
     x.answer ? *x.answer : x.answer.error().text});
+  if (x.hands_over)
+    out_.emplace_back(std::move(*x.hands_over));
   if (x.ends_generation)
     revoke(*x.ends_generation, std::nullopt);
 }
