@@ -1,6 +1,7 @@
 // Owns the members of a launcher: one node's part in one job.
 #pragma once
 
+#include "actors/core/protocol/coordinator_loss.hpp"
 #include "actors/core/protocol/node_end.hpp"
 #include "actors/ports/master_ports.hpp"
 #include "actors/ports/worker_control.hpp"

@@ -215,7 +215,6 @@ TEST_CASE("voters: an operator asks another node to lead", "[voters]") {
   const auto status = x.await_status([](const json& y) {
     return y["leader"].is_object() && y["leader"]["voters"].size() == 3;
   });
-  const auto at = "--rdzv-endpoint=" + x.endpoint();
   const auto ask = [&](const std::string& node, const program& whom) {
     return x.control({"lead", node, std::to_string(whom.pid())});
   };
@@ -227,8 +226,7 @@ TEST_CASE("voters: an operator asks another node to lead", "[voters]") {
   CHECK(count_of(ask(x.agent_of(status, c), b), "it is not in this process")
         == 1);
   CHECK(x.code == 1);
-  const auto told
-    = x.control({"lead", x.agent_of(status, c), at, "--rdzv-id=voters"});
+  const auto told = ask(x.agent_of(status, c), a);
   CHECK(count_of(told, "takes the lead in a moment; no worker is stopped")
         == 1);
   CHECK(x.code == 0);

@@ -75,7 +75,8 @@ bool is_to_be_told(const coordinator_loss& x, time_point now) {
 
 std::string text_of(const coordinator_loss& x, const coordinator_source& next,
                     time_point now) {
-  const auto left = duration_text(x.until - now);
+  const auto left
+    = duration_text(std::chrono::ceil<std::chrono::seconds>(x.until - now));
   auto out = "the coordinator is lost"
              + (x.why ? " (" + x.why->text + ")" : std::string{});
   if (is_elected(next))
