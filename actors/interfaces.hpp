@@ -205,10 +205,18 @@ struct electors_question {
   std::function<void(electors_answer)> reply;
 };
 
-/// All agents are to know them.
+/// All agents are to know where to ask for the next coordinator, and people who votes.
 struct electors_known {
-  core::endpoint_list voters;
+  core::endpoint_list endpoints; ///< Of voters, and of others that can lead.
+  std::vector<agent_id> voters;
+  uint64_t term = 0; ///< Of this coordinator.
+
+  friend bool operator==(const electors_known&, const electors_known&)
+    = default;
 };
+
+/// It may be worth a line that there is still no coordinator.
+struct loss_due {};
 
 /// The coordinator's journal goes on.
 struct job_recorded {
@@ -327,8 +335,8 @@ using node_agent_actor = interface<
   void(core::limit_near),
   // No link to the coordinator came up.
   void(core::coordinator_not_found), void(core::second_way_found),
-  // Sent by itself: a timer that it has armed.
-  void(core::timer_fired),
+  // Sent by itself: a timer that it has armed; whether a coordinator is back.
+  void(core::timer_fired), void(loss_due),
   // Pass on a signal to the workers of this node.
   void(notify_group),
   // A link to the coordinator is up.
@@ -506,4 +514,5 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::outcome_written)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::charter_written)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_question)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_known)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::loss_due)
 ACTORRUN_END_LOCAL_TYPES(actorrun_actors)

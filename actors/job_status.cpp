@@ -123,6 +123,21 @@ void add_history(v1::JobStatus& out, const snapshot& x, time_point now) {
   }
 }
 
+v1::Leadership to_status(const core::journal::leadership_entry& x,
+                         time_point now) {
+  auto out = v1::Leadership{};
+  out.set_leader(reason(x.chosen.agent.value));
+  out.set_term(x.term);
+  out.set_by(core::to_string(x.chosen.by));
+  for (const auto& who : x.voters)
+    out.add_voters(reason(who.value));
+  for (const auto& who : x.deputies)
+    out.add_deputies(reason(who.value));
+  out.set_age_ms(to_ms(now - x.at.when));
+  out.set_reason(reason(core::to_string(x.chosen.change(), x.chosen.agent)));
+  return out;
+}
+
 } // namespace
 
 status_room::status_room(const v1::JobStatus& x)
@@ -171,6 +186,8 @@ v1::JobStatus status_of(const snapshot& x, core::journal::moment now) {
   out.set_phase_age_ms(to_ms(now.when - x.phase_since.when));
   out.set_is_healthy(is_healthy(x));
   out.set_wall_ms(now.wall_ms);
+  if (x.leadership)
+    *out.mutable_leadership() = to_status(*x.leadership, now.when);
   add_wait(out, x, now.when);
   add_history(out, x, now.when);
   auto room = status_room{out};
@@ -198,6 +215,8 @@ void forget_ages(v1::JobStatus& x) {
   x.clear_waiting_age_ms();
   x.clear_waiting_left_ms();
   x.clear_wall_ms();
+  if (x.has_leadership())
+    x.mutable_leadership()->clear_age_ms();
   for (auto& generation : *x.mutable_generations()) {
     generation.clear_age_ms();
     generation.clear_running_age_ms();

@@ -64,13 +64,16 @@ std::chrono::milliseconds stop_limit(const worker_settings& x) {
 }
 
 /// Since when the only agent of a status has no coordinator, and what follows.
+/// @param next None: it has not had one yet.
 void add_search(v1::JobStatus& out,
                 const std::optional<membership::search>& search,
-                time_point now) {
+                const coordinator_source* next, time_point now) {
   out.set_waiting_for(no_coordinator);
   if (!search)
     return;
-  out.set_waiting_for("no coordinator answers; this agent looks for one");
+  out.set_waiting_for(next != nullptr
+                        ? wait_for(*next)
+                        : "no coordinator answers; this agent looks for one");
   const auto age = to_ms(now - search->since);
   out.set_phase_age_ms(age);
   out.set_waiting_age_ms(age);
@@ -286,6 +289,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
       dispatch(charter_changed{from_wire(x.charter())});
     },
     [this](const v1::VotersChanged& x) {
+      config_.next_coordinator.voter_count = x.voter_count();
       config_.locator->know_voters(voters_from_wire(x));
     },
     [this](const v1::LogLevelOrder& x) { on(x); },
@@ -319,6 +323,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     },
     [this](const second_way_found& x) { dispatch(x); },
     [this](const timer_fired& x) { dispatch(x); },
+    [this](const loss_due&) { say_loss(); },
     [this](const notify_group& x) { tell(self_, supervisor_, group_order{x}); },
     [this](const ports::location& x) { link_up(x); },
     [this](const job_observer_actor& x) {
@@ -379,6 +384,7 @@ void node_agent_state::dispatch(const membership_event& event) {
     pids_.clear();
   for (const auto& effect : membership_.step(event, now()))
     std::visit(effect_runner{*this}, effect);
+  say_loss();
   if (const auto x = std::exchange(fired_, {}))
     dispatch(*x);
 }
@@ -401,18 +407,50 @@ void node_agent_state::seek() {
 void node_agent_state::say_missing(const failure& why) {
   if (is_over_ || std::exchange(missing_, why.code) == why.code)
     return;
-  const auto seconds
-    = std::chrono::duration_cast<std::chrono::seconds>(config_.limits.seek);
-  if (has_met_)
-    config_.lines.warn(
-      formatted("{}, looks for one for {} s: {}",
-                why.code == errc::settings_mismatch
-                  ? "the coordinator has other settings than the last"
-                  : "the coordinator is gone",
-                seconds.count(), why.text));
+  if (!has_met_)
+    config_.lines.info(formatted(
+      "no coordinator yet, tries again for {} s: {}",
+      std::chrono::duration_cast<std::chrono::seconds>(config_.limits.seek)
+        .count(),
+      why.text));
   else
-    config_.lines.info(formatted("no coordinator yet, tries again for {} s: {}",
-                                 seconds.count(), why.text));
+    config_.lines.warn((why.code == errc::settings_mismatch
+                          ? "the coordinator has other settings than the last: "
+                          : "still no coordinator: ")
+                       + why.text);
+}
+
+// Once per loss, and in good time: people may be able to help.
+void node_agent_state::say_loss() {
+  const auto loss = membership_.loss();
+  if (is_over_ || !loss)
+    return;
+  const auto is_new = std::exchange(lost_, loss->since) != loss->since;
+  if (is_new)
+    is_loss_told_ = false;
+  if (is_loss_told_)
+    return;
+  if (!is_to_be_told(*loss, now())) {
+    if (is_new)
+      tell_later(self_, loss_pause, loss_due{});
+    return;
+  }
+  is_loss_told_ = true;
+  missing_ = loss->why ? loss->why->code : errc::none;
+  config_.lines.warn(text_of(*loss, config_.next_coordinator, now()));
+}
+
+void node_agent_state::say_back(const v1::JoinAccepted& x) {
+  const auto where = formatted("pid {} on {}", x.coordinator_pid(),
+                               reason_line(x.coordinator_host()));
+  const auto before = std::exchange(last_coordinator_, where);
+  const auto since = std::exchange(lost_, {});
+  if (std::exchange(is_loss_told_, false) && since)
+    config_.lines.info(formatted(
+      "joined the job again, {} after the loss: its coordinator is {}",
+      core::duration_text(now() - *since), where));
+  else if (!before.empty() && before != where)
+    config_.lines.info("the coordinator of the job is " + where + " now");
 }
 
 void node_agent_state::link_up(const ports::location& where) {
@@ -446,16 +484,14 @@ void node_agent_state::announce_whereabouts(const ports::location& where) {
 // -- what the coordinator says ------------------------------------------------
 
 void node_agent_state::on(const v1::JoinAccepted& x) {
-  const auto is_back = std::exchange(missing_, errc::none) != errc::none
-                       && membership_.was_accepted();
+  missing_ = errc::none;
   dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
                          duration{x.fence_ns()}, from_wire(x.charter())});
+  say_back(x);
   // A node alone waits for no other.
   if ((remote_ || config_.settings.agent_count_max > 1)
       && !x.waiting_for().empty())
     config_.lines.info("joined the job: " + reason_line(x.waiting_for()));
-  else if (is_back)
-    config_.lines.info("joined the job again");
   announce_devices();
 }
 
@@ -566,6 +602,14 @@ void node_agent_state::on(const v1::LogLevelOrder& x) {
 
 // -- operators ----------------------------------------------------------------
 
+/// `, but pid 4711 on n2`, where others can become it.
+std::string node_agent_state::place_of_coordinator() const {
+  const auto is_elected
+    = config_.next_coordinator.from == core::coordinator_source::kind::voters;
+  return is_elected && !last_coordinator_.empty() ? ", but " + last_coordinator_
+                                                  : std::string{};
+}
+
 // The coordinator decides. One of this process is asked for the operator; that of
 // another process would have to believe us who asks.
 void node_agent_state::on(const operator_question& x) {
@@ -573,11 +617,10 @@ void node_agent_state::on(const operator_question& x) {
     return answer_question(x);
   if (coordinator_ && !remote_)
     return tell(self_, coordinator_, x);
-  x.reply(refusal_of(
-    errc::bad_argument,
-    "the coordinator decides, and it is not in this process; ask it: give "
-    "actorctl "
-      + config_.coordinator_place));
+  x.reply(refusal_of(errc::bad_argument,
+                     "the coordinator decides, and it is not in this process"
+                       + place_of_coordinator() + "; ask it: give actorctl "
+                       + config_.coordinator_place));
 }
 
 // -- the node -----------------------------------------------------------------
@@ -696,6 +739,8 @@ void node_agent_state::answer_question(const operator_question& x) {
                                   x.what.log_credit().size());
     case v1::OperatorRequest::kStacks:
       return read_stacks(x);
+    case v1::OperatorRequest::kExplain:
+      return explain(x);
     case v1::OperatorRequest::WHAT_NOT_SET: // `own_node_request`
       return answer_about_own_node(x);
     case v1::OperatorRequest::kStatus:
@@ -831,6 +876,39 @@ caf::result<v1::JobStatus> node_agent_state::status() {
   return promise;
 }
 
+// The coordinator knows why; without one, this agent knows why it has none.
+void node_agent_state::explain(const operator_question& x) const {
+  if (coordinator_ && !remote_)
+    return tell(self_, coordinator_, x);
+  if (coordinator_)
+    return x.reply(
+      refusal_of(errc::bad_argument,
+                 "the coordinator knows, and it is not in this process"
+                   + place_of_coordinator() + "; ask it: give actorctl "
+                   + config_.coordinator_place));
+  auto out = v1::OperatorReply{};
+  auto& all = *out.mutable_explanations();
+  all.set_state(to_string(membership_.current_link()));
+  auto& part = *all.add_parts();
+  if (const auto& plan = membership_.plan())
+    part.set_generation(plan->generation.value);
+  const auto loss = membership_.loss();
+  const auto search = membership_.current_search();
+  part.set_sentence(
+    loss ? "On " + membership_.offering().host + ", "
+             + text_of(*loss, config_.next_coordinator, now()) + "."
+    : search
+      ? formatted("{} looks for the coordinator of the job, for {}, and gives "
+                  "up in {}.",
+                  membership_.offering().host,
+                  core::duration_text(now() - search->since),
+                  core::duration_text(search->until - now()))
+      : formatted("{} has no coordinator.", membership_.offering().host));
+  if (loss)
+    part.add_evidence("lost for " + core::duration_text(now() - loss->since));
+  x.reply(std::move(out));
+}
+
 void node_agent_state::answer_about_own_node(const operator_question& x) {
   when_sampled([this, x] { answer(x, picture_of(own_status())); });
 }
@@ -842,7 +920,9 @@ v1::JobStatus node_agent_state::own_status() const {
   out.set_phase(to_string(membership_.current_link()));
   *out.mutable_settings() = to_wire(config_.settings);
   auto& agent = *out.add_agents();
-  add_search(out, membership_.current_search(), now());
+  add_search(out, membership_.current_search(),
+             membership_.was_accepted() ? &config_.next_coordinator : nullptr,
+             now());
   agent.set_agent_id(id());
   agent.set_host(membership_.offering().host);
   agent.set_address(membership_.offering().address);

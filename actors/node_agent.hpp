@@ -30,6 +30,8 @@ struct node_agent_config {
   /// The options that lead actorctl to the coordinator:
   /// `--rdzv-endpoint=n1:29400 --rdzv-id=job1`; empty: it is in this process.
   std::string coordinator_place{};
+  /// What happens, and what helps, if it is lost.
+  core::coordinator_source next_coordinator{};
   std::vector<job_observer_actor> observers;
   /// Null: the node has no devices.
   std::shared_ptr<ports::device_monitor> devices{};
@@ -81,6 +83,9 @@ private:
   void on(const operator_question& x);
   void seek();
   void say_missing(const failure& why);
+  void say_loss();
+  void say_back(const v1::JoinAccepted& x);
+  std::string place_of_coordinator() const;
   void link_up(const ports::location& where);
   void announce_whereabouts(const ports::location& where);
   core::duration time_asleep() const;
@@ -100,6 +105,7 @@ private:
   void read_stacks(const operator_question& x);
   void answer_question(const operator_question& x);
   void answer_about_own_node(const operator_question& x);
+  void explain(const operator_question& x) const;
   using stacks_sink = std::function<void(std::vector<core::worker_stack>)>;
   void see_stacks(const std::vector<uint32_t>& ranks, stacks_sink to);
   void end_job(const v1::JobEnded& x);
@@ -170,8 +176,13 @@ private:
   uint16_t voter_port_ = 0;    ///< Where it answers as a voter; or 0.
   errc missing_ = errc::none;  ///< Why there is no coordinator, as last logged.
   bool has_met_ = false;       ///< There was one.
-  bool is_over_ = false;       ///< The ending was reported.
-  bool remote_ = false;        ///< The coordinator is in another process.
+  /// The loss of the last one that was told, or is to be, by the time it began.
+  std::optional<core::time_point> lost_;
+  bool is_loss_told_ = false;
+  std::string
+    last_coordinator_;   ///< `pid 4711 on n2`, the last that has accepted it.
+  bool is_over_ = false; ///< The ending was reported.
+  bool remote_ = false;  ///< The coordinator is in another process.
 };
 
 node_agent_actor spawn_node_agent(caf::actor_system& system,

@@ -121,6 +121,8 @@ struct rendezvous_coordinator_state::effect_runner {
     auto reply = v1::JoinAccepted{};
     reply.set_waiting_for(st.rendezvous_.waiting_for(x.agent));
     *reply.mutable_charter() = to_wire(st.rendezvous_.job());
+    reply.set_coordinator_host(st.config_.host);
+    reply.set_coordinator_pid(st.config_.pid);
     if (record.offering.leased) {
       st.config_.leases->hold()->open(x.agent, st.self_->clock().now());
       const auto& limits = st.config_.limits;
@@ -307,6 +309,10 @@ struct rendezvous_coordinator_state::effect_runner {
       set_program_log_level(x.level);
   }
 
+  void operator()(const hand_over_leadership& x) {
+    st.config_.hand_over(x.to, x.by);
+  }
+
   void operator()(const tell_charter& x) {
     auto notice = v1::CharterChanged{};
     *notice.mutable_charter() = to_wire(st.rendezvous_.job());
@@ -403,6 +409,9 @@ rendezvous_coordinator_state::make_behavior() {
                          .settings = config_.settings,
                          .lease = config_.limits.lease()},
                         moment_of(self_->clock().now())));
+  if (config_.leadership)
+    keep(chronicle_.note_leader(*config_.leadership,
+                                moment_of(self_->clock().now())));
   auto beginning = config_.beginning;
   beginning.writes_outcome = config_.write_outcome != nullptr;
   dispatch(beginning);
@@ -513,7 +522,10 @@ void rendezvous_coordinator_state::steer(const operator_question& x) {
   if (!x.may_steer)
     return x.reply(refusal_of(errc::bad_argument, "you may not steer the job"));
   asking_ = x.reply;
-  dispatch(steering_event(x.what, x.by));
+  auto event = steering_event(x.what, x.by);
+  if (auto* lead = std::get_if<lead_requested>(&event))
+    lead->among = electorate_now();
+  dispatch(event);
   if (const auto reply = std::exchange(asking_, nullptr))
     reply(refusal_of(errc::bad_argument,
                      "this coordinator does not decide any more: the job has"
@@ -710,6 +722,17 @@ void rendezvous_coordinator_state::on(const electors_question& x) {
   x.reply(electors(x.own));
 }
 
+std::optional<electorate> rendezvous_coordinator_state::electorate_now() const {
+  const auto& known = chronicle_.now().leadership;
+  if (!known)
+    return {};
+  auto out = electorate{known->chosen.by, known->chosen.agent, known->voters};
+  out.others.insert(out.others.end(), known->deputies.begin(),
+                    known->deputies.end());
+  std::erase(out.others, out.leader);
+  return out;
+}
+
 // Those that stay. Two agents with one address are on one host.
 electors_answer
 rendezvous_coordinator_state::electors(const agent_id& own) const {
@@ -752,7 +775,14 @@ bool rendezvous_coordinator_state::is_listening() const {
 }
 
 void rendezvous_coordinator_state::on(const electors_known& x) {
-  voters_ = voters_to_wire(x.voters);
+  voters_ = voters_to_wire(x.endpoints);
+  voters_.set_voter_count(uint32_t(x.voters.size()));
+  auto deputies = std::vector<agent_id>{};
+  for (const auto& [who, where] : x.endpoints)
+    if (std::ranges::find(x.voters, who) == x.voters.end())
+      deputies.push_back(who);
+  keep(chronicle_.note_voters({x.term, x.voters, std::move(deputies)},
+                              moment_of(self_->clock().now())));
   for (const auto& [id, known] : contacts_)
     announce(id, voters_);
 }

@@ -56,6 +56,10 @@ struct rendezvous_coordinator_config {
   /// Has voters store that, with the outcome. `charter_written` with this change says
   /// that they have; what follows is seen by no other process before. Null: there are none.
   std::function<void(const core::charter&, uint64_t change)> write_job{};
+  /// How it was elected; none: it was not.
+  std::optional<core::journal::leader_chosen> leadership{};
+  /// Has this agent lead, as an operator has asked. Null: that cannot be.
+  std::function<void(const agent_id& to, const std::string& by)> hand_over{};
   /// Has the outcome known wherever the next coordinator looks, and calls `done`,
   /// on any thread, when it is. Null: it has no such place.
   std::function<void(const core::outcome&, std::function<void()> done)>
@@ -96,6 +100,7 @@ private:
   void join(const v1::JoinRequest& x);
   void on(const electors_question& x);
   void on(const electors_known& x);
+  std::optional<core::electorate> electorate_now() const;
   electors_answer electors(const agent_id& own) const;
   bool is_listening() const;
   void forget(const agent_id& agent);

@@ -37,6 +37,7 @@ bool is_steering(const v1::OperatorRequest& x) {
     case v1::OperatorRequest::kExclude:
     case v1::OperatorRequest::kInclude:
     case v1::OperatorRequest::kLogLevel:
+    case v1::OperatorRequest::kLead:
       return true;
     default:
       return false;
@@ -73,6 +74,8 @@ rendezvous_event steering_event(const v1::OperatorRequest& x,
     case v1::OperatorRequest::kLogLevel:
       return log_level_requested{name(x.log_level().level()),
                                  name(x.log_level().node()), by};
+    case v1::OperatorRequest::kLead:
+      return lead_requested{name(x.lead().node()), by, {}};
     default:
       return stop_requested{SIGTERM, by, reason(x.stop().reason())};
   }

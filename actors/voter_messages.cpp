@@ -16,6 +16,7 @@ constexpr auto order_size_max = 2 * core::voters_max + 1;
 // In bytes. Ids have a host name in them, endpoints an address.
 constexpr size_t voter_id_size_max = 320;
 constexpr size_t endpoint_size_max = 80;
+constexpr size_t resignation_size_max = 320;
 
 /// Terms are counted from 1; no job comes near this one.
 constexpr auto term_max = uint64_t{1} << 53U;
@@ -111,6 +112,8 @@ struct message_writer {
     auto& to = *out.mutable_resigned();
     to.set_term(x.term);
     to.set_successor(x.successor.value);
+    to.set_reason(x.reason);
+    to.set_is_asked(x.is_asked);
   }
   void operator()(const core::succession_message& x) const {
     std::visit(*this, x);
@@ -271,7 +274,9 @@ voter_message read(const v1::VoterMessage& x) {
     }
     case kind::kResigned:
       return core::succession_message{core::resigned{
-        read_term(x.resigned().term()), read_agent(x.resigned().successor())}};
+        read_term(x.resigned().term()), read_agent(x.resigned().successor()),
+        core::one_line(x.resigned().reason(), resignation_size_max),
+        x.resigned().is_asked()}};
     case kind::kFindLeader:
       return find_leader{read_endpoint(x.find_leader().endpoint())};
     case kind::kLeaderAt: {

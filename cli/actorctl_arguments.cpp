@@ -199,6 +199,18 @@ steer_request drain_request(const control_settings& settings,
   return request;
 }
 
+steer_request lead_request(const control_settings&, const operands& words) {
+  const auto word = subject_in(words, "the node");
+  if (!word)
+    return word.error();
+  const auto node = parse_text(*word);
+  if (!node)
+    return node.error();
+  auto request = v1::OperatorRequest{};
+  request.mutable_lead()->set_node(*node);
+  return request;
+}
+
 steer_request resize_request(const control_settings&, const operands& words) {
   const auto word = subject_in(words, "the number of nodes");
   if (!word)
@@ -418,6 +430,7 @@ constexpr std::pair<std::string_view, control_rule> commands[] = {
   {"stop", {command_from<steer_from<stop_request>>}},
   {"exclude", {command_from<steer_from<exclude_request>>, about_something}},
   {"include", {command_from<steer_from<include_request>>, about_something}},
+  {"lead", {command_from<steer_from<lead_request>>, about_something}},
   {"loglevel", {command_from<steer_from<log_level_request>>, about_something}},
   {"coordinator", {command_from<coordinator_from>, {.job = false}}},
   {"secret", {command_from<secret_from>, {.subject = true, .job = false}}}};

@@ -88,8 +88,8 @@ struct asked_job {
   std::optional<job_options> remote;
 };
 
-/// `actorctl drain`, `resize`, `restart`, `stop`, `exclude`, `include`, `loglevel`:
-/// change what a job does.
+/// `actorctl drain`, `resize`, `restart`, `stop`, `exclude`, `include`, `lead`,
+/// `loglevel`: change what a job does.
 struct steer_arguments {
   v1::OperatorRequest request; ///< One of those that steer.
   asked_job job;

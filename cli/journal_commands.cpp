@@ -109,6 +109,7 @@ result<journal_reading> read(const journal_subject& x) {
 /// What can be known here of a coordinator that has written a journal.
 enum class fate : uint8_t {
   ended, ///< With an outcome.
+  moved, ///< It leads no more: another one does.
   runs,
   lost,    ///< It has ended without one.
   unknown, ///< It is, or was, on another host.
@@ -117,6 +118,8 @@ enum class fate : uint8_t {
 fate fate_of(const snapshot& x) {
   if (x.result)
     return fate::ended;
+  if (x.left)
+    return fate::moved;
   if (!is_of_this_host(x))
     return fate::unknown;
   return may_run(x) ? fate::runs : fate::lost;
@@ -236,12 +239,23 @@ std::optional<job_explanation> ask_here(const snapshot& known, bool all) {
   const auto jobs = find_local_jobs();
   if (!jobs)
     return {};
-  const auto i = std::ranges::find_if(*jobs, [&](const auto& x) {
-    return x.is_coordinator && x.pid == known.coordinator.pid;
-  });
+  const auto i
+    = std::ranges::find(*jobs, known.coordinator.pid, &local_job::pid);
   if (i == jobs->end())
     return {};
   auto told = ask_why(*i, all, answer_limit);
+  return told ? std::optional{std::move(*told)} : std::nullopt;
+}
+
+/// As an agent of this host tells it that has no coordinator.
+/// @param job Empty: the only one of this host.
+/// @returns none: there is no such agent
+std::optional<job_explanation> ask_agent_here(const std::string& job,
+                                              bool all) {
+  const auto here = find_local_job(job, answer_limit);
+  if (!here || here->is_coordinator)
+    return {};
+  auto told = ask_why(*here, all, answer_limit);
   return told ? std::optional{std::move(*told)} : std::nullopt;
 }
 
@@ -286,8 +300,14 @@ int explain_job(const why_arguments& arguments) {
   if (arguments.remote)
     return explain_remote_job(arguments);
   const auto place = find_journal(arguments.what);
-  if (!place)
+  const auto is_file = arguments.what.name.find('/') != std::string::npos;
+  if (!place) {
+    if (const auto told
+        = is_file ? std::nullopt
+                  : ask_agent_here(arguments.what.name, arguments.all))
+      return print(*told, arguments.json);
     return fail_to_open(place.error());
+  }
   const auto journal = read(place->path);
   if (!journal)
     return fail(journal.error(), operator_program);
@@ -296,14 +316,22 @@ int explain_job(const why_arguments& arguments) {
     std::cout << formatted("job {}:\n", core::printable(place->job.value));
   if (arguments.all)
     for (const auto& x : read_predecessors(arguments.what.folder, *place)) {
-      for (const auto& y : explanations(x.known(), fate::lost, true))
-        print(y, "lost", arguments.json);
+      const auto how
+        = fate_of(x.known()) == fate::moved ? fate::moved : fate::lost;
+      for (const auto& y : explanations(x.known(), how, true))
+        print(y, how == fate::moved ? "moved" : "lost", arguments.json);
       warn_of_damage(x);
     }
-  const auto is_file = arguments.what.name.find('/') != std::string::npos;
   if (!is_file && fate_of(known) == fate::runs)
     if (const auto told = ask_here(known, arguments.all))
       return print(*told, arguments.json);
+  // An agent may still look for the coordinator that has written this.
+  if (!is_file && fate_of(known) != fate::runs)
+    if (const auto told = ask_agent_here(place->job.value, arguments.all)) {
+      print(*told, arguments.json);
+      if (fate_of(known) == fate::ended)
+        return unhealthy;
+    }
   const auto code = explain_read_job(known, arguments.all, arguments.json);
   warn_of_damage(*journal);
   return code;

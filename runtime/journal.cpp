@@ -113,7 +113,7 @@ bool is_of_this_host(const core::journal::snapshot& x) {
 
 bool may_run(const core::journal::snapshot& x) {
   const auto& where = x.coordinator;
-  if (x.result)
+  if (x.result || x.left)
     return false;
   if (!is_of_this_host(x))
     return true;

@@ -139,7 +139,7 @@ result<void> launcher::members::open(const agent_options* options) {
   if (job.rendezvous) {
     guardian
       = start_warden(loop, [lines = hooks.lines] { lines.warn(warden_lost); });
-    guardian->set_linger(job.timeouts.lease(), job.timeouts.seek);
+    guardian->set_linger(job.timeouts.lease(), job.timeouts.seek_again());
   }
   if (options) {
     auto opened = hosted_agent::open(
@@ -172,6 +172,7 @@ void launcher::members::show() {
     setup.job_id = job.job.value;
     setup.host = host;
     setup.has_coordinator = [this] { return coordinator->actor() != nullptr; };
+    setup.is_elected = coordinator->is_elected();
     setup.ask_job = ask_job;
     setup.ask_node = ask_node;
     http->serve(std::move(setup));

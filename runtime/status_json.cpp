@@ -182,6 +182,19 @@ json excluded_hosts_of(const v1::JobStatus& job) {
   return out;
 }
 
+json leader_of(const v1::JobStatus& job) {
+  if (!job.has_leadership())
+    return nullptr;
+  const auto& x = job.leadership();
+  return {{"agent", x.leader()},
+          {"term", x.term()},
+          {"by", x.by()},
+          {"age_ms", x.age_ms()},
+          {"reason", x.reason()},
+          {"voters", std::vector(x.voters().begin(), x.voters().end())},
+          {"deputies", std::vector(x.deputies().begin(), x.deputies().end())}};
+}
+
 } // namespace
 
 json to_json(const v1::JobStatus& job) {
@@ -209,6 +222,7 @@ json to_json(const v1::JobStatus& job) {
                         : json(nullptr)},
           {"coordinator",
            {{"host", job.coordinator_host()}, {"pid", job.coordinator_pid()}}},
+          {"leader", leader_of(job)},
           {"healthy", known(is_whole, job.is_healthy())},
           {"sequence", known(is_whole, job.sequence())},
           {"wall_ms", known(is_whole, job.wall_ms())},

@@ -51,8 +51,10 @@ struct timeouts {
   /// Before a change that can wait, workers that have safe points get so long to
   /// come to one (`--safe-point-timeout`); 0: it does not wait.
   ms safe_point{60'000};
-  /// Looking for a coordinator: at first, and when it is gone (`read_timeout`).
+  /// Looking for the first coordinator (`read_timeout`).
   ms seek{60'000};
+  /// A person asked for that: it counts also for a coordinator that is lost.
+  bool seek_is_given = false;
   /// One attempt to connect and to prove both sides (`heartbeat_timeout`).
   ms connect{5'000};
   /// Longest wait of the coordinator for its agents to learn the outcome
@@ -68,6 +70,10 @@ struct timeouts {
   /// The coordinator declares an agent lost so much later than the agent has
   /// fenced itself: the time an overloaded node may need to kill its workers.
   ms fence_guard{300};
+
+  /// Looking for the next coordinator when the last one is lost. A coordinator waits
+  /// so long for lost nodes, and its own node may be the one that is lost.
+  ms seek_again() const { return seek_is_given ? seek : std::max(seek, join); }
 
   /// From the last answered keep-alive to the end of the agent's workers.
   ms fence() const { return keep_alive_interval * keep_alive_attempts; }

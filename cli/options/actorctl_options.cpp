@@ -167,6 +167,10 @@ void add_steer_options(option_adder& add, control_settings& x) {
   add_job_options(add, x, only_job);
 }
 
+void add_lead_options(option_adder& add, control_settings& x) {
+  add_job_options(add, x, only_job);
+}
+
 void add_reasoned_options(option_adder& add, control_settings& x) {
   add_reason(add, x);
   add_steer_options(add, x);
@@ -355,6 +359,16 @@ control_program::control_program()
       "Undoes actorctl exclude, and what --exclude-after has done.",
       {"actorctl include HOST [OPTIONS] [JOB]"}},
      add_steer_options},
+    {{"lead",
+      "have another node lead a job",
+      "Where the nodes of a job elect its coordinator "
+      "(--rdzv-conf=succession=on), hands the lead over to the coordinator of "
+      "this node, a voter or the deputy: actorctl status lists them. No worker "
+      "is stopped. It leads until it is lost or leaves, or until another one "
+      "is "
+      "asked to. Refused with a reason where no other node can lead.",
+      {"actorctl lead NODE [OPTIONS] [JOB]"}},
+     add_lead_options},
     {{"loglevel",
       "change what the nodes of a job log",
       "Has one node, or all nodes and the coordinator, log lines of LEVEL and "

@@ -44,6 +44,11 @@ result<void> read_interval(rendezvous_conf& out, const std::string& text) {
   return span(&core::timeouts::keep_alive_interval)(out, text);
 }
 
+result<void> read_seek(rendezvous_conf& out, const std::string& text) {
+  out.timeouts.seek_is_given = true;
+  return span(&core::timeouts::seek)(out, text);
+}
+
 result<void> read_is_host(rendezvous_conf& out, const std::string& text) {
   auto x = parse_bool_word(text);
   if (!x)
@@ -118,7 +123,7 @@ const std::vector<known_key>& known_keys() {
     {"heartbeat_timeout", span(&t::connect)},
     {"keep_alive_interval", read_interval},
     {"keep_alive_max_attempt", read_attempts},
-    {"read_timeout", span(&t::seek)},
+    {"read_timeout", read_seek},
     {"is_host", read_is_host},
     {"store_type", read_store_type},
     {"quiet_period", span(&t::quiet)},

@@ -79,6 +79,15 @@ v1::JobStatus cleaned(v1::JobStatus x) {
     clean(*node.mutable_host());
     clean(*node.mutable_reason());
   }
+  if (x.has_leadership()) {
+    auto& led = *x.mutable_leadership();
+    for (auto* text :
+         {led.mutable_leader(), led.mutable_by(), led.mutable_reason()})
+      clean(*text);
+    for (auto* list : {led.mutable_voters(), led.mutable_deputies()})
+      for (auto& who : *list)
+        clean(who);
+  }
   for (auto& host : *x.mutable_excluded_hosts()) {
     clean(*host.mutable_host());
     clean(*host.mutable_reason());

@@ -124,7 +124,8 @@ remedy remedy_of_meeting(errc code) {
       return {"the coordinator was lost and did not come back",
               "its node failed, or the network to it",
               "look at the node that --rdzv-endpoint names, then start the"
-              " job again"};
+              " job again; with --rdzv-conf=succession=on and three hosts or"
+              " more, or with etcd, it outlives that node"};
     case errc::job_over:
       return {"the job ended while this node was away",
               "this node was suspended, stopped or cut off at that time",

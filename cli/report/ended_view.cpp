@@ -25,8 +25,12 @@ ended_job ended_job_of(const core::journal::snapshot& x,
   const auto& end = x.ended_at ? *x.ended_at : x.latest;
   return {
     .job = cell_text(x.coordinator.job.value),
-    .how = x.result ? core::to_string(x.result->kind) : std::string{lost_job},
+    .how = x.result ? core::to_string(x.result->kind)
+           : x.left ? "moved"
+                    : std::string{lost_job},
     .why = x.result ? cell_text(x.result->reason)
+           : x.left ? "another node's coordinator leads it: "
+                        + cell_text(x.left->reason)
                     : "its coordinator has vanished; its journal ends here",
     .began_ms = x.began.wall_ms,
     .ended_ms = end.wall_ms,

@@ -43,6 +43,28 @@ struct describe {
                      to_string(x.settings),
                      x.is_successor ? ", may have had a predecessor" : "");
   }
+  text operator()(const leader_chosen& x) const {
+    return formatted("{} leads the job, term {}, elected by {}: {}",
+                     x.agent.value.empty() ? line_text(known.coordinator.host)
+                                           : line_text(x.agent.value),
+                     x.term,
+                     x.by == leader_source::voters ? "the agents" : "etcd",
+                     line_text(to_string(x.change(), x.agent)));
+  }
+  text operator()(const voters_changed& x) const {
+    const auto list = [](const std::vector<agent_id>& xs) {
+      auto out = std::string{};
+      for (const auto& y : xs)
+        out += (out.empty() ? "" : ", ") + line_text(y.value);
+      return out;
+    };
+    return formatted(
+      "term {}, voters: {}{}", x.term, list(x.voters),
+      x.deputies.empty() ? "" : "; can lead, too: " + list(x.deputies));
+  }
+  text operator()(const leadership_given_up& x) const {
+    return "this coordinator leads the job no more: " + line_text(x.reason);
+  }
   text operator()(const phase_changed&) const { return {}; }
   text operator()(const wait_changed& x) const {
     using enum rendezvous_phase;

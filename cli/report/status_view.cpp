@@ -99,6 +99,30 @@ std::string pids_text(const v1::AgentStatus& x) {
   return text;
 }
 
+/// `leader: n2-4711, term 3, elected by the voters 12.0 s ago: n1-4702 was …`
+std::string leadership_text(const v1::Leadership& x, const v1::JobStatus& job) {
+  const auto list = [](const auto& xs) {
+    auto text = std::string{};
+    for (const auto& who : xs)
+      text += (text.empty() ? "" : ", ") + who;
+    return text;
+  };
+  auto text
+    = formatted("  leader: {}, term {}, elected by {} {} ago: {}\n",
+                x.leader().empty() ? job.coordinator_host() : x.leader(),
+                x.term(), x.by() == "voters" ? "the agents" : x.by(),
+                span_of(x.age_ms()), x.reason());
+  if (x.voters_size() == 1)
+    text
+      += "  voters: none but the leader, so no other one can be elected: that "
+         "takes agents on three hosts or more\n";
+  else if (x.voters_size() > 1)
+    text += formatted(
+      "  voters: {}{}\n", list(x.voters()),
+      x.deputies().empty() ? "" : "; can lead, too: " + list(x.deputies()));
+  return text;
+}
+
 using row = text_row;
 
 void append(row& out, row more) {
@@ -144,6 +168,8 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
   if (!job.waiting_for().empty())
     text += formatted("  {}{}\n", job.waiting_for(), wait_times(job));
   text += degraded_text(job);
+  if (job.has_leadership())
+    text += leadership_text(job.leadership(), job);
   if (job.has_last_failure())
     text += formatted("  last failure: {}\n",
                       core::to_string(from_wire(job.last_failure())));

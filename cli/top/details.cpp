@@ -159,6 +159,16 @@ std::vector<line> details_of(const job_picture& x, time_point now, look) {
         : formatted("pid {} on {}, for {}", job.coordinator_pid(),
                     job.coordinator_host(),
                     span_text(age_now(job.age_ms(), x, now))));
+  if (job.has_leadership()) {
+    const auto& led = job.leadership();
+    add(out, "leader",
+        formatted("{}, term {}, for {}: {}",
+                  led.leader().empty() ? job.coordinator_host() : led.leader(),
+                  led.term(), span_text(age_now(led.age_ms(), x, now)),
+                  led.reason()));
+    for (const auto& who : led.voters())
+      add(out, "voter", who);
+  }
   add(out, "nodes",
       formatted("{} here, {} to {} wanted", job.agents_size(),
                 job.settings().agent_count_min(),

@@ -49,7 +49,9 @@ etcd_host::open(caf::actor_system& system, std::shared_ptr<reactor> home,
                       const etcd_link& link) {
         return x->open_coordinator(order, link);
       };
-  settings.close_coordinator = [x = out.get()] { x->close_coordinator(); };
+  settings.close_coordinator = [x = out.get()](const std::string& reason) {
+    x->close_coordinator(reason);
+  };
   settings.on_died = out->config_.on_died;
   out->leadership_
     = std::make_shared<etcd_leadership>(system, std::move(settings));
@@ -121,6 +123,14 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
     if (const auto x = leadership.lock())
       x->change_job(job);
   };
+  settings.leadership
+    = core::journal::leader_chosen{.agent = config_.agent,
+                                   .term = uint64_t{order.terms_before} + 1,
+                                   .by = core::leader_source::registry,
+                                   .what = order.change.what,
+                                   .from = {},
+                                   .silent_for = {},
+                                   .reason = {}};
   settings.write_outcome
     = [leadership = std::weak_ptr{leadership_}](const auto&, const auto& done) {
         if (const auto x = leadership.lock())
@@ -148,7 +158,7 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
   return to_string(endpoint{place->host, port->port});
 }
 
-void etcd_host::close_coordinator() {
+void etcd_host::close_coordinator(const std::string& reason) {
   auto ending = std::unique_ptr<hosted_coordinator>{};
   {
     const auto guard = std::lock_guard{mutex_};
@@ -156,7 +166,7 @@ void etcd_host::close_coordinator() {
   }
   operators_.reset();
   ending.reset(); // Without the lock: it calls back until then.
-  config_.on_left();
+  config_.on_left(reason);
 }
 
 void etcd_host::open_operator_socket() {

@@ -32,7 +32,8 @@ struct etcd_host_config {
   /// one.
   std::function<void(const core::outcome&)> on_closed;
   /// Our coordinator has stopped, or never led.
-  std::function<void()> on_left;
+  std::function<void(const std::string& reason)> on_left;
+  agent_id agent{}; ///< Of this node; empty: it has none.
   /// What runs for the leadership has ended unexpectedly.
   actor_watch::callback on_died;
   log lines{};
@@ -64,7 +65,7 @@ private:
 
   result<std::string> open_coordinator(const core::open_coordinator& order,
                                        const etcd_link& registry);
-  void close_coordinator();
+  void close_coordinator(const std::string& reason);
   void open_operator_socket();
   ports::location here() const;
 

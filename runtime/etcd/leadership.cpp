@@ -89,7 +89,8 @@ struct leadership_state::effect_runner {
   reply operator()(const open_coordinator& x) {
     self.config_.lines.info(x.successor
                               ? "etcd elects this node's coordinator, which "
-                                "takes over the job"
+                                "takes over the job: "
+                                  + to_string(x.change, {})
                               : "etcd elects this node's coordinator");
     auto opened = self.config_.open_coordinator(x, registry().link());
     if (!opened)
@@ -144,7 +145,7 @@ struct leadership_state::effect_runner {
   reply operator()(const close_coordinator& x) {
     self.config_.lines.info("this node's coordinator gives up the leadership: "
                             + x.reason);
-    self.config_.close_coordinator();
+    self.config_.close_coordinator(x.reason);
     return {};
   }
 

@@ -32,7 +32,7 @@ struct etcd_leadership_config {
     open_coordinator;
   /// Ends the coordinator and returns when its port is closed. May be called
   /// when there is none. Neither function may call back.
-  std::function<void()> close_coordinator;
+  std::function<void(const std::string& reason)> close_coordinator;
   /// The actor has ended unexpectedly; as `actor_watch`. May be empty.
   actor_watch::callback on_died{};
   log lines{};

@@ -51,6 +51,12 @@ constexpr metric_family job_quarantined
      "Nodes that get no place because workers there have outlived SIGKILL"};
 constexpr metric_family job_excluded
   = {"actorrun_job_excluded_hosts", "gauge", "", "Hosts that get no place"};
+constexpr metric_family leader
+  = {"actorrun_leader", "gauge", "",
+     "Whether the coordinator that was elected is in this process"};
+constexpr metric_family term
+  = {"actorrun_term", "gauge", "",
+     "Number of the election that the coordinator leads by"};
 constexpr metric_family job_regroups
   = {"actorrun_job_regroup_seconds", "histogram", "le",
      "Time from the end of a generation until all workers of the next one ran"};
@@ -127,6 +133,7 @@ constexpr metric_family worker_timer_age
      "Time since a worker's last message to the timer server or the watchdog"};
 
 constexpr const metric_family* families[] = {&answers,
+                                             &leader,
                                              &job_phase,
                                              &job_healthy,
                                              &job_generation,
@@ -143,6 +150,7 @@ constexpr const metric_family* families[] = {&answers,
                                              &job_regroups,
                                              &job_node_connected,
                                              &job_node_lease_age,
+                                             &term,
                                              &node_state,
                                              &node_generation,
                                              &node_workers,
@@ -245,6 +253,8 @@ void add_job(exposition& out, const v1::JobStatus& job,
   one(job_excluded, static_cast<uint64_t>(job.excluded_hosts_size()));
   if (regroups != nullptr && !job.generations().empty())
     add_regroups(out, *regroups);
+  if (job.has_leadership())
+    one(term, uint64_t{job.leadership().term()});
   add_links(out, job);
 }
 
@@ -385,6 +395,10 @@ std::string metrics_text(const metrics_input& x, const std::string& job_id,
     node.add(flag(x.node != nullptr), {{"actor", "agent"}});
   if (x.has_coordinator)
     node.add(flag(x.job != nullptr), {{"actor", "coordinator"}});
+  if (x.is_elected) {
+    node.begin(leader);
+    node.add(flag(x.has_coordinator));
+  }
   auto job = exposition{common};
   if (x.job != nullptr)
     add_job(job, *x.job, x.regroups);

@@ -18,6 +18,7 @@ struct metrics_input {
   const regroup_times* regroups = nullptr;
   bool has_coordinator = false; ///< Whether it answers or not.
   bool has_agent = false;       ///< Likewise.
+  bool is_elected = false;      ///< Agents or etcd elect the coordinator.
 };
 
 /// All families, in the order in which they are served.

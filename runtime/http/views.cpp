@@ -132,7 +132,8 @@ void views::metrics_of(const status_answer& node, const http_callback& done) {
        .node = node.is_alive ? node.what.get() : nullptr,
        .regroups = &regroups_,
        .has_coordinator = job != nullptr,
-       .has_agent = node_.has_value()},
+       .has_agent = node_.has_value(),
+       .is_elected = setup_.is_elected},
       setup_.job_id, setup_.host));
     done(std::move(reply));
   };

@@ -25,6 +25,7 @@ struct view_setup {
   std::function<void(operator_question)> ask_node{};
   /// Whether the coordinator is in this process now.
   std::function<bool()> has_coordinator;
+  bool is_elected = false; ///< Agents or etcd elect it.
   status_limits limits{};
 };
 

@@ -285,6 +285,44 @@ void members(X& x, auto f) {
   f("trouble", x.trouble);
 }
 
+template <is_a<leader_chosen> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+  f("leader_term", x.term);
+  f("by", x.by);
+  f("why", x.what);
+  f("from", x.from);
+  f("silent_ns", x.silent_for);
+  f("reason", x.reason);
+}
+
+template <is_a<voters_changed> X>
+void members(X& x, auto f) {
+  f("leader_term", x.term);
+  f("voters", x.voters);
+  f("deputies", x.deputies);
+}
+
+template <is_a<leadership_given_up> X>
+void members(X& x, auto f) {
+  f("reason", x.reason);
+}
+
+template <is_a<leadership_entry> X>
+void members(X& x, auto f) {
+  f("chosen", x.chosen);
+  f("at", x.at);
+  f("leader_term", x.term);
+  f("voters", x.voters);
+  f("deputies", x.deputies);
+}
+
+template <is_a<leadership_end> X>
+void members(X& x, auto f) {
+  f("reason", x.reason);
+  f("at", x.at);
+}
+
 template <is_a<gpu_trouble> X>
 void members(X& x, auto f) {
   f("text", x.text);
@@ -360,6 +398,8 @@ void members(X& x, auto f) {
   f("result", x.result);
   f("ended_at", x.ended_at);
   f("complete", x.is_complete);
+  f("leadership", x.leadership);
+  f("left", x.left);
 }
 
 template <class T>
@@ -381,6 +421,17 @@ constexpr auto origin_kinds
 
 std::string name_of(end_origin::kind x) {
   return origin_kinds[static_cast<size_t>(x)];
+}
+
+constexpr auto change_kinds
+  = std::array{"began", "silent", "ended", "handed_over", "asked", "expired"};
+
+std::string name_of(leader_change::kind x) {
+  return change_kinds[static_cast<size_t>(x)];
+}
+
+std::string name_of(leader_source x) {
+  return core::to_string(x);
 }
 
 std::string name_of(rendezvous_phase x) {
@@ -409,6 +460,10 @@ template <>
 constexpr auto last_of<failure_kind> = failure_kind::unkillable;
 template <>
 constexpr auto last_of<end_origin::kind> = end_origin::kind::operator_asked;
+template <>
+constexpr auto last_of<leader_change::kind> = leader_change::kind::expired;
+template <>
+constexpr auto last_of<leader_source> = leader_source::registry;
 template <>
 constexpr auto last_of<rendezvous_phase> = rendezvous_phase::ended;
 template <>
@@ -467,6 +522,12 @@ template <>
 constexpr const char* what_of<coordinator_ended> = "coordinator_ended";
 template <>
 constexpr const char* what_of<gpus_changed> = "gpus_changed";
+template <>
+constexpr const char* what_of<leader_chosen> = "leader_chosen";
+template <>
+constexpr const char* what_of<voters_changed> = "voters_changed";
+template <>
+constexpr const char* what_of<leadership_given_up> = "leadership_given_up";
 constexpr auto what_of_snapshot = "snapshot";
 
 // -- writing ----------------------------------------------------------------------

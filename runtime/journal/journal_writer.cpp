@@ -82,6 +82,12 @@ public:
       append_block();
   }
 
+  void leave(const std::string& reason) {
+    if (known_.number != 0 && !known_.result && !known_.left)
+      write({{known_.number + 1, moment_of(std::chrono::steady_clock::now()),
+              core::journal::leadership_given_up{reason}}});
+  }
+
   void end() {
     if (known_.result)
       write({{known_.number + 1, moment_of(std::chrono::steady_clock::now()),
@@ -214,6 +220,12 @@ void journal_writer::write(std::vector<core::journal::record> records) {
     return;
   start_thread();
   post(std::exchange(held_, {}));
+}
+
+void journal_writer::leave(const std::string& reason) {
+  const auto lock = std::lock_guard{mutex_};
+  if (thread_)
+    thread_->post([to = file_, reason] { to->leave(reason); });
 }
 
 void journal_writer::post(std::vector<core::journal::record> records) {

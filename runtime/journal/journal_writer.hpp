@@ -51,6 +51,10 @@ public:
   /// Never blocks. Thread-safe, but records come in their order.
   void write(std::vector<core::journal::record> records);
 
+  /// The coordinator leads no more, which is its last record, unless the job has
+  /// ended. Never blocks.
+  void leave(const std::string& reason);
+
   /// @returns false if not all is written in time
   bool flush(core::duration timeout);
 

@@ -239,6 +239,7 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
               .supervisor = std::move(supervisor),
               .locator = coordinator.locator(options.local_address),
               .coordinator_place = coordinator.options_for_operators(),
+              .next_coordinator = coordinator.next(),
               .observers = config_.hooks.observers,
               .devices = devices_->monitor(),
               .vitals = vitals,

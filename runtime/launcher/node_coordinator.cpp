@@ -117,7 +117,7 @@ void node_coordinator::learn_of_predecessor(
   if (job.journal_folder.empty())
     return;
   auto found = find_predecessor(job.journal_folder, job.job, config_.host,
-                                job.timeouts.close + job.timeouts.seek);
+                                job.timeouts.close + job.timeouts.seek_again());
   if (!found)
     return config_.lines.warn(found.error().text);
   if (!*found)
@@ -197,7 +197,8 @@ result<void> node_coordinator::open_etcd(const std::string& announced) {
      .configure = [this] { return coordinators_config(); },
      .on_closed
      = [this](const core::outcome& x) { report(core::coordinator_closed{x}); },
-     .on_left = [this] { report(core::leadership_left{}); },
+     .on_left = [this](const std::string& why) { leave(why); },
+     .agent = config_.agent.value_or(agent_id{}),
      .on_died = [this](const std::string& why) { report_death(why); },
      .lines = config_.lines});
   if (!opened)
@@ -229,7 +230,7 @@ result<void> node_coordinator::open_voters(const agent_options& options) {
      .prepare = [this](hosted_coordinator& x) { pass_store_clients(x); },
      .on_closed
      = [this](const core::outcome& x) { report(core::coordinator_closed{x}); },
-     .on_left = [this] { report(core::leadership_left{}); },
+     .on_left = [this](const std::string& why) { leave(why); },
      .on_died = [this](const std::string& why) { report_death(why); },
      .lines = config_.lines});
   if (is_home) {
@@ -246,6 +247,13 @@ result<void> node_coordinator::open_voters(const agent_options& options) {
   }
   elected_ = std::move(voters);
   return {};
+}
+
+// On the thread that opens coordinators.
+void node_coordinator::leave(const std::string& why) {
+  if (journal_)
+    journal_->leave(why);
+  report(core::leadership_left{});
 }
 
 void node_coordinator::resign() {
@@ -270,6 +278,21 @@ std::string node_coordinator::options_for_operators() const {
     "--rdzv-endpoint={} --rdzv-id={}{}", to_string(*job.rendezvous),
     job.job.value,
     job.backend == rendezvous_backend::etcd ? " --rdzv-backend=etcd" : "");
+}
+
+core::coordinator_source node_coordinator::next() const {
+  using kind = core::coordinator_source::kind;
+  const auto& job = config_.job;
+  auto out = core::coordinator_source{};
+  if (job.backend == rendezvous_backend::etcd)
+    out.from = kind::registry;
+  else if (job.backend == rendezvous_backend::fixed)
+    out.from = kind::ranked;
+  else if (job.succession)
+    out.from = kind::voters;
+  if (job.rendezvous)
+    out.endpoint = to_string(*job.rendezvous);
+  return out;
 }
 
 std::shared_ptr<ports::coordinator_locator>

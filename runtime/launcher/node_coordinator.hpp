@@ -2,6 +2,7 @@
 // elected, or knows where the agent looks for it.
 #pragma once
 
+#include "actors/core/protocol/coordinator_loss.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/ports/coordinator_locator.hpp"
 #include "runtime/journal/journal_writer.hpp"
@@ -56,8 +57,13 @@ public:
   /// It is hosted here, whoever else takes part.
   bool is_hosted() const { return hosted_ != nullptr; }
 
+  bool is_elected() const { return elected_ != nullptr; }
+
   /// Null: it is elsewhere.
   rendezvous_coordinator_actor actor() const;
+
+  /// Where the next one comes from, if this one is lost.
+  core::coordinator_source next() const;
 
   /// How the nodes find one that is hosted here; else empty.
   const std::string& address() const { return address_; }
@@ -97,6 +103,7 @@ private:
   void learn_of_predecessor(core::coordinator_started& beginning) const;
   void pass_store_clients(hosted_coordinator& from);
   void report(const core::node_end_event& x) { end_.handle(x); }
+  void leave(const std::string& why);
   void report_death(const std::string& reason);
 
   caf::actor_system& system_;

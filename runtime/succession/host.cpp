@@ -88,7 +88,9 @@ std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
                 [x = out.get()](const core::open_coordinator& order) {
                   return x->open_coordinator(order);
                 },
-              .close_coordinator = [x = out.get()] { x->close_coordinator(); },
+              .close_coordinator
+              = [x = out.get()](
+                  const std::string& reason) { x->close_coordinator(reason); },
               .coordinator = [x = out.get()] { return x->coordinator(); },
               .on_no_successor =
                 [x = out.get()] {
@@ -218,6 +220,19 @@ voter_host::open_coordinator(const core::open_coordinator& order) {
     if (const auto x = leadership.lock())
       x->tell(voter_leadership::job_told{job, change});
   };
+  settings.leadership
+    = core::journal::leader_chosen{.agent = config_.agent,
+                                   .term = uint64_t{order.terms_before} + 1,
+                                   .by = core::leader_source::voters,
+                                   .what = order.change.what,
+                                   .from = order.change.from,
+                                   .silent_for = order.change.silent_for,
+                                   .reason = order.change.reason};
+  settings.hand_over = [leadership = std::weak_ptr{leadership_}](
+                         const agent_id& to, const std::string& by) {
+    if (const auto x = leadership.lock())
+      x->tell(voter_leadership::lead_order{to, by});
+  };
   settings.on_closed = [this](const core::outcome& x) {
     leadership_->tell(voter_leadership::resignation{true});
     config_.on_closed(x);
@@ -271,14 +286,14 @@ result<std::string> voter_host::listen(hosted_coordinator& at,
   return to_string(endpoint{address, bound->port});
 }
 
-void voter_host::close_coordinator() {
+void voter_host::close_coordinator(const std::string& reason) {
   auto ending = std::unique_ptr<hosted_coordinator>{};
   {
     const auto guard = std::lock_guard{mutex_};
     std::swap(ending, coordinator_);
   }
   ending.reset(); // Without the lock: it calls back until then.
-  config_.on_left();
+  config_.on_left(reason);
 }
 
 } // namespace actorrun::detail

@@ -32,7 +32,7 @@ struct voter_host_config {
   /// The job is over and all agents know. Called on any thread, as the next ones.
   std::function<void(const core::outcome&)> on_closed;
   /// Our coordinator has stopped, or never led.
-  std::function<void()> on_left;
+  std::function<void(const std::string& reason)> on_left;
   /// What runs for the leadership has ended unexpectedly.
   actor_watch::callback on_died;
   log lines{};
@@ -78,7 +78,7 @@ private:
   result<std::string> open_coordinator(const core::open_coordinator& order);
   result<std::string> listen(hosted_coordinator& at,
                              const core::open_coordinator& order);
-  void close_coordinator();
+  void close_coordinator(const std::string& reason);
   result<uint16_t> show(const socket_address& where,
                         const std::string& announced);
   ports::location here() const;

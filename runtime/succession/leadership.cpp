@@ -40,6 +40,9 @@ constexpr auto call_pause = std::chrono::milliseconds{1'000};
 /// … and comes when it has been elsewhere for so long: the agents are settled then.
 constexpr auto stay_min = std::chrono::milliseconds{3'000};
 
+/// An operator's answer is on its way for so long before the coordinator ends.
+constexpr auto answer_pause = std::chrono::milliseconds{50};
+
 } // namespace
 
 /// `core_` reckons with a clock that goes on while the machine is suspended.
@@ -83,6 +86,7 @@ public:
         told_change_ = x.change;
         propose();
       },
+      [this](const lead_order& x) { on(x); },
       [this](const resignation& x) { on(x); },
       [this](const timer_fired& x) { dispatch(x); },
       [this](const poll_due& x) {
@@ -130,6 +134,7 @@ private:
 
   void on(const foundation& x);
   void on(const electors_answer& x);
+  void on(const lead_order& x);
   void on(const resignation& x);
   void propose();
   void report_written(uint64_t change);
@@ -182,12 +187,13 @@ private:
   electorate said_; ///< To people.
   electorate seen_;
   time_point seen_since_{};
-  endpoint_list shown_; ///< Voters that our agents have been told.
+  std::optional<electors_known> shown_; ///< As our agents have been told.
   time_point shown_at_seed_{};
   time_point opened_{};
   bool is_leaving_ = false;
-  agent_id home_{};     ///< Where nodes look for the job, as it has said.
-  time_point called_{}; ///< The coordinator, to come home.
+  bool is_asked_ = false; ///< An operator wants it to lead.
+  agent_id home_{};       ///< Where nodes look for the job, as it has said.
+  time_point called_{};   ///< The coordinator, to come home.
 
   // As one that looks for the leader.
   seeker seeker_;
@@ -220,8 +226,8 @@ struct voter_leadership::state::effect_runner {
     self.config_.lines.info("this node's coordinator gives up the leadership: "
                             + x.reason);
     self.coordinator_endpoint_.clear();
-    self.shown_.clear();
-    self.config_.close_coordinator();
+    self.shown_.reset();
+    self.config_.close_coordinator(x.reason);
   }
   void operator()(const core::ask_decider&) { self.ask_decider(); }
   void operator()(const report_charter_written& x) {
@@ -254,7 +260,9 @@ void voter_leadership::state::dispatch(const succession_event& event) {
 void voter_leadership::state::open(const open_coordinator& x) {
   if (x.successor)
     config_.lines.info("the voters elect this node's coordinator, which takes "
-                       "over the job");
+                       "over the job: "
+                       + to_string(x.change, config_.options.self));
+  is_asked_ = x.change.what == leader_change::kind::asked;
   change_ = told_change_ = 0;
   told_changes_.clear();
   here_.clear();
@@ -291,11 +299,15 @@ void voter_leadership::state::ask_decider() {
 
 void voter_leadership::state::tell_voters() {
   const auto known = core_.own_tombstone().charter;
-  if (!known || known->endpoints == shown_)
+  if (!known)
     return;
-  shown_ = known->endpoints;
+  const auto now
+    = electors_known{known->endpoints, known->voters.newest(), known->key.term};
+  if (shown_ == now)
+    return;
+  shown_ = now;
   if (const auto whom = config_.coordinator())
-    tell_anonymously(whom, electors_known{shown_});
+    tell_anonymously(whom, now);
 }
 
 void voter_leadership::state::say_voters() {
@@ -444,7 +456,8 @@ void voter_leadership::state::report_written(uint64_t change) {
 void voter_leadership::state::on(const resignation& x) {
   if (!x.job_over && !coordinator_endpoint_.empty()) {
     is_leaving_ = true;
-    dispatch(hand_over_requested{.leaves = true});
+    dispatch(
+      hand_over_requested{.leaves = true, .reason = "its node leaves the job"});
   }
   if (x.job_over)
     *leadership_end_ = 0;
@@ -586,11 +599,24 @@ void voter_leadership::state::hear(const agent_id& from, const call_home&) {
   if (!stays(home_)) // Of two on that host one is enough.
     home_ = from;
   const auto known = core_.own_tombstone().charter;
-  if (is_leaving_ || now() < opened_ + stay_min || !known || !stays(from)
+  if (is_leaving_ || is_asked_ || now() < opened_ + stay_min || !known
+      || !stays(from)
       || std::ranges::find(known->order, from) == known->order.end())
     return;
   opened_ = now(); // It is not asked again at once.
-  dispatch(hand_over_requested{.leaves = false, .to = from});
+  dispatch(
+    hand_over_requested{.leaves = false,
+                        .to = from,
+                        .reason = "nodes look for the job at " + config_.seed});
+}
+
+// The operator's link ends with our coordinator.
+void voter_leadership::state::on(const lead_order& x) {
+  if (!x.is_due)
+    return tell_later(self_, answer_pause, lead_order{x.to, x.by, true});
+  if (!coordinator_endpoint_.empty() && !is_leaving_)
+    dispatch(hand_over_requested{
+      .leaves = false, .to = x.to, .reason = x.by, .is_asked = true});
 }
 
 // -- the handle ---------------------------------------------------------------------

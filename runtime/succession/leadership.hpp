@@ -31,7 +31,7 @@ struct voter_leadership_config {
   std::function<result<std::string>(const core::open_coordinator&)>
     open_coordinator;
   /// Ends it and returns when its port is closed. There may be none.
-  std::function<void()> close_coordinator;
+  std::function<void(const std::string& reason)> close_coordinator;
   /// Null: there is none.
   std::function<rendezvous_coordinator_actor()> coordinator;
   /// This agent leaves, and no other one can lead. May be empty.
@@ -110,6 +110,13 @@ public:
     uint64_t change = 0; ///< Its coordinator wants to know when this is stored.
   };
 
+  /// An operator wants this agent to lead; and now the operator has the answer.
+  struct lead_order {
+    agent_id to;
+    std::string by;
+    bool is_due = false;
+  };
+
   /// Give up the leadership for good; the job may be over.
   struct resignation {
     bool job_over = false;
@@ -131,6 +138,8 @@ public:
     void(voters_told),
     // What our coordinator answers, and what must outlive it.
     void(electors_answer), void(job_told),
+    // Have another agent lead.
+    void(lead_order),
     // Give up the leadership for good; the job may be over.
     void(resignation),
     // Sent by itself.
@@ -224,6 +233,8 @@ ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::poll_due)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::job_told)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::lead_order)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::resignation)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,

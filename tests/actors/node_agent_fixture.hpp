@@ -8,6 +8,7 @@
 #include "tests/support/fake_locator.hpp"
 #include "tests/support/fake_master_ports.hpp"
 #include "tests/support/fake_process_host.hpp"
+#include "tests/support/log_lines.hpp"
 #include "tests/support/recorder.hpp"
 
 #include <string>
@@ -33,6 +34,8 @@ struct node_agent_fixture : actor_fixture {
     config.supervisor.ports = ports;
     config.locator = locator;
     config.time_asleep = [x = asleep] { return *x; };
+    config.lines = lines.writer(log_level::info);
+    config.next_coordinator.endpoint = "n1:29400";
     config.on_finished = [out = endings](core::ending x) { out->push_back(x); };
     uut = keep(spawn_node_agent(system, config));
     run();
@@ -157,6 +160,7 @@ struct node_agent_fixture : actor_fixture {
     = std::make_shared<fake_process_host>();
   std::shared_ptr<std::vector<core::ending>> endings
     = std::make_shared<std::vector<core::ending>>();
+  log_lines lines;
   node_agent_actor uut;
 };
 

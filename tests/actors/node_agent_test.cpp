@@ -301,6 +301,73 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: a lost coordinator is told once, with what helps",
+                 "[actors]") {
+  run_workers();
+  lines.told();
+  end(coordinator.handle);
+  CHECK(lines.told() == ""); // It may be back at once.
+  advance(20ms);
+  no_link(errc::connection_refused);
+  CHECK(lines.told().starts_with(
+    "warning the coordinator is lost (no luck). The workers of this node run on "
+    "for 880.0 ms, and are killed then unless"));
+  advance(40ms);
+  no_link(errc::connection_refused);
+  CHECK(lines.told() == "");
+  advance(80ms);
+  no_link(errc::connection_timed_out);
+  CHECK(lines.told() == "warning still no coordinator: no luck\n");
+  advance(200ms);
+  replace_coordinator();
+  link_up(coordinator);
+  auto x = v1::JoinAccepted{};
+  x.set_keep_alive_interval_ns(300'000'000);
+  x.set_fence_ns(900'000'000);
+  x.set_coordinator_host("n2");
+  x.set_coordinator_pid(4711);
+  say(x);
+  CHECK(lines.told()
+        == "info joined the job again, 340.0 ms after the loss: its coordinator "
+           "is pid 4711 on n2\n");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: a loss is told also while no attempt has ended",
+                 "[actors]") {
+  run_workers();
+  lines.told();
+  end(coordinator.handle);
+  advance(249ms);
+  CHECK(lines.told() == "");
+  advance(1ms);
+  CHECK(lines.told().starts_with("warning the coordinator is lost. The workers"));
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: that the coordinator has moved is no loss",
+                 "[actors]") {
+  run_workers();
+  auto x = v1::JoinAccepted{};
+  x.set_keep_alive_interval_ns(300'000'000);
+  x.set_fence_ns(900'000'000);
+  x.set_coordinator_host("n1");
+  say(x);
+  lines.told();
+  end(coordinator.handle);
+  advance(100ms);
+  replace_coordinator();
+  link_up(coordinator);
+  x.set_coordinator_host("n2");
+  x.set_coordinator_pid(4711);
+  say(x);
+  CHECK(lines.told()
+        == "info the coordinator of the job is pid 4711 on n2 now\n");
+  advance(200ms);
+  CHECK(lines.told() == "");
+}
+
+TEST_CASE_METHOD(node_agent_fixture,
                  "node_agent: asked for the status, it asks the coordinator",
                  "[actors]") {
   join();
@@ -325,7 +392,10 @@ TEST_CASE_METHOD(
   CHECK(seen.phase() == "seeking");
   CHECK(seen.phase_age_ms() == 200);
   CHECK(seen.waiting_age_ms() == 200);
-  CHECK(seen.waiting_left_ms() == 59'800);
+  CHECK(seen.waiting_left_ms() == 599'800);
+  CHECK(seen.waiting_for()
+        == "the coordinator is lost; to bring it back, start the same command "
+           "again on its host, n1:29400");
   CHECK(seen.agents(0).since_ms() == 200);
   CHECK(seen.generation() == 1);
   CHECK(seen.restart_count() == 1);

@@ -95,9 +95,11 @@ TEST_CASE("voters: what they say comes as it was sent_at", "[actors]") {
   CHECK(given.sent == sent_at);
   CHECK(given.silence == 321ms);
   CHECK(given.charter == a_charter());
-  const auto left = there_and_back(resigned{10, n3});
+  const auto left = there_and_back(resigned{10, n3, "bob", true});
   CHECK(left.term == 10);
   CHECK(left.successor == n3);
+  CHECK(left.reason == "bob");
+  CHECK(left.is_asked);
 }
 
 TEST_CASE("voters: where the leader is", "[actors]") {

@@ -258,13 +258,13 @@ TEST_CASE("actorctl: variables of a job are ignored", "[cli]") {
 TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
   CHECK(has(refused_control({}),
             "status, top, why, journal, replay, logs, stacks, drain, resize,"
-            " restart, stop, exclude, include, loglevel, coordinator and"
-            " secret"));
+            " restart, stop, exclude, include, lead, loglevel, coordinator"
+            " and secret"));
   CHECK(has(refused_control({"stat"}), "is status meant?"));
   CHECK(has(refused_control({"begin"}),
             "status, top, why, journal, replay, logs, stacks, drain, resize,"
-            " restart, stop, exclude, include, loglevel, coordinator and"
-            " secret"));
+            " restart, stop, exclude, include, lead, loglevel, coordinator"
+            " and secret"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
 }
 
@@ -321,6 +321,13 @@ TEST_CASE("actorctl: drain names a node, and how long it has", "[cli]") {
   CHECK(has(refused_control({"drain"}), "the node is missing"));
   CHECK(has(refused_control({"drain", "a", "b", "c"}), "\"c\""));
   CHECK(has(refused_control({"drain", "a", "--deadline=soon"}), "--deadline"));
+}
+
+TEST_CASE("actorctl: lead names a node", "[cli]") {
+  const auto x = control<steer_arguments>({"lead", "n2", "--job=j"});
+  CHECK(x.request.lead().node() == "n2");
+  CHECK(x.job.local == "j");
+  CHECK(has(refused_control({"lead"}), "the node is missing"));
 }
 
 TEST_CASE("actorctl: a drain that waits is taken back", "[cli]") {

@@ -137,9 +137,23 @@ TEST_CASE("time: torchrun's defaults apply where it has some", "[core]") {
   CHECK(x.join == 600s);
   CHECK(x.last_call == 30s);
   CHECK(x.seek == 60s);
+  CHECK(x.seek_again() == 600s);
   CHECK(x.connect == 5s);
   CHECK(x.close == 30s);
   CHECK(x.keep_alive_attempts == 3);
+}
+
+TEST_CASE("time: a lost coordinator is waited for as long as lost nodes are",
+          "[core]") {
+  auto x = timeouts{};
+  x.join = 20min;
+  CHECK(x.seek_again() == 20min);
+  x.join = 5s; // Never less than what is waited at first.
+  CHECK(x.seek_again() == 60s);
+  x.seek = 2s;
+  x.seek_is_given = true;
+  x.join = 20min;
+  CHECK(x.seek_again() == 2s);
 }
 
 TEST_CASE("time: the lease outlasts the fence by the guard", "[core]") {

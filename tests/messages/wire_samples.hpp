@@ -104,6 +104,7 @@ inline void fill(v1::VotersChanged& x) {
   auto& voter = *x.add_voters();
   voter.set_agent_id("a");
   voter.set_address("10.0.0.1:41000");
+  x.set_voter_count(3);
 }
 
 inline void fill(v1::Claim& x) {
@@ -126,6 +127,8 @@ inline void fill(v1::JoinAccepted& x) {
   x.set_fence_ns(900'000'000);
   x.set_waiting_for("waiting for 1 more node");
   fill(*x.mutable_charter());
+  x.set_coordinator_host("n1");
+  x.set_coordinator_pid(4711);
 }
 
 inline void fill(v1::JoinRejected& x) {
@@ -390,6 +393,16 @@ inline void fill(v1::AgentStatus& x) {
   x.set_drain_asked_age_ms(12'000);
 }
 
+inline void fill(v1::Leadership& x) {
+  x.set_leader("a");
+  x.set_term(3);
+  x.set_by("voters");
+  x.add_voters("a");
+  x.add_deputies("b");
+  x.set_age_ms(5);
+  x.set_reason("a was silent");
+}
+
 inline void fill(v1::JobStatus& x) {
   x.set_job_id("job-1");
   x.set_phase("running");
@@ -419,6 +432,7 @@ inline void fill(v1::JobStatus& x) {
   fill(*x.add_excluded_hosts());
   x.set_is_healthy(true);
   x.set_wall_ms(1'700'000'000'000);
+  fill(*x.mutable_leadership());
 }
 
 // -- all of them --------------------------------------------------------------

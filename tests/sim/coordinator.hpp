@@ -117,6 +117,7 @@ private:
   void perform(const core::report_stand_by&) {}
   void perform(const core::report_return&) {}
   void perform(const core::set_log_level&) {}
+  void perform(const core::hand_over_leadership&) {}
   void perform(const core::answer_operator&) {}
   void send(const agent_id& agent, core::membership_event event);
   void show(std::function<void()> what);

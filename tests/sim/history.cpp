@@ -196,6 +196,9 @@ struct event_writer {
   string operator()(const core::log_level_requested& x) const {
     return "log_level_requested " + x.level;
   }
+  string operator()(const core::lead_requested& x) const {
+    return "lead_requested " + x.node;
+  }
   string operator()(const core::inclusion_requested& x) const {
     return "inclusion_requested " + x.host;
   }

@@ -20,6 +20,7 @@ core::timeouts roll_limits(dice& roll) {
   limits.join_settle = ms(50, 300);
   limits.rejoin_backoff = ms(50, 2000);
   limits.seek = 3s;
+  limits.seek_is_given = true;
   limits.connect = ms(200, 800);
   limits.close = ms(500, 2000);
   limits.keep_alive_interval = ms(80, 120);

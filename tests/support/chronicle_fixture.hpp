@@ -64,7 +64,8 @@ struct chronicle_fixture : rendezvous_fixture {
       "began",    "phase",   "wait",    "node",    "quarantine", "exclusions",
       "settings", "joined",  "refused", "touch",   "leaving",    "gone",
       "formed",   "running", "died",    "revoked", "stopped",    "asked",
-      "steered",  "ended",   "over",    "gpus"};
+      "steered",  "ended",   "over",    "gpus",    "leader",     "voters",
+      "left"};
     static_assert(std::size(names) == std::variant_size_v<journal::fact>);
     return names[x.index()];
   }

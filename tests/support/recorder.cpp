@@ -219,6 +219,7 @@ agent_recorder record_agent(caf::actor_system& system) {
         [to](const core::coordinator_not_found&) { to.write("not found"); },
         [to](const core::second_way_found&) { to.write("second way"); },
         [to](const core::timer_fired&) { to.write("timer"); },
+        [to](const loss_due&) { to.write("loss due"); },
         [to](const notify_group& x) {
           to.write("notify " + std::to_string(x.signal));
         },

@@ -232,7 +232,8 @@ TEST_CASE("etcd: without it and without the coordinator workers end, and "
   CHECK(all_dead(before));
   CHECK(a.wait() == 5);
   CHECK(b.wait() == 5);
-  CHECK(a.says("the coordinator is gone, looks for one for 2 s"));
+  CHECK(a.says("the coordinator is lost"));
+  CHECK(a.says("etcd elects another one"));
   CHECK(a.says("the coordinator is gone and did not come back"));
   CHECK(a.says(x.server.endpoint()));
 }

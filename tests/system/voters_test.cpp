@@ -17,7 +17,11 @@ struct voters_scene : scene {
                  const std::string& conf = {}) {
     auto x = agent_options{
       .nodes = nodes, .job = "voters", .slots = 1, .host = number == 1};
-    x.conf = ",succession=on,read_timeout=15" + conf;
+    x.conf
+      = ",succession=on"
+        + (conf.find("read_timeout") == std::string::npos ? ",read_timeout=15"
+                                                          : "")
+        + conf;
     x.more = {"--local-addr=127.0.0." + std::to_string(number)};
     return agent(x);
   }
@@ -31,6 +35,23 @@ struct voters_scene : scene {
   static bool took_over(const program& x) {
     return count_of(x.output(), "takes over the job") > 0;
   }
+
+  /// Runs actorctl with these words. @returns its output
+  std::string control(words more) {
+    more.insert(more.begin(), ACTORCTL_PROGRAM);
+    return read(std::move(more), &code);
+  }
+
+  /// The id of an agent, by the pid of its process.
+  static std::string agent_of(const json& status, const program& x) {
+    const auto pid = "-" + std::to_string(x.pid()) + "-";
+    for (const auto& agent : status["agents"])
+      if (agent["agent"].get<std::string>().find(pid) != std::string::npos)
+        return agent["agent"];
+    return "none";
+  }
+
+  int code = -1; ///< The last exit code.
 
   template <class... Programs>
   void check_end(Programs&... agents) {
@@ -185,6 +206,119 @@ TEST_CASE(
   CHECK(b.wait() == 0);
   for (auto* y : others)
     CHECK(y->wait() == 0);
+}
+
+TEST_CASE(
+  "voters: a lost coordinator is told, and so is who leads next, and why",
+  "[voters]") {
+  voters_scene x;
+  auto& a = x.voter(1);
+  auto& b = x.voter(2);
+  auto& c = x.voter(3);
+  const auto before = x.await_world(3);
+  x.await_voters(a);
+  const auto first = x.await_status([](const json& y) {
+    return y["leader"].is_object() && y["leader"]["voters"].size() == 3;
+  });
+  CHECK(first["leader"]["by"] == "voters");
+  CHECK(first["leader"]["term"] == 1);
+  CHECK(first["leader"]["reason"] == "the job has begun with it");
+  const auto old = x.agent_of(first, a);
+  CHECK(first["leader"]["agent"] == old);
+  a.signal(SIGKILL);
+  REQUIRE(a.wait() == -SIGKILL);
+  x.await_world(2, before[0].generation);
+  const auto now = x.await_status([&](const json& y) {
+    return y["leader"].is_object() && y["leader"]["agent"] != old;
+  });
+  auto& leader = x.took_over(b) ? b : c;
+  auto& other = x.took_over(b) ? c : b;
+  CHECK(now["leader"]["agent"] == x.agent_of(now, leader));
+  CHECK(now["leader"]["term"].get<int>() > 1);
+  const auto why = now["leader"]["reason"].get<std::string>();
+  CHECK(why.find(old) != std::string::npos);
+  CHECK(other.says("the 3 agents that vote elect another one"));
+  CHECK(other.says("after the loss: its coordinator is pid "
+                   + std::to_string(leader.pid())));
+  const auto text = x.control({"status"});
+  CHECK(count_of(text, "  leader: " + now["leader"]["agent"].get<std::string>())
+        > 0);
+  CHECK(count_of(text, why) > 0);
+  CHECK(count_of(x.control({"why"}), "leads the job, for ") == 1);
+  CHECK(x.code == 0);
+  CHECK(count_of(x.control({"journal"}), "elected by the agents: " + why) == 1);
+  x.check_end(b, c);
+}
+
+TEST_CASE("voters: an operator asks another node to lead", "[voters]") {
+  voters_scene x;
+  auto& a = x.voter(1);
+  auto& b = x.voter(2);
+  auto& c = x.voter(3);
+  const auto before = x.await_world(3);
+  x.await_voters(a);
+  const auto status = x.await_status([](const json& y) {
+    return y["leader"].is_object() && y["leader"]["voters"].size() == 3;
+  });
+  const auto ask = [&](const std::string& node, const program& whom) {
+    return x.control({"lead", node, std::to_string(whom.pid())});
+  };
+  CHECK(count_of(ask("nowhere", a), "refused: this job has no node nowhere")
+        == 1);
+  CHECK(x.code == 1);
+  CHECK(count_of(ask(x.agent_of(status, a), a), "leads already") == 1);
+  CHECK(x.code == 1);
+  CHECK(count_of(ask(x.agent_of(status, c), b), "it is not in this process")
+        == 1);
+  CHECK(x.code == 1);
+  const auto told = ask(x.agent_of(status, c), a);
+  CHECK(count_of(told, "takes the lead in a moment; no worker is stopped")
+        == 1);
+  CHECK(x.code == 0);
+  REQUIRE(eventually([&] { return x.took_over(c); }));
+  const auto now = x.await_status([&](const json& y) {
+    return y["phase"] == "running" && y["leader"].is_object()
+           && y["leader"]["agent"] == x.agent_of(status, c)
+           && y["agents"].size() == 3;
+  });
+  const auto why = now["leader"]["reason"].get<std::string>();
+  CHECK(why.find("has handed over, as ") != std::string::npos);
+  CHECK(b.says("the coordinator of the job is pid " + std::to_string(c.pid())));
+  CHECK(a.output().find("the coordinator is lost") == std::string::npos);
+  CHECK(b.output().find("the coordinator is lost") == std::string::npos);
+  // It is not called home; and it goes there when it is asked to.
+  CHECK_FALSE(eventually([&] { return x.took_over(a); }, 5'000ms));
+  ask(x.agent_of(status, a), c);
+  CHECK(x.code == 0);
+  REQUIRE(eventually([&] { return x.took_over(a); }));
+  CHECK(pids_of(x.workers_of(before[0].generation)) == pids_of(before));
+  for (const auto& w : before)
+    CHECK(alive(w.pid));
+  x.check_end(a, b, c);
+}
+
+TEST_CASE("voters: on two hosts the other one says at once what helps",
+          "[voters]") {
+  voters_scene x;
+  auto& a = x.voter(1, "2", ",read_timeout=4");
+  auto& b = x.voter(2, "2", ",read_timeout=4");
+  x.await_world(2);
+  x.await_status([](const json& y) { return y["leader"].is_object(); });
+  CHECK(count_of(x.control({"lead", "1", std::to_string(a.pid())}),
+                 "takes the lead")
+        == 1);
+  REQUIRE(eventually([&] { return x.took_over(b); }));
+  b.signal(SIGKILL);
+  REQUIRE(b.wait() == -SIGKILL);
+  CHECK(a.says("the coordinator is lost"));
+  CHECK(a.says("start the same command again on its host"));
+  CHECK(a.says("that takes agents on three hosts or more"));
+  CHECK(count_of(x.control({"why"}), "the coordinator is lost") == 1);
+  CHECK(x.code == 1);
+  CHECK(count_of(x.control({"status"}), "the coordinator is lost; to bring it "
+                                        "back, start the same command again")
+        == 1);
+  CHECK(a.wait() == 5);
 }
 
 } // namespace actorrun::test

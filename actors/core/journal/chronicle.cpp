@@ -68,9 +68,7 @@ bool is_known(const generation_entry& entry, const worker_failure& x) {
 } // namespace
 
 chronicle::records chronicle::begin(const coordinator_began& x, moment now) {
-  auto out = records{{snapshot_.number + 1, now, x}};
-  snapshot_.apply(out.front());
-  return out;
+  return only(x, now);
 }
 
 chronicle::records
@@ -102,8 +100,23 @@ chronicle::records chronicle::note_gpus(const agent_id& agent,
   auto text = one_line(trouble, gpu_trouble_max);
   if (text == (before ? before->text : ""))
     return {};
-  auto out = records{
-    {snapshot_.number + 1, now, gpus_changed{agent, std::move(text)}}};
+  return only(gpus_changed{agent, std::move(text)}, now);
+}
+
+chronicle::records chronicle::note_leader(const leader_chosen& x, moment now) {
+  return only(x, now);
+}
+
+chronicle::records chronicle::note_voters(const voters_changed& x, moment now) {
+  const auto& known = snapshot_.leadership;
+  if (known && known->term == x.term && known->voters == x.voters
+      && known->deputies == x.deputies)
+    return {};
+  return only(x, now);
+}
+
+chronicle::records chronicle::only(fact what, moment now) {
+  auto out = records{{snapshot_.number + 1, now, std::move(what)}};
   snapshot_.apply(out.front());
   return out;
 }

@@ -34,6 +34,13 @@ public:
   records note_gpus(const agent_id& agent, const std::string& trouble,
                     moment now);
 
+  /// How this coordinator was elected.
+  records note_leader(const leader_chosen& x, moment now);
+
+  /// Nothing happens if all is as it was.
+  /// @pre `note_leader`
+  records note_voters(const voters_changed& x, moment now);
+
   const snapshot& now() const { return snapshot_; }
 
 private:
@@ -46,6 +53,7 @@ private:
   };
 
   void put(step& at, fact what);
+  records only(fact what, moment now);
 
   // What the rendezvous was told.
   void on(const agent_joined& event, step& at);

@@ -6,6 +6,7 @@
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
+#include "actors/core/protocol/leader_change.hpp"
 #include "actors/core/protocol/quarantine.hpp"
 #include "actors/core/protocol/rendezvous_phase.hpp"
 #include "actors/core/rare_value.hpp"
@@ -78,6 +79,39 @@ struct coordinator_began {
   std::optional<std::chrono::milliseconds> lease{};
 
   friend bool operator==(const coordinator_began&, const coordinator_began&)
+    = default;
+};
+
+/// This coordinator's agent has been elected.
+struct leader_chosen {
+  agent_id agent; ///< Empty: it has none.
+  uint64_t term = 0;
+  leader_source by = leader_source::voters;
+  leader_change::kind what = leader_change::kind::began;
+  agent_id from{};
+  duration silent_for{};
+  std::string reason{};
+
+  leader_change change() const { return {what, from, silent_for, reason}; }
+
+  friend bool operator==(const leader_chosen&, const leader_chosen&) = default;
+};
+
+/// Who elects the next leader, and who else can lead.
+struct voters_changed {
+  uint64_t term = 0; ///< Of this one.
+  std::vector<agent_id> voters;
+  std::vector<agent_id> deputies;
+
+  friend bool operator==(const voters_changed&, const voters_changed&)
+    = default;
+};
+
+/// It leads no more, and knows nothing of the job any more.
+struct leadership_given_up {
+  std::string reason;
+
+  friend bool operator==(const leadership_given_up&, const leadership_given_up&)
     = default;
 };
 
@@ -267,7 +301,8 @@ using fact
                  node_joined, node_refused, node_out_of_touch, node_leaving,
                  node_gone, generation_formed, generation_running, worker_died,
                  generation_revoked, generation_stopped, end_requested,
-                 operator_asked, job_ended, coordinator_ended, gpus_changed>;
+                 operator_asked, job_ended, coordinator_ended, gpus_changed,
+                 leader_chosen, voters_changed, leadership_given_up>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

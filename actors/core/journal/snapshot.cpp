@@ -145,6 +145,18 @@ void snapshot::add(const gpus_changed& x) {
     i->second.gpus = gpu_trouble{x.trouble, latest};
 }
 
+void snapshot::add(const leader_chosen& x) {
+  leadership = leadership_entry{.chosen = x, .at = latest, .term = x.term};
+}
+
+void snapshot::add(const voters_changed& x) {
+  if (!leadership)
+    return;
+  leadership->term = x.term;
+  leadership->voters = x.voters;
+  leadership->deputies = x.deputies;
+}
+
 rare_value<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {
   const auto i = nodes.find(agent);
   return i == nodes.end() ? rare_value<gpu_trouble>{} : i->second.gpus;

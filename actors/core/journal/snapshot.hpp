@@ -86,6 +86,27 @@ struct node_entry {
   friend bool operator==(const node_entry&, const node_entry&) = default;
 };
 
+/// How a coordinator leads that was elected.
+struct leadership_entry {
+  leader_chosen chosen;
+  moment at;
+  uint64_t term = 0; ///< It may win another while it leads.
+  std::vector<agent_id> voters{};
+  std::vector<agent_id> deputies{};
+
+  friend bool operator==(const leadership_entry&, const leadership_entry&)
+    = default;
+};
+
+/// Why it leads no more.
+struct leadership_end {
+  std::string reason;
+  moment at;
+
+  friend bool operator==(const leadership_end&, const leadership_end&)
+    = default;
+};
+
 /// What a coordinator knew of its job at one moment. Made by records only, so that
 /// a live job and a journal of it show the same.
 struct snapshot {
@@ -118,6 +139,8 @@ struct snapshot {
   std::optional<moment> ended_at{};
   /// The coordinator's process has ended in order: it was not killed before.
   bool is_complete = false;
+  std::optional<leadership_entry> leadership{}; ///< None: it was not elected.
+  std::optional<leadership_end> left{};         ///< None: it leads still.
 
   /// The newest generation; null before the first.
   const generation_entry* newest_generation() const {
@@ -155,6 +178,9 @@ private:
   void add(const job_ended& x);
   void add(const coordinator_ended&) { is_complete = true; }
   void add(const gpus_changed& x);
+  void add(const leader_chosen& x);
+  void add(const voters_changed& x);
+  void add(const leadership_given_up& x) { left = {x.reason, latest}; }
   generation_entry* find(generation_id generation);
   rare_value<gpu_trouble> trouble_at(const agent_id& agent) const;
 };

@@ -602,10 +602,54 @@ explanation why_generation(const snapshot& x, size_t index) {
 
 namespace {
 
+std::string list_of(const std::vector<agent_id>& xs) {
+  auto text = std::string{};
+  for (const auto& x : xs)
+    text += (text.empty() ? "" : ", ") + clean(x.value);
+  return text;
+}
+
+/// ` n2-4711-… leads the job, for 12.0 s: n1-4702-… was silent for 400.0 ms.`
+/// Of a job that has had no other leader there is nothing to tell.
+void add_leader(const snapshot& x, time_point now, explanation& out) {
+  if (!x.leadership)
+    return;
+  const auto& [chosen, at, term, voters, deputies] = *x.leadership;
+  const auto who
+    = clean(chosen.agent.value.empty() ? x.coordinator.host
+                                       : std::string{chosen.agent.value});
+  const auto why = clean(to_string(chosen.change(), chosen.agent));
+  if (chosen.what != leader_change::kind::began)
+    out.sentence += " " + who + " leads the job, for "
+                    + duration_text(now - at.when) + ": " + why + ".";
+  out.evidence.push_back(
+    "leader: " + who + ", term " + std::to_string(term) + ", elected by "
+    + (chosen.by == leader_source::voters ? "the agents" : "etcd") + " "
+    + duration_text(now - at.when) + " ago: " + why);
+  if (!voters.empty())
+    out.evidence.push_back(
+      "voters: " + list_of(voters)
+      + (deputies.empty() ? "" : "; can lead, too: " + list_of(deputies)));
+}
+
+explanation of_former_leader(const snapshot& x, time_point now) {
+  auto out = explanation{
+    "The coordinator on " + clean(x.coordinator.host)
+    + " leads the job no more, for " + duration_text(now - x.left->at.when)
+    + ": " + clean(x.left->reason)
+    + ". How the job goes on, the coordinator of another node knows."};
+  if (const auto* last = x.newest_generation())
+    out.generation = last->formed.generation;
+  add_leader(x, now, out);
+  return out;
+}
+
 /// Of the job as it is now, without what was before.
 explanation why_now(const snapshot& x, time_point now) {
   if (x.result)
     return of_end(x);
+  if (x.left)
+    return of_former_leader(x, now);
   if (!x.waiting_for.empty())
     return of_wait(x, now);
   if (x.generations.empty())
@@ -632,14 +676,19 @@ size_t told_generation_count(const snapshot& x) {
 explanation why(const snapshot& x, time_point now) {
   auto out = why_now(x, now);
   const auto count = x.generations.size();
-  if (x.result || !x.waiting_for.empty() || count < 2)
+  if (x.left)
     return out;
+  if (x.result || !x.waiting_for.empty() || count < 2) {
+    add_leader(x, now, out);
+    return out;
+  }
   auto before = why_generation(x, count - 2);
   out.sentence += " " + before.sentence;
   out.evidence.insert(out.evidence.end(), before.evidence.begin(),
                       before.evidence.end());
   out.cause = std::move(before.cause);
   out.generation = before.generation;
+  add_leader(x, now, out);
   return out;
 }
 
@@ -648,20 +697,24 @@ std::vector<explanation> why_all(const snapshot& x, time_point now) {
   for (size_t i = 0; i < told_generation_count(x); ++i)
     out.push_back(why_generation(x, i));
   out.push_back(why_now(x, now));
+  if (!x.left)
+    add_leader(x, now, out.back());
   return out;
 }
 
 bool is_healthy(const snapshot& x) {
   if (x.result)
     return x.result->kind == outcome::verdict::succeeded;
-  return x.phase == phase::running && x.quarantined.empty()
+  return !x.left && x.phase == phase::running && x.quarantined.empty()
          && std::ranges::none_of(x.nodes, [](const auto& y) {
               return !y.second.now->connected || y.second.now->leaving;
             });
 }
 
 std::string state_of(const snapshot& x) {
-  return x.result ? to_string(x.result->kind) : to_string(x.phase);
+  return x.result ? to_string(x.result->kind)
+         : x.left ? "moved"
+                  : to_string(x.phase);
 }
 
 std::string to_string(culprit::kind x) {

@@ -1,5 +1,7 @@
 #include "actors/core/protocol/coordinator_link.hpp"
 
+#include "actors/core/text.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -49,8 +51,8 @@ void coordinator_link::begin() {
 std::optional<coordinator_link::search>
 coordinator_link::current_search() const {
   const auto until = step_.due(alarm::seek);
-  return until ? std::optional{search{*until - limits_.seek, *until}}
-               : std::nullopt;
+  const auto limit = was_accepted_ ? limits_.seek_again() : limits_.seek;
+  return until ? std::optional{search{*until - limit, *until}} : std::nullopt;
 }
 
 bool coordinator_link::miss(const failure& why) {
@@ -86,8 +88,7 @@ failure coordinator_link::why_given_up(bool has_succeeded) const {
       && why.code != errc::job_over)
     why = {errc::coordinator_lost,
            "the coordinator is gone and did not come back within "
-             + std::to_string(limits_.seek.count() / 1000) + " s (" + why.text
-             + ")"
+             + duration_text(limits_.seek_again()) + " (" + why.text + ")"
              + (has_succeeded
                   ? "; the workers of this node have succeeded, and no node is "
                     "left who knows whether the job has"
@@ -110,6 +111,7 @@ void coordinator_link::accept() {
   state_ = state::joined;
   was_accepted_ = true;
   attempts_ = 0;
+  last_failure_.reset();
   forget_second_way();
   for (const auto x : {alarm::second_way, alarm::timeout, alarm::seek})
     step_.disarm(x);
@@ -146,7 +148,7 @@ bool coordinator_link::forget_dropped() {
 
 void coordinator_link::lose() {
   if (is(state::joined))
-    step_.arm(alarm::seek, step_.now() + limits_.seek);
+    step_.arm(alarm::seek, step_.now() + limits_.seek_again());
   state_ = state::seeking;
   has_second_way_ = false; // Whoever seeks finds it, or has given it up.
   for (const auto x : {alarm::second_way, alarm::keep_alive, alarm::timeout})

@@ -62,6 +62,9 @@ public:
   };
   std::optional<search> current_search() const;
 
+  /// Why the last attempt has failed, if one has since the last acceptance.
+  const std::optional<failure>& last_failure() const { return last_failure_; }
+
   /// An attempt to find the coordinator, or to join it, has failed.
   /// @returns whether there is no use in another
   bool miss(const failure& why);

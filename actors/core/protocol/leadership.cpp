@@ -242,8 +242,13 @@ void leadership::on(const campaign_won& event) {
   ceiling_ = job_.newest;
   is_over_ = false;
   has_news_ = false;
-  out_.emplace_back(
-    open_coordinator{is_successor, event.terms_before, std::move(known)});
+  using kind = leader_change::kind;
+  const auto how = !is_successor             ? kind::began
+                   : expected_revision_ != 0 ? kind::ended
+                                             : kind::expired;
+  out_.emplace_back(open_coordinator{is_successor, event.terms_before,
+                                     std::move(known), std::nullopt,
+                                     leader_change{how}});
 }
 
 void leadership::on(const campaign_lost& event) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/protocol/charter.hpp"
+#include "actors/core/protocol/leader_change.hpp"
 #include "actors/core/time.hpp"
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct open_coordinator {
   /// It forms no generation for so long, unless all who may have workers are
   /// accounted for; none: as a successor for the longest lease.
   std::optional<duration> hold_back{};
+  leader_change change{}; ///< Why it leads.
 };
 
 /// The coordinator may decide until `due`, and never later.

@@ -1,5 +1,7 @@
 #include "actors/core/protocol/membership.hpp"
 
+#include "actors/core/text.hpp"
+
 #include <cassert>
 #include <type_traits>
 #include <utility>
@@ -138,6 +140,18 @@ void membership::try_later() {
                   share_.plan() ? share_.plan()->node_count : 0);
 }
 
+std::optional<coordinator_loss> membership::loss() const {
+  const auto sought = current_search();
+  if (!sought || !was_accepted() || departure_.how())
+    return std::nullopt;
+  auto out = coordinator_loss{.why = link_.last_failure(),
+                              .since = sought->since,
+                              .until = sought->until};
+  if (share_.may_run() && lease_.has_keep_alives())
+    out.workers_until = lease_.due();
+  return out;
+}
+
 void membership::give_up() {
   departure_.fail(link_.why_given_up(share() == share_state::succeeded));
 }
@@ -214,6 +228,8 @@ void membership::on_fence() {
   }
   if (link_.is_connected()) {
     link_.drop();
+    link_.miss({errc::connection_timed_out,
+                "it has not answered for " + duration_text(lease_.fence())});
     seek();
   }
 }

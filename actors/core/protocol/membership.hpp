@@ -6,6 +6,7 @@
 #include "actors/core/generation.hpp"
 #include "actors/core/protocol/agent_lease.hpp"
 #include "actors/core/protocol/coordinator_link.hpp"
+#include "actors/core/protocol/coordinator_loss.hpp"
 #include "actors/core/protocol/departure.hpp"
 #include "actors/core/protocol/generation_share.hpp"
 #include "actors/core/protocol/membership_events.hpp"
@@ -53,6 +54,10 @@ public:
   std::optional<search> current_search() const {
     return link_.current_search();
   }
+
+  /// None: it has a coordinator, has not had one yet, or leaves.
+  std::optional<coordinator_loss> loss() const;
+
   share_state share() const { return share_.state(); }
 
   /// Whether a coordinator has accepted it, at least once.

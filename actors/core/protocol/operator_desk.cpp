@@ -26,6 +26,15 @@ std::string range(uint32_t min, uint32_t max) {
   return nodes_asked({.agent_count_min = min, .agent_count_max = max});
 }
 
+/// `these can lead: n1-4711, n3-4713`
+std::string who_can_lead(const electorate& x) {
+  auto listed = std::string{};
+  for (const auto& who : x.others)
+    listed += (listed.empty() ? "" : ", ") + who.value;
+  return listed.empty() ? "no other node can lead now"
+                        : "these can lead: " + listed;
+}
+
 uint32_t count_of(const agent_table& agents, const std::string& host) {
   return uint32_t(std::ranges::count_if(agents.records(), [&](const auto& x) {
     return x.second.offering.host == host;
@@ -257,6 +266,47 @@ result<std::string> operator_desk::include(const inclusion_requested& x,
   if (!was_excluded && out.no_longer_stand_by.empty())
     return refused("host " + x.host + " is not excluded");
   return "host " + x.host + " may take part again";
+}
+
+// -- who leads ----------------------------------------------------------------
+
+operator_decision operator_desk::decide(const lead_requested& x) {
+  auto out = operator_decision{"lead " + x.node, std::string{}};
+  out.answer = lead(x, out);
+  return out;
+}
+
+result<std::string> operator_desk::lead(const lead_requested& x,
+                                        operator_decision& out) {
+  if (!x.among)
+    return refused("the nodes of this job do not elect its coordinator; they do"
+                   " where all are started with --rdzv-conf=succession=on");
+  if (x.among->by == leader_source::registry)
+    return refused("etcd elects the coordinator of this job, so no node can be"
+                   " chosen; it moves when its node leaves");
+  const auto found = find_node_now(x.node);
+  if (!found)
+    return found.error();
+  const auto& record = **found;
+  const auto& agent = record.offering.agent;
+  const auto node = agents_.title(record);
+  if (agent == x.among->leader)
+    return refused(node + " leads already");
+  if (std::ranges::find(x.among->others, agent) == x.among->others.end())
+    return refused(
+      node
+      + " is neither a voter nor a deputy, so it does not know what"
+        " a leader must; "
+      + who_can_lead(*x.among));
+  if (!record.connected || !record.is_candidate())
+    return refused(node + " is leaving, or out of touch; "
+                   + who_can_lead(*x.among));
+  out.hands_over = hand_over_leadership{agent, x.by};
+  return node
+         + " takes the lead in a moment; no worker is stopped. Ask the"
+           " coordinator there from then on. Nodes that are started later look"
+           " for the job where --rdzv-endpoint says, and wait until the lead is"
+           " there again";
 }
 
 // -- what is logged -------------------------------------------------------------

@@ -35,6 +35,7 @@ struct operator_decision {
   end_reason admission{};
   uint32_t newcomers_before = 0;
   std::optional<set_log_level> level{};
+  std::optional<hand_over_leadership> hands_over{};
 };
 
 /// Nothing that is asked costs a restart, and what would leave a job that runs with
@@ -54,6 +55,7 @@ public:
   operator_decision decide(const exclusion_requested& x);
   operator_decision decide(const inclusion_requested& x);
   operator_decision decide(const log_level_requested& x);
+  operator_decision decide(const lead_requested& x);
 
   /// Whether enough nodes are left without those of the host.
   bool can_spare_host(const std::string& host) const;
@@ -71,6 +73,8 @@ private:
                               operator_decision& out);
   result<std::string> set_level(const log_level_requested& x,
                                 operator_decision& out);
+
+  result<std::string> lead(const lead_requested& x, operator_decision& out);
 
   result<agent_record*> find_node_now(const std::string& name);
   result<agent_record*> find_node(const std::string& name);

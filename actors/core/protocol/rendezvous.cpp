@@ -199,6 +199,8 @@ void rendezvous::carry_out(operator_decision x, const std::string& by) {
   step_.add(answer_operator{by, std::move(x.what),
                             x.answer ? errc::none : x.answer.error().code,
                             x.answer ? *x.answer : x.answer.error().text});
+  if (x.hands_over)
+    step_.add(std::move(*x.hands_over));
   if (x.ends_generation)
     generation_.revoke(*x.ends_generation);
 }

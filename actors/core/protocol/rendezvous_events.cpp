@@ -77,6 +77,9 @@ struct effect_writer {
       text += " " + agent.value;
     return text;
   }
+  std::string operator()(const hand_over_leadership& x) const {
+    return "hand_over_leadership " + x.to.value;
+  }
   std::string operator()(const tell_charter& x) const {
     auto text = std::string{"tell_charter:"};
     for (const auto& agent : x.agents)

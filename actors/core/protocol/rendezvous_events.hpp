@@ -6,6 +6,7 @@
 #include "actors/core/protocol/charter.hpp"
 #include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
+#include "actors/core/protocol/leader_change.hpp"
 #include "actors/core/protocol/lease_desk.hpp"
 #include "actors/core/safe_point.hpp"
 #include "actors/core/time.hpp"
@@ -165,6 +166,20 @@ struct inclusion_requested {
   std::string by{};
 };
 
+/// Who can lead a job whose coordinator is elected.
+struct electorate {
+  leader_source by = leader_source::voters;
+  agent_id leader{};
+  std::vector<agent_id> others{}; ///< Voters and deputies.
+};
+
+/// Another node is to lead.
+struct lead_requested {
+  std::string node; ///< As in `drain_requested`.
+  std::string by{};
+  std::optional<electorate> among{}; ///< None: the leader is not elected.
+};
+
 /// Nodes are to log more, or less.
 struct log_level_requested {
   std::string level;  ///< As LOGLEVEL has it: `DEBUG`.
@@ -179,7 +194,7 @@ using rendezvous_event
                  workers_stopped, safe_point_reported, stop_requested,
                  drain_requested, drain_withdrawal_requested, resize_requested,
                  restart_requested, exclusion_requested, inclusion_requested,
-                 log_level_requested, timer_fired>;
+                 log_level_requested, lead_requested, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -291,6 +306,12 @@ struct set_log_level {
   bool is_for_all = false; ///< For the coordinator's process, too.
 };
 
+/// Have another agent lead, once the operator has the answer.
+struct hand_over_leadership {
+  agent_id to;
+  std::string by;
+};
+
 /// What is the job's has changed: tell these agents, for their next coordinator.
 struct tell_charter {
   std::vector<agent_id> agents;
@@ -319,13 +340,12 @@ struct end_job {
 /// No agent is left: the coordinator may end.
 struct close_job {};
 
-using rendezvous_effect
-  = std::variant<arm_timer, accept_agent, reject_agent, probe_agent,
-                 forget_agent, give_up_agent, announce_generation,
-                 revoke_generation, send_safe_point_order, start_ahead,
-                 explain_failures, notify_drain, report_exclusion,
-                 report_stand_by, report_return, set_log_level, tell_charter,
-                 answer_operator, write_outcome, end_job, close_job>;
+using rendezvous_effect = std::variant<
+  arm_timer, accept_agent, reject_agent, probe_agent, forget_agent,
+  give_up_agent, announce_generation, revoke_generation, send_safe_point_order,
+  start_ahead, explain_failures, notify_drain, report_exclusion,
+  report_stand_by, report_return, set_log_level, hand_over_leadership,
+  tell_charter, answer_operator, write_outcome, end_job, close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_generation 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);

@@ -53,6 +53,8 @@ void succession::hear(const agent_id& from, const beat& x) {
       send(from, would_not{voter_.term()});
     return;
   }
+  leader_heard_at_ = now_;
+  handed_.reset();
   follow();
   keep();
   const auto stored = voter_.charter() ? voter_.charter()->key : charter_key{};
@@ -155,6 +157,9 @@ void succession::hear(const agent_id& from, const resigned& x) {
   voter_.believe(from, x.term);
   if (x.successor != self())
     return;
+  using kind = leader_change::kind;
+  handed_ = leader_change{
+    x.is_asked ? kind::asked : kind::handed_over, from, {}, x.reason};
   if (phase_ == phase::asking)
     phase_ = phase::follower;
   stand_by(now_);
@@ -307,6 +312,17 @@ duration succession::silence_of_votes() const {
   return dead_.empty() ? out : duration{0};
 }
 
+leader_change succession::change_of_leader() const {
+  using kind = leader_change::kind;
+  if (handed_)
+    return *handed_;
+  const auto& last = voter_.leader();
+  if (voter_.is_proved_dead(last))
+    return {kind::ended, last};
+  const auto is_known = !last.value.empty() && last != self();
+  return {kind::silent, last, is_known ? now_ - leader_heard_at_ : duration{0}};
+}
+
 void succession::win(const written_charter& known, std::set<agent_id> dead) {
   dead_ = std::move(dead);
   heard_.clear();
@@ -320,6 +336,7 @@ void succession::win(const written_charter& known, std::set<agent_id> dead) {
   auto next = known;
   next.key = {voter_.term(), 0};
   if (!is_leader()) {
+    won_by_ = change_of_leader();
     confirmed_ = {};
     change_ = reported_ = 0;
     job_ = known.job;
@@ -459,7 +476,8 @@ void succession::open() {
   const auto begins = std::exchange(is_founder_, false);
   const auto rest = std::max(duration{held_back_until_ - now_}, duration{0});
   out_.emplace_back(open_coordinator{!begins, uint32_t(voter_.term() - 1), job_,
-                                     begins ? duration{0} : rest});
+                                     begins ? duration{0} : rest,
+                                     begins ? leader_change{} : won_by_});
   has_decided_ = false;
   out_.emplace_back(ask_decider{});
   report_ended_predecessor();
@@ -561,16 +579,16 @@ void succession::resign_if_ready() {
 
 void succession::resign(const agent_id& successor) {
   const auto term = voter_.term();
-  const auto leaves = hand_over_->leaves;
+  const auto order = *hand_over_;
   const auto voters = all_of(*voter_.charter());
   voter_.believe(self(), term);
   out_.emplace_back(set_leadership_end{time_point{}});
   for (const auto& x : voters)
     if (x != self())
-      send(x, resigned{term, successor});
+      send(x, resigned{term, successor, order.reason, order.is_asked});
   out_.emplace_back(move_agents{successor});
   end_leadership("another agent takes over");
-  is_leaving_ = leaves;
+  is_leaving_ = order.leaves;
   phase_ = phase::follower;
   wait_for_lapse();
 }

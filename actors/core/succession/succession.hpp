@@ -141,6 +141,7 @@ private:
   const written_charter& newest_of_votes() const;
   void win(const written_charter& known, std::set<agent_id> dead);
   duration silence_of_votes() const;
+  leader_change change_of_leader() const;
 
   // As a leader.
   bool is_leader() const { return leadership_end_ != time_point{}; }
@@ -177,8 +178,11 @@ private:
   std::set<agent_id> supporters_; ///< Would vote.
   std::set<agent_id> asked_;      ///< For their votes.
   std::map<agent_id, vote> votes_;
+  time_point leader_heard_at_{};        ///< The last one's last beat.
+  std::optional<leader_change> handed_; ///< To this agent, since then.
 
   // Of a leader.
+  leader_change won_by_; ///< Why it leads.
   time_point leadership_end_{};
   time_point confirmed_{};
   time_point beat_sent_{};

@@ -56,8 +56,10 @@ struct members_changed {
 
 /// Another agent is to lead.
 struct hand_over_requested {
-  bool leaves = false; ///< This agent, too: it leads no more.
-  agent_id to{};       ///< If it can; empty: the next in the order.
+  bool leaves = false;   ///< This agent, too: it leads no more.
+  agent_id to{};         ///< If it can; empty: the next in the order.
+  std::string reason{};  ///< For people; one line.
+  bool is_asked = false; ///< By an operator, who is the reason.
 };
 
 using succession_event

@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -108,6 +109,8 @@ struct vote {
 struct resigned {
   uint64_t term = 0;
   agent_id successor;
+  std::string reason{};  ///< For people; one line.
+  bool is_asked = false; ///< By an operator, who is the reason.
 };
 
 using succession_message = std::variant<beat, beat_heard, ask, would, would_not,

@@ -123,6 +123,10 @@
         job.coordinator.pid ? job.coordinator.host : 'not reached'
       ],
     ];
+    if (job.leader) {
+      facts.push([ 'Leader', `${job.leader.agent}, term ${job.leader.term}: ${job.leader.reason}` ]);
+      if (job.leader.voters.length) facts.push([ 'Voters', job.leader.voters.join(', ') ]);
+    }
     if (job.age_ms) facts.push(['Age', span_text(job.age_ms)]);
     if (job.outcome) facts.push(['Outcome', job.outcome]);
     for (const x of job.quarantined_nodes) facts.push(['Quarantined', x.host]);

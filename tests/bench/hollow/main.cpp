@@ -130,6 +130,7 @@ int main(int argc, char** argv) {
                                            .agent_count_max = number(argv[5])};
   auto limits = core::timeouts{};
   limits.seek = std::chrono::minutes{5};
+  limits.seek_is_given = true;
   // Or a coordinator that is started again would take itself for the first one.
   const auto mine = detail::credentials_of({argv[3]}, "");
   const auto presence = detail::open_presence(

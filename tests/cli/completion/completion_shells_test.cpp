@@ -119,8 +119,8 @@ TEST_CASE("completion: fish completes commands and their options",
     return;
   CHECK(offered_by_fish("actorctl ")
         == words{"coordinator", "drain", "exclude", "include", "journal",
-                 "loglevel", "logs", "replay", "resize", "restart", "secret",
-                 "stacks", "status", "stop", "top", "why"});
+                 "lead", "loglevel", "logs", "replay", "resize", "restart",
+                 "secret", "stacks", "status", "stop", "top", "why"});
   CHECK(offered_by_fish("actorctl --ver") == words{"--version"});
   CHECK(offered_by_fish("actorctl status --js") == words{"--json"});
   CHECK(offered_by_fish("actorctl status job1 --js") == words{"--json"});

@@ -130,7 +130,7 @@ TEST_CASE("completion: bash completes the commands of actorctl", "[cli]") {
   CHECK(
     offered("actorctl ''")
     == "status top why journal replay logs stacks drain resize restart stop "
-       "exclude include loglevel coordinator secret");
+       "exclude include lead loglevel coordinator secret");
   CHECK(offered("actorctl st") == "status stacks stop");
   CHECK(offered("actorctl --ver") == "--version");
   CHECK(offered("actorctl --json").empty());

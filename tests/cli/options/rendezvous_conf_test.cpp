@@ -61,6 +61,7 @@ TEST_CASE("rendezvous conf: every time has one key", "[cli]") {
     auto expected = spans{};
     expected.*key.field = 7s;
     expected.keep_alive_is_given = key.field == &spans::keep_alive_interval;
+    expected.seek_is_given = key.field == &spans::seek;
     CHECK(read(key.name + "=7").timeouts == expected);
     CHECK(read(key.name + "=7s").timeouts == expected);
     expected.*key.field = 250ms;
@@ -79,6 +80,8 @@ TEST_CASE("rendezvous conf: attempts are a count", "[cli]") {
   CHECK(read(key + "3").timeouts.keep_alive_is_given);
   CHECK(read("keep_alive_interval=300ms").timeouts.keep_alive_is_given);
   CHECK_FALSE(read("read_timeout=60").timeouts.keep_alive_is_given);
+  CHECK(read("read_timeout=60").timeouts.seek_is_given);
+  CHECK_FALSE(read("join_timeout=60").timeouts.seek_is_given);
   CHECK(read(key + "1000").timeouts.keep_alive_attempts
         == keep_alive_attempts_max);
   for (const auto* wrong : {"0", "1001", "2.5", "3s"})

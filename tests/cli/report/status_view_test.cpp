@@ -149,6 +149,38 @@ TEST_CASE("status: a degraded job says which node is why", "[cli]") {
   CHECK_FALSE(has(to_text({healthy}), "REASON"));
 }
 
+TEST_CASE("status: it says who leads, and who elects the next leader",
+          "[cli]") {
+  auto job = degraded_job();
+  CHECK_FALSE(has(to_text({job}), "leader:"));
+  auto& x = *job.mutable_leadership();
+  x.set_leader("n2-4711");
+  x.set_term(3);
+  x.set_by("voters");
+  x.set_age_ms(12'000);
+  x.set_reason("n1-4702 was silent\nfor 400.0 ms");
+  CHECK(
+    has(to_text({job}),
+        "  leader: n2-4711, term 3, elected by the agents 12.0 s ago: n1-4702 "
+        "was silent\\nfor 400.0 ms\n"));
+  x.add_voters("n2-4711");
+  CHECK(has(to_text({job}),
+            "  voters: none but the leader, so no other one can "
+            "be elected: that takes agents on three hosts or "
+            "more\n"));
+  x.add_voters("n3-4720");
+  x.add_voters("n4-4731");
+  x.add_deputies("n5-4742");
+  CHECK(has(to_text({job}),
+            "  voters: n2-4711, n3-4720, n4-4731; can lead, too: "
+            "n5-4742\n"));
+  x.set_by("etcd");
+  x.clear_leader();
+  job.set_coordinator_host("n9");
+  CHECK(
+    has(to_text({job}), "  leader: n9, term 3, elected by etcd 12.0 s ago"));
+}
+
 TEST_CASE("status: a drain that waits says since when", "[cli]") {
   auto job = degraded_job();
   auto& agent = *job.mutable_agents(1);
@@ -252,6 +284,7 @@ v1::JobStatus extreme_job(bool is_known) {
   job.set_wall_ms(1);
   job.set_waiting_for("something");
   job.set_waiting_left_ms(1);
+  job.mutable_leadership()->add_voters("n1-7");
   job.mutable_last_failure()->mutable_details()->set_limit_ns(1);
   job.mutable_outcome();
   generation.set_running_age_ms(1);

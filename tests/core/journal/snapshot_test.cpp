@@ -59,6 +59,33 @@ struct fixture {
 
 } // namespace
 
+TEST_CASE_METHOD(fixture, "snapshot: how its coordinator leads", "[core]") {
+  at(1s, voters_changed{1, {{"a"}}, {}}); // Of one that was not elected.
+  CHECK_FALSE(uut.leadership);
+  const auto chosen = leader_chosen{.agent = {"a"},
+                                    .term = 2,
+                                    .by = leader_source::voters,
+                                    .what = leader_change::kind::silent,
+                                    .from = {"b"},
+                                    .silent_for = 400ms,
+                                    .reason = {}};
+  at(2s, chosen);
+  at(3s, voters_changed{3, {{"a"}, {"c"}, {"d"}}, {{"e"}}});
+  REQUIRE(uut.leadership);
+  CHECK(uut.leadership->chosen == chosen);
+  CHECK(uut.leadership->chosen.change()
+        == leader_change{leader_change::kind::silent, {"b"}, 400ms});
+  CHECK(uut.leadership->at.when == time_point{2s});
+  CHECK(uut.leadership->term == 3);
+  CHECK(uut.leadership->voters.size() == 3);
+  CHECK(uut.leadership->deputies == std::vector<agent_id>{{"e"}});
+  CHECK_FALSE(uut.left);
+  at(4s, leadership_given_up{"another agent leads"});
+  REQUIRE(uut.left);
+  CHECK(uut.left->reason == "another agent leads");
+  CHECK(uut.left->at.when == time_point{4s});
+}
+
 TEST_CASE_METHOD(fixture,
                  "snapshot: a generation from its beginning to its end",
                  "[core]") {

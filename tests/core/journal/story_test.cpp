@@ -501,3 +501,85 @@ TEST_CASE("story: a worker whose program has not begun is not quoted as well"
        "code 1, probably before its program began: SyntaxError: invalid syntax "
        "(bad.py, line 3); --max-restarts is 0, so it is not restarted.");
 }
+
+namespace {
+
+journal::leader_chosen chosen(leader_change::kind what) {
+  return {.agent = {"n2-4712"},
+          .term = 2,
+          .by = leader_source::voters,
+          .what = what,
+          .from = {"n1-4711"},
+          .silent_for = std::chrono::milliseconds{400},
+          .reason = "its node leaves the job"};
+}
+
+} // namespace
+
+TEST_CASE("story: a change of the leader is told with its cause", "[core]") {
+  using kind = leader_change::kind;
+  auto job = chronicle_fixture{};
+  job.begin();
+  SECTION("the first one is no change") {
+    job.keep(
+      job.chronicle.note_leader(chosen(kind::began), job.moment_at(0ms)));
+    const auto x = why(job.chronicle.now(), time_point{5s});
+    CHECK(x.sentence == "The coordinator has just begun.");
+    CHECK(has(x,
+              "leader: n2-4712, term 2, elected by the agents 5.0 s ago: the "
+              "job has begun with it"));
+  }
+  SECTION("another one says what has become of the last") {
+    job.keep(
+      job.chronicle.note_leader(chosen(kind::silent), job.moment_at(0ms)));
+    const auto told
+      = journal::voters_changed{2, {{"n2-4712"}, {"n3-4713"}}, {{"n4-4714"}}};
+    CHECK(job.chronicle.note_voters(told, job.moment_at(1s)).size() == 1);
+    CHECK(job.chronicle.note_voters(told, job.moment_at(2s)).empty());
+    for (const auto* agent : {"a", "b", "c"})
+      job.note(0ms, job.join(agent));
+    for (const auto* agent : {"a", "b", "c"})
+      job.note(100ms, workers_started{{agent}, {1}, {1'000, 1'001}});
+    const auto x = why(job.chronicle.now(), time_point{5s});
+    CHECK(x.sentence.ends_with(" n2-4712 leads the job, for 5.0 s: n1-4711 was "
+                               "silent for 400.0 ms."));
+    CHECK(has(x, "voters: n2-4712, n3-4713; can lead, too: n4-4714"));
+    const auto all = journal::why_all(job.chronicle.now(), time_point{5s});
+    CHECK(all.back().sentence.ends_with("was silent for 400.0 ms."));
+    job.note(6s, job.left("c"));
+    job.stop_noted(6s);
+    CHECK(sentence(job, 7s).ends_with("was silent for 400.0 ms."));
+    CHECK(journal::state_of(job.chronicle.now()) != "moved");
+  }
+  SECTION("etcd's leader may have no agent") {
+    auto x = chosen(kind::expired);
+    x.agent = {};
+    x.from = {};
+    x.by = leader_source::registry;
+    job.keep(job.chronicle.note_leader(x, job.moment_at(0ms)));
+    CHECK(sentence(job, 5s)
+          == "The coordinator has just begun. n0 leads the job, for 5.0 s: the "
+             "lease of the last leader in etcd was over, or it had left.");
+    CHECK(has(why(job.chronicle.now(), time_point{5s}), "elected by etcd"));
+  }
+}
+
+TEST_CASE("story: a coordinator that leads no more says so", "[core]") {
+  auto job = chronicle_fixture{};
+  job.run_noted();
+  job.keep(job.chronicle.note_leader(chosen(leader_change::kind::began),
+                                     job.moment_at(1s)));
+  auto now = job.chronicle.now();
+  now.apply({now.number + 1, job.moment_at(2s),
+             journal::leadership_given_up{"another agent takes over"}});
+  const auto x = why(now, time_point{5s});
+  CHECK(x.sentence
+        == "The coordinator on n0 leads the job no more, for 3.0 s: another "
+           "agent takes over. How the job goes on, the coordinator of another "
+           "node knows.");
+  CHECK(x.generation == generation_id{1});
+  CHECK(has(x, "leader: n2-4712, term 2"));
+  CHECK(journal::why_all(now, time_point{5s}).back().sentence == x.sentence);
+  CHECK(journal::state_of(now) == "moved");
+  CHECK_FALSE(journal::is_healthy(now));
+}

@@ -34,6 +34,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(20ms, lease(7, 10ms)) == "campaign 7 over 0 and 0");
   CHECK(at(30ms, campaign_won{2, 0})
         == "set_leadership_end 14710; open_coordinator");
+  CHECK(last<open_coordinator>().change.what == leader_change::kind::began);
   CHECK(uut.is_leader());
   CHECK(at(40ms, coordinator_opened{"n1:4000"}) == "publish n1:4000 at 2");
   CHECK(at(50ms, leadership_published{3}) == "arm_timer 1; report_here");
@@ -49,6 +50,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(0s, campaign_won{2, 3})
         == "set_leadership_end 14700; open_coordinator as successor, terms "
            "before: 3");
+  CHECK(last<open_coordinator>().change.what == leader_change::kind::expired);
 }
 
 TEST_CASE_METHOD(fixture,

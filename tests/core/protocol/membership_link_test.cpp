@@ -77,7 +77,7 @@ TEST_CASE_METHOD(fixture,
   at(0s, coordinator_found{});
   at(0s, accepted());
   REQUIRE(at(0s, coordinator_disconnected{}) == "arm_timer 15; arm_timer 16");
-  CHECK(due(15) == 60s);
+  CHECK(due(15) == 600s);
   CHECK(due(16) <= 20ms);
   CHECK(due(16) > 15ms);
 }
@@ -131,13 +131,56 @@ TEST_CASE_METHOD(fixture, "membership: a search may succeed at the last moment",
 TEST_CASE_METHOD(fixture, "membership: a coordinator may be gone for good",
                  "[core]") {
   run_alone();
-  CHECK(due(5) == 60s);
-  at(59s, not_found(errc::connection_refused));
-  CHECK(at(60s, fire(5)) == "stop_group 1");
-  CHECK(at(61s, stopped(1)) == "finish coordinator_lost");
-  CHECK(last<finish>().how.why->text
-        == "the coordinator is gone and did not come back within 60 s (as "
-           "said)");
+  CHECK(due(5) == 600s); // As long as a coordinator waits for lost nodes.
+  at(599s, not_found(errc::connection_refused));
+  CHECK(at(600s, fire(5)) == "stop_group 1");
+  CHECK(at(601s, stopped(1)) == "finish coordinator_lost");
+  CHECK(
+    last<finish>().how.why->text
+    == "the coordinator is gone and did not come back within 10 min 0 s (as "
+       "said)");
+}
+
+// -- what people are told of a loss -------------------------------------------
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a lost coordinator is a loss until another "
+                 "one accepts",
+                 "[core]") {
+  CHECK_FALSE(uut.loss());
+  seek();
+  CHECK_FALSE(uut.loss()); // It never had one.
+  at(0s, coordinator_found{});
+  at(0s, accepted());
+  at(0s, formed(1));
+  at(0s, started(1));
+  CHECK_FALSE(uut.loss());
+  at(100ms, coordinator_disconnected{});
+  REQUIRE(uut.loss());
+  CHECK_FALSE(uut.loss()->why);
+  CHECK(uut.loss()->since == time_point{100ms});
+  CHECK(uut.loss()->until == time_point{600'100ms});
+  CHECK(uut.loss()->workers_until == time_point{900ms});
+  at(200ms, not_found(errc::connection_refused));
+  CHECK(uut.loss()->why->text == "as said");
+  at(300ms, coordinator_found{});
+  CHECK(uut.loss()); // It may refuse.
+  at(300ms, accepted());
+  CHECK_FALSE(uut.loss());
+  at(400ms, coordinator_disconnected{});
+  CHECK_FALSE(uut.loss()->why); // Of another loss.
+  at(400ms, leave_requested{SIGTERM});
+  CHECK_FALSE(uut.loss()); // It goes anyway.
+}
+
+TEST_CASE_METHOD(fixture,
+                 "membership: a coordinator that is silent for a fence is lost",
+                 "[core]") {
+  be_in();
+  at(900ms, fire(4));
+  REQUIRE(uut.loss());
+  CHECK(uut.loss()->why->text == "it has not answered for 900.0 ms");
+  CHECK_FALSE(uut.loss()->workers_until);
 }
 
 TEST_CASE_METHOD(fixture, "membership: a silent coordinator is not waited for",

@@ -45,6 +45,62 @@ struct fixture : rendezvous_fixture {
 
 } // namespace
 
+// -- who leads -------------------------------------------------------------------
+
+TEST_CASE_METHOD(fixture, "steering: another node is asked to lead", "[core]") {
+  run();
+  const auto lead = [](const std::string& node) {
+    return lead_requested{node, "alice",
+                          electorate{leader_source::voters, {"a"}, {{"b"}}}};
+  };
+  SECTION("a voter takes the lead") {
+    const auto text = at(1s, lead("node-b"));
+    CHECK(
+      text.starts_with("answer_operator done: node node-b takes the lead in "
+                       "a moment; no worker is stopped"));
+    CHECK(text.ends_with("; hand_over_leadership b"));
+    CHECK(last<hand_over_leadership>().by == "alice");
+  }
+  SECTION("it may be named by its rank") {
+    CHECK(answer(lead("1")).starts_with("node node-b takes the lead"));
+  }
+  SECTION("the leader leads already") {
+    CHECK(answer(lead("node-a")) == "refused: node node-a leads already");
+  }
+  SECTION("a node that does not vote has nothing to lead with") {
+    CHECK(answer(lead("node-c"))
+          == "refused: node node-c is neither a voter nor a deputy, so it does "
+             "not know what a leader must; these can lead: b");
+    auto alone = lead("node-c");
+    alone.among->others.clear();
+    CHECK(answer(alone).ends_with("; no other node can lead now"));
+  }
+  SECTION("an unknown node") {
+    CHECK(answer(lead("node-x"))
+            .starts_with("refused: this job has no node node-x"));
+  }
+  SECTION("a node that is out of touch, or leaves") {
+    at(1s, disconnect("b"));
+    CHECK(
+      answer(lead("node-b"), 1s)
+      == "refused: node node-b is leaving, or out of touch; these can lead: "
+         "b");
+  }
+  SECTION("without an election") {
+    CHECK(
+      answer(lead_requested{"node-b", "alice"})
+      == "refused: the nodes of this job do not elect its coordinator; they "
+         "do where all are started with --rdzv-conf=succession=on");
+  }
+  SECTION("with etcd") {
+    auto asked = lead("node-b");
+    asked.among->by = leader_source::registry;
+    CHECK(answer(asked)
+          == "refused: etcd elects the coordinator of this job, so no node can "
+             "be chosen; it moves when its node leaves");
+  }
+}
+
 // -- drain ---------------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture,

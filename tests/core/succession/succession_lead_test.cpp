@@ -210,8 +210,13 @@ TEST_CASE_METHOD(fixture,
     CHECK(at(2s, timer_fired{armed.timer}) == "");
   }
   SECTION("to the one that was named") {
-    CHECK(at(411ms, hand_over_requested{.to = n3}).find("resigned 2 for n3")
+    CHECK(at(411ms, hand_over_requested{.to = n3, .reason = "bob"})
+            .find("resigned 2 for n3")
           != std::string::npos);
+    const auto* said = find<send_message>();
+    REQUIRE(said != nullptr);
+    CHECK(std::get<resigned>(said->what).reason == "bob");
+    CHECK_FALSE(std::get<resigned>(said->what).is_asked);
     CHECK(uut.current_phase() == phase::follower);
   }
 }
@@ -253,6 +258,67 @@ TEST_CASE_METHOD(fixture, "succession: the deputy that is named stands at once",
   CHECK(fire() == "ask 2 to n1; ask 2 to n3");
   hear(405ms, n1, would{2});
   CHECK(uut.current_phase() == phase::candidate);
+}
+
+// -- why there is another leader ----------------------------------------------------
+
+namespace {
+
+struct changes : fixture {
+  /// Wins with the vote of n3.
+  leader_change win(uint64_t term) {
+    const auto now = millis{500};
+    hear(now, n3, would{term});
+    hear(now, n3, vote{term, time_point{now}, 395ms, three()});
+    hear(now, n3, beat_heard{term, time_point{now}, {term, 1}});
+    const auto* order = find<open_coordinator>();
+    REQUIRE(order != nullptr);
+    return order->change;
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(changes, "succession: a new leader knows why it leads",
+                 "[core]") {
+  using kind = leader_change::kind;
+  SECTION("the job has begun with it") {
+    at(0ms, job_founded{{.revision = 1}});
+    REQUIRE(find<open_coordinator>() != nullptr);
+    CHECK(find<open_coordinator>()->change == leader_change{});
+  }
+  SECTION("the last one was silent") {
+    follow();
+    fire();
+    CHECK(win(2) == leader_change{kind::silent, n1, 500ms});
+  }
+  SECTION("the last one has ended") {
+    follow();
+    at(10ms, process_examined{n1, tombstone{1, n1, three()}});
+    fire();
+    CHECK(win(2) == leader_change{kind::ended, n1});
+  }
+  SECTION("the last one has handed over") {
+    follow();
+    hear(100ms, n1, resigned{1, n2, "its node leaves"});
+    fire();
+    CHECK(win(2)
+          == leader_change{kind::handed_over, n1, {}, "its node leaves"});
+  }
+  SECTION("an operator has asked") {
+    follow();
+    hear(100ms, n1, resigned{1, n2, "bob", true});
+    fire();
+    CHECK(win(2) == leader_change{kind::asked, n1, {}, "bob"});
+  }
+  SECTION(
+    "the last one handed over, and led again before that came to an end") {
+    follow();
+    hear(100ms, n1, resigned{1, n2, "its node leaves"});
+    hear(110ms, n1, beat{1, time_point{110ms}});
+    fire();
+    CHECK(win(2) == leader_change{kind::silent, n1, 390ms});
+  }
 }
 
 TEST_CASE("succession: promises are longer in large jobs", "[core]") {

@@ -33,7 +33,7 @@ struct candidate {
       is_open = true;
       return name;
     };
-    config.close_coordinator = [this] { is_open = false; };
+    config.close_coordinator = [this](const auto&) { is_open = false; };
     config.on_died = [this](const std::string&) { is_dead = true; };
     config.asleep = [this] { return asleep.load(); };
     uut.emplace(system, std::move(config));

@@ -126,6 +126,7 @@ v1::JobStatus whole_job() {
   job.set_wall_ms(1);
   job.set_is_healthy(true);
   job.set_phase_age_ms(1'500);
+  job.mutable_leadership()->set_term(3);
   job.add_excluded_hosts()->set_host("bad");
   auto& node = *job.add_agents();
   node.set_agent_id("n1-7");
@@ -195,7 +196,8 @@ std::string full_text() {
                        .node = &node,
                        .regroups = &regroups,
                        .has_coordinator = true,
-                       .has_agent = true},
+                       .has_agent = true,
+                       .is_elected = true},
                       "j", "n1");
 }
 
@@ -233,6 +235,8 @@ TEST_CASE("metrics: the values are those of the status, in base units",
   CHECK(value_of(x, "actorrun_job_phase", {{"phase", "running"}}) == 1);
   CHECK(value_of(x, "actorrun_job_phase", {{"phase", "ended"}}) == 0);
   CHECK(value_of(x, "actorrun_job_restarts_total") == 1);
+  CHECK(value_of(x, "actorrun_leader") == 1);
+  CHECK(value_of(x, "actorrun_term") == 3);
   CHECK(value_of(x, "actorrun_job_phase_age_seconds") == 1.5);
   CHECK(value_of(x, "actorrun_job_nodes", {{"state", "running"}}) == 1);
   CHECK(value_of(x, "actorrun_job_nodes", {{"state", "away"}}) == 1);
@@ -278,6 +282,11 @@ TEST_CASE("metrics: what is not known is absent, and who is silent is named",
   const auto node = own_node();
   const auto of_agent
     = read(metrics_text({.node = &node, .has_agent = true}, "j", "n1"));
+  CHECK_FALSE(of_agent.types.contains("actorrun_leader")); // None is elected.
+  const auto follows = read(metrics_text(
+    {.node = &node, .has_agent = true, .is_elected = true}, "j", "n1"));
+  CHECK(value_of(follows, "actorrun_leader") == 0);
+  CHECK_FALSE(follows.types.contains("actorrun_term"));
   CHECK(of_agent.types.contains("actorrun_node_load"));
   CHECK_FALSE(of_agent.types.contains("actorrun_job_generation"));
 }

@@ -187,6 +187,56 @@ TEST_CASE("journal: what most nodes and generations have not is read, too",
   CHECK(std::get<journal::snapshot>(*read) == known);
 }
 
+TEST_CASE_METHOD(fixture, "journal: how a coordinator leads, and why no more",
+                 "[runtime]") {
+  const auto at = journal::moment{time_point{5s}, 1'700'000'000'000};
+  auto began = journal::coordinator_began{};
+  began.job = {"job1"};
+  auto known = journal::snapshot{};
+  auto writer = journal_writer{
+    path, [this](const std::string& x) { troubles += x + "\n"; }, limits};
+  const auto facts = std::vector<journal::fact>{
+    began,
+    journal::leader_chosen{.agent = {"n2-4712"},
+                           .term = 2,
+                           .by = leader_source::registry,
+                           .what = leader_change::kind::asked,
+                           .from = {"n1-4711"},
+                           .silent_for = 400ms,
+                           .reason = "al\"ice"},
+    journal::voters_changed{3, {{"n2-4712"}, {"n3-4713"}}, {{"n4-4714"}}}};
+  for (const auto& x : facts) {
+    known.apply({known.number + 1, at, x});
+    writer.write({{known.number, at, x}});
+  }
+  REQUIRE(writer.flush(30s));
+  CHECK(*read_snapshot(path) == known);
+  auto line = to_line(known);
+  line.pop_back();
+  CHECK(std::get<journal::snapshot>(*parse_journal_line(line)) == known);
+  for (auto i = 0; i < 2; ++i) // Once.
+    writer.leave("another agent leads");
+  REQUIRE(writer.flush(30s));
+  const auto read = read_snapshot(path);
+  REQUIRE(read->left);
+  CHECK(read->left->reason == "another agent leads");
+  CHECK(read->number == known.number + 1);
+  CHECK(troubles.empty());
+}
+
+TEST_CASE_METHOD(fixture, "journal: the end of a job is no loss of the lead",
+                 "[runtime]") {
+  auto records = random_job{6}.records;
+  auto writer = journal_writer{
+    path, [this](const std::string& x) { troubles += x + "\n"; }, limits};
+  auto ended = journal::job_ended{};
+  records.push_back({records.back().number + 1, records.back().at, ended});
+  writer.write(records);
+  writer.leave("the job is over");
+  REQUIRE(writer.flush(30s));
+  CHECK_FALSE(read_snapshot(path)->left);
+}
+
 TEST_CASE_METHOD(fixture, "journal: it is a file of this user alone",
                  "[runtime]") {
   const auto job = random_job{5};
