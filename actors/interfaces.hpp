@@ -193,8 +193,6 @@ struct operator_question {
 struct electors_answer {
   /// None: its agents are still coming back.
   std::optional<std::vector<core::voter_candidate>> here{};
-  /// The asker's agent is in the newest generation.
-  bool leader_is_member = false;
   bool has_ended = false; ///< The job: its outcome is decided.
 };
 
@@ -379,7 +377,9 @@ using rendezvous_coordinator_actor = interface<
   void(core::agent_lost),
   // The outcome is known wherever the next coordinator looks.
   void(core::outcome_written),
-  // So is what was said to be written before it is seen.
+  // An agent of the newest generation that does not come back has ended.
+  void(core::member_ended),
+  // What was said to be written before it is seen is.
   void(core::charter_written),
   // Who elects the next coordinator wants to know who is here: answers at once.
   void(electors_question),
@@ -512,6 +512,7 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::job_observer_actor)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::stop_lasts)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::outcome_written)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::charter_written)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::member_ended)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_question)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_known)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::loss_due)

@@ -501,6 +501,7 @@ rendezvous_coordinator_state::make_behavior() {
     },
     [this](const agent_lost& x) { dispatch(x); },
     [this](const outcome_written& x) { dispatch(x); },
+    [this](const member_ended& x) { dispatch(x); },
     [this](const charter_written& x) { on(x); },
     [this](const electors_question& x) { on(x); },
     [this](const electors_known& x) { on(x); },
@@ -554,6 +555,8 @@ void rendezvous_coordinator_state::note_job() {
   if (job_.decided && gate_.is_open())
     return;
   auto job = config_.write_job ? rendezvous_.job_and_end() : rendezvous_.job();
+  if (config_.write_job)
+    job.leader_group = leader_group();
   if (job == job_)
     return;
   job_ = std::move(job);
@@ -561,6 +564,15 @@ void rendezvous_coordinator_state::note_job() {
     config_.on_job(job_);
   if (config_.write_job)
     config_.write_job(job_, gate_.change());
+}
+
+uint32_t rendezvous_coordinator_state::leader_group() const {
+  const auto i = rendezvous_.agents().find(config_.own_agent);
+  const auto generation = rendezvous_.generation();
+  return i != rendezvous_.agents().end() && generation.value != 0
+             && i->second.member_of == generation
+           ? rendezvous_.common_plan().node_count
+           : 0;
 }
 
 void rendezvous_coordinator_state::on(const charter_written& event) {
@@ -738,7 +750,6 @@ electors_answer
 rendezvous_coordinator_state::electors(const agent_id& own) const {
   auto out = electors_answer{};
   out.has_ended = has_ended() && gate_.is_open();
-  const auto generation = rendezvous_.generation();
   auto here = std::vector<voter_candidate>{};
   auto other_count = size_t{0};
   const auto is_voter = [&](const agent_id& x) {
@@ -748,10 +759,6 @@ rendezvous_coordinator_state::electors(const agent_id& own) const {
               });
   };
   for (const auto& [id, record] : rendezvous_.agents()) {
-    const auto is_member
-      = generation.value != 0 && record.member_of == generation;
-    if (id == own)
-      out.leader_is_member = is_member;
     const auto i = contacts_.find(id);
     if (i == contacts_.end() || !i->second.handle || i->second.voter_port == 0
         || !record.is_candidate())

@@ -56,6 +56,8 @@ struct rendezvous_coordinator_config {
   /// Has voters store that, with the outcome. `charter_written` with this change says
   /// that they have; what follows is seen by no other process before. Null: there are none.
   std::function<void(const core::charter&, uint64_t change)> write_job{};
+  agent_id
+    own_agent{}; ///< Of this process. Only what is written to voters needs it.
   /// How it was elected; none: it was not.
   std::optional<core::journal::leader_chosen> leadership{};
   /// Has this agent lead, as an operator has asked. Null: that cannot be.
@@ -107,6 +109,7 @@ private:
   void link_down(const agent_id& agent, uint64_t link);
   void dispatch(const core::rendezvous_event& event);
   void note_job();
+  uint32_t leader_group() const;
   void on(const core::charter_written& event);
   std::vector<core::rendezvous_effect>
   decide(const core::rendezvous_event& event, core::time_point now);

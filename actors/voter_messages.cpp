@@ -51,7 +51,7 @@ void write(const core::written_charter& x, v1::WrittenCharter& out) {
     endpoint.set_address(address);
   }
   *out.mutable_job() = to_wire(x.job);
-  out.set_leader_is_member(x.leader_is_member);
+  out.set_leader_group(x.job.leader_group);
   if (x.job.decided)
     *out.mutable_decided() = to_wire(*x.job.decided);
 }
@@ -193,8 +193,8 @@ core::written_charter read(const v1::WrittenCharter& x) {
     = core::written_charter{.key = read(x.key()),
                             .voters = read_voters(x),
                             .order = read_agents(x.order(), order_size_max),
-                            .job = from_wire(x.job()),
-                            .leader_is_member = x.leader_is_member()};
+                            .job = from_wire(x.job())};
+  out.job.leader_group = x.leader_group();
   if (x.has_decided())
     out.job.decided = from_wire(x.decided());
   if (out.order.empty())

@@ -215,6 +215,7 @@ voter_host::open_coordinator(const core::open_coordinator& order) {
   settings.may_decide = leadership_->leadership_check();
   if (order.successor)
     settings.beginning.known = order.known;
+  settings.own_agent = config_.agent;
   settings.write_job = [leadership = std::weak_ptr{leadership_}](
                          const auto& job, uint64_t change) {
     if (const auto x = leadership.lock())

@@ -175,7 +175,6 @@ private:
   uint64_t told_change_ = 0; ///< Of that, as our coordinator counts.
   uint64_t change_ = 0;
   std::map<uint64_t, uint64_t> told_changes_; ///< By ours, until it is stored.
-  bool is_member_ = false;
   std::vector<voter_candidate> here_;
   /// Who can follow this leader.
   struct electorate {
@@ -238,7 +237,10 @@ struct voter_leadership::state::effect_runner {
     if (self.is_leaving_ && self.config_.on_no_successor)
       self.config_.on_no_successor();
   }
-  void operator()(const account_for&) {}
+  void operator()(const account_for& x) {
+    if (const auto whom = self.config_.coordinator())
+      tell_anonymously(whom, member_ended{x.who, x.generation, x.node_count});
+  }
   void operator()(const arm_timer& x) {
     tell_later(self.self_, x.due - self.now(), timer_fired{x.timer});
   }
@@ -401,8 +403,6 @@ void voter_leadership::state::on(const electors_answer& x) {
   if (x.has_ended)
     return end_elections();
   dispatch(decider_answered{});
-  if (std::exchange(is_member_, x.leader_is_member) != x.leader_is_member)
-    propose();
   if (!x.here)
     return;
   for (const auto& known : *x.here)
@@ -438,7 +438,7 @@ void voter_leadership::state::propose() {
   if (coordinator_endpoint_.empty())
     return;
   told_changes_[++change_] = told_change_;
-  dispatch(charter_proposed{change_, job_, is_member_});
+  dispatch(charter_proposed{change_, job_});
 }
 
 // Each write has all that was proposed before it.

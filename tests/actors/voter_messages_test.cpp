@@ -21,12 +21,12 @@ written_charter a_charter() {
   job.settings.agent_count_max = 6;
   job.lease = 1200ms;
   job.newest = {8};
+  job.leader_group = 5;
   return {.key = {9, 10},
           .voters = voter_set{{n1}}.changing_to({n1, n2, n3}),
           .order = {n2, n1, n3},
           .endpoints = {{n1, "10.0.0.1:41000"}, {n3, "[fd00::3]:41001"}},
-          .job = job,
-          .leader_is_member = true};
+          .job = job};
 }
 
 const auto sent_at = time_point{123'456'789ns};

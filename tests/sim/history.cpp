@@ -138,6 +138,10 @@ struct event_writer {
   string operator()(const core::agent_joined& x) const {
     return "agent_joined " + x.offering.agent.value + text_of(x.held);
   }
+  string operator()(const core::member_ended& x) const {
+    return "member_ended " + to_string(x.agent);
+  }
+
   string operator()(const core::outcome_written&) const {
     return "outcome_written";
   }

@@ -201,7 +201,9 @@ void succession_world::begin_generation(process& x) {
   ++c.job.revision;
   c.job.restart_count += dice_.percent(30) ? 1 : 0;
   c.forming = ++c.last_change;
-  feed(x, charter_proposed{c.forming, c.job, c.chosen.contains(x.number)});
+  c.job.leader_group
+    = c.chosen.contains(x.number) ? uint32_t(c.chosen.size()) : 0;
+  feed(x, charter_proposed{c.forming, c.job});
 }
 
 void succession_world::form(process& x) {

@@ -67,6 +67,9 @@ struct charter {
   std::chrono::milliseconds lease{};
   /// No generation has a higher term, or a higher number in this one.
   generation_id newest{};
+  /// The nodes of that generation, if the agent of the leader's process is of it; 0: it
+  /// is not, or that is unknown. As the next.
+  uint32_t leader_group = 0;
   /// How the job has ended, as voters keep it; agents neither are told nor tell it.
   std::optional<outcome> decided{};
 

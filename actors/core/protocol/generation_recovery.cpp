@@ -1,5 +1,6 @@
 #include "actors/core/protocol/generation_recovery.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <set>
 
@@ -104,14 +105,33 @@ generation_recovery::take(agent_table& agents, agent_record& record,
   // While workers of a generation run, no newer generation can have been formed:
   // all its agents say so. Without that proof, agents of a newer one get the time
   // of a lease to come back.
-  out.is_complete
-    = is_of_it && runs
-      && agents.counts().members == agents.common_plan().node_count;
+  out.is_complete = is_of_it && runs && are_all_back(agents);
   if (out.is_complete)
     unseen_ = {};
   if (is_of_it && (held.failure || held.state == share_state::failed))
     out.failure = held.failure.value_or(worker_failure{});
   return out;
+}
+
+bool generation_recovery::account_for(const agent_table& agents,
+                                      const member_ended& x) {
+  if (!is_listening_)
+    return false;
+  ended_ = x;
+  return std::ranges::any_of(agents.records(),
+                             [&](const auto& y) {
+                               return y.second.member_of == x.generation
+                                      && is_running(y.second);
+                             })
+         && are_all_back(agents);
+}
+
+// A plan that names another number of nodes is not the one that has ended in part.
+bool generation_recovery::are_all_back(const agent_table& agents) const {
+  const auto& plan = agents.common_plan();
+  const auto has_ended = ended_ && ended_->generation == plan.generation
+                         && ended_->node_count == plan.node_count;
+  return agents.counts().members + (has_ended ? 1 : 0) == plan.node_count;
 }
 
 // Whether an agent's word that it has something of this generation counts more than
@@ -148,6 +168,9 @@ generation_recovery::conclude(const agent_table& agents) {
   out.has_generation = true;
   out.member_count = agents.counts().members;
   out.is_done = out.member_count > 0 && agents.counts().unfinished == 0;
+  if (out.member_count < agents.common_plan().node_count
+      && are_all_back(agents))
+    out.ended = ended_;
   for (const auto& [id, x] : agents.records()) {
     if (x.member_of != generation)
       continue;

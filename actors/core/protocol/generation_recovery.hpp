@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/protocol/agent_table.hpp"
+#include "actors/core/protocol/rendezvous_events.hpp"
 #include "actors/core/time.hpp"
 
 #include <algorithm>
@@ -53,6 +54,8 @@ public:
     /// Workers of an agent run in another generation: then this one is over, or was
     /// none.
     bool is_contradicted = false;
+    /// All that are missing: this one.
+    std::optional<member_ended> ended{};
   };
 
   /// Waits for claims before a generation is formed.
@@ -119,6 +122,15 @@ public:
   progress take(agent_table& agents, agent_record& record, const claim& held,
                 uint32_t node_count_min);
 
+  /// One agent of a generation has ended with its workers, and is not waited for.
+  /// @returns whether all others are back
+  bool account_for(const agent_table& agents, const member_ended& x);
+
+  /// All agents of the newest generation are accounted for.
+  void end_hold_back(time_point now) {
+    hold_back_end_ = std::min(hold_back_end_, now);
+  }
+
   /// The agent has nothing of a generation any more.
   void forget(const agent_id& agent) { plans_.erase(agent); }
 
@@ -126,6 +138,7 @@ public:
   findings conclude(const agent_table& agents);
 
 private:
+  bool are_all_back(const agent_table& agents) const;
   bool is_whole(const agent_table& agents, const generation_plan& plan) const;
   bool outweighs(const agent_table& agents, const generation_plan& plan,
                  bool runs) const;
@@ -138,8 +151,9 @@ private:
   time_point began_{};
   time_point hold_back_end_{};
   std::map<agent_id, generation_plan>
-    plans_;              ///< That were claimed, till it is over.
-  generation_id floor_;  ///< Of all that any agent has seen.
+    plans_;             ///< That were claimed, till it is over.
+  generation_id floor_; ///< Of all that any agent has seen.
+  std::optional<member_ended> ended_;
   generation_id unseen_; ///< Of those that there can be and no agent has seen.
 };
 

@@ -53,6 +53,8 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
         reports_.on(x);
       else if constexpr (requires { regrouping_.on(x); })
         regrouping_.on(x);
+      else if constexpr (requires { takeover_.on(x); })
+        takeover_.on(x);
       else if constexpr (requires { job_.on(x); })
         job_.on(x);
       else

@@ -41,6 +41,14 @@ struct coordinator_started {
   bool writes_outcome = false;
 };
 
+/// A machine has proved that this agent, of the generation that was the newest when
+/// another coordinator led, has ended with its workers.
+struct member_ended {
+  agent_id agent;
+  generation_id generation;
+  uint32_t node_count = 0; ///< Of that generation.
+};
+
 /// Answer to `write_outcome`.
 struct outcome_written {};
 
@@ -188,13 +196,14 @@ struct log_level_requested {
 };
 
 using rendezvous_event
-  = std::variant<coordinator_started, outcome_written, agent_joined,
-                 leases_renewed, agent_disconnected, agent_lost, agent_leaving,
-                 agent_left, workers_started, worker_failed, workers_succeeded,
-                 workers_stopped, safe_point_reported, stop_requested,
-                 drain_requested, drain_withdrawal_requested, resize_requested,
-                 restart_requested, exclusion_requested, inclusion_requested,
-                 log_level_requested, lead_requested, timer_fired>;
+  = std::variant<coordinator_started, member_ended, outcome_written,
+                 agent_joined, leases_renewed, agent_disconnected, agent_lost,
+                 agent_leaving, agent_left, workers_started, worker_failed,
+                 workers_succeeded, workers_stopped, safe_point_reported,
+                 stop_requested, drain_requested, drain_withdrawal_requested,
+                 resize_requested, restart_requested, exclusion_requested,
+                 inclusion_requested, log_level_requested, lead_requested,
+                 timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 

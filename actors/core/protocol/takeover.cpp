@@ -164,6 +164,11 @@ void takeover::recover(agent_record& record, const claim& held) {
     conclude();
 }
 
+void takeover::on(const member_ended& event) {
+  if (recovery_.account_for(agents_, event))
+    conclude();
+}
+
 // Whoever moves that moment arms the alarm anew.
 void takeover::on_recovery_due() {
   assert(step_.now() >= recovery_.hold_back_end());
@@ -185,14 +190,20 @@ void takeover::conclude() {
     return end_unproved(found);
   job_.enter(phase::starting); // Or running: `supervise` looks.
   generation_.begin();
+  if (found.ended) // No agent that is elsewhere has workers.
+    recovery_.end_hold_back(step_.now());
   const auto count = agents_.common_plan().node_count;
   const auto is_incomplete
     = found.member_count < count || count < orders_.settings().agent_count_min;
-  const auto news
+  const auto came_back
     = std::to_string(is_incomplete ? found.member_count : found.stopped_count)
       + " of " + counted(count, "agent") + " of generation "
       + to_string(agents_.generation()) + " came back to the new coordinator"
       + (is_incomplete ? "" : " without their workers");
+  const auto news = found.ended ? "agent " + to_string(found.ended->agent)
+                                    + " has ended with its workers, as its "
+                                      "host confirms"
+                                : came_back;
   if (generation_.has_failed())
     generation_.fail_recovered(news);
   else if (is_incomplete || found.stopped_count > 0)

@@ -26,6 +26,9 @@ public:
 
   void begin(const coordinator_started& event);
 
+  /// One less has to come back.
+  void on(const member_ended& event);
+
   /// One agent is believed that it may have workers, and nothing else.
   void hear(const agent_id& agent, const charter& told);
 

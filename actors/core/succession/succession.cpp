@@ -340,9 +340,9 @@ void succession::win(const written_charter& known, std::set<agent_id> dead) {
     confirmed_ = {};
     change_ = reported_ = 0;
     job_ = known.job;
-    is_member_ = false;
-    predecessor_ = known.leader_is_member ? std::optional{known.order.front()}
-                                          : std::nullopt;
+    predecessor_.reset();
+    if (const auto nodes = std::exchange(job_.leader_group, 0); nodes > 0)
+      predecessor_ = account_for{known.order.front(), job_.newest, nodes};
     const auto rest = duration{known.job.lease} - silence_of_votes();
     held_back_until_ = now_ + std::max(rest, duration{0});
   }
@@ -433,7 +433,6 @@ void succession::end_leadership(const std::string& reason) {
 void succession::write(written_charter next, std::vector<agent_id> removed) {
   ++next.key.version;
   next.job = job_;
-  next.leader_is_member = is_member_;
   voter_.write(std::move(next));
   keep();
   pending_ = pending_write{change_, std::move(removed)};
@@ -484,8 +483,8 @@ void succession::open() {
 }
 
 void succession::report_ended_predecessor() {
-  if (is_open_ && predecessor_ && voter_.is_proved_dead(*predecessor_))
-    out_.emplace_back(account_for{*std::exchange(predecessor_, std::nullopt)});
+  if (is_open_ && predecessor_ && voter_.is_proved_dead(predecessor_->who))
+    out_.emplace_back(*std::exchange(predecessor_, std::nullopt));
 }
 
 void succession::on(const charter_proposed& event) {
@@ -493,7 +492,6 @@ void succession::on(const charter_proposed& event) {
     return;
   has_decided_ = true;
   job_ = event.job;
-  is_member_ = event.leader_is_member;
   change_ = event.change;
   proceed();
 }

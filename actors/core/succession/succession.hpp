@@ -192,15 +192,13 @@ private:
   std::map<agent_id, charter_key> stored_;
   charter_key written_{};
   std::optional<pending_write> pending_;
-  std::optional<agent_id>
-    predecessor_; ///< With workers of the newest generation.
+  std::optional<account_for> predecessor_; ///< Once its end is proved.
   time_point held_back_until_{};
   bool is_open_ = false;     ///< Its coordinator.
   bool has_decided_ = false; ///< Since the last beat (rule 4).
   charter job_;              ///< As the coordinator wants it.
-  bool is_member_ = false;
-  uint64_t change_ = 0;   ///< Of that.
-  uint64_t reported_ = 0; ///< The last change.
+  uint64_t change_ = 0;      ///< Of that.
+  uint64_t reported_ = 0;    ///< The last change.
   std::vector<voter_candidate> here_;
   std::optional<hand_over_requested> hand_over_;
 

@@ -78,7 +78,8 @@ struct effect_writer {
     return "report_no_successor";
   }
   std::string operator()(const account_for& x) const {
-    return "account_for " + to_string(x.who);
+    return "account_for " + to_string(x.who) + ", 1 of "
+           + std::to_string(x.node_count);
   }
   std::string operator()(const arm_timer& x) const {
     return "arm_timer " + std::to_string(x.timer.value);

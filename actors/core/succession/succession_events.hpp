@@ -45,7 +45,6 @@ struct decider_answered {};
 struct charter_proposed {
   uint64_t change = 0; ///< From 1 on; only grows while one coordinator lives.
   charter job;
-  bool leader_is_member = false;
 };
 
 /// The agents that are in the job and stay, this one included. The coordinator says so
@@ -105,6 +104,8 @@ struct report_no_successor {};
 /// workers: the hold-back does not wait for it.
 struct account_for {
   agent_id who;
+  generation_id generation{};
+  uint32_t node_count = 0; ///< Of that generation.
 };
 
 using succession_effect

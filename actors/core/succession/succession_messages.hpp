@@ -30,10 +30,8 @@ struct written_charter {
   std::vector<agent_id> order{};
   endpoint_list endpoints{}; ///< Of these.
   /// What the coordinator wants to be known of the job; not read here, but for the
-  /// lease.
+  /// lease and what the leader's end means.
   charter job{};
-  /// The leader's own agent has workers of the newest generation.
-  bool leader_is_member = false;
 
   friend bool operator==(const written_charter&, const written_charter&)
     = default;

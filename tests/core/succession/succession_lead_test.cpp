@@ -108,11 +108,11 @@ TEST_CASE_METHOD(
   fixture, "succession, rule 7: a change is reported when a majority has it",
   "[core]") {
   lead();
-  auto job = charter{.revision = 2};
-  CHECK(at(410ms, charter_proposed{1, job, true})
+  auto job = charter{.revision = 2, .leader_group = 3};
+  CHECK(at(410ms, charter_proposed{1, job})
         == "keep_tombstone 2 with 2.2; beat 2 with 2.2 to n1; "
            "beat 2 with 2.2 to n3");
-  CHECK(at(411ms, charter_proposed{2, job, true}) == ""); // One at a time.
+  CHECK(at(411ms, charter_proposed{2, job}) == ""); // One at a time.
   CHECK(hear(412ms, n3, beat_heard{2, time_point{395ms}, {2, 1}}) == "");
   CHECK(hear(413ms, n3, beat_heard{2, time_point{395ms}, {2, 2}})
         == "report_charter_written 1; keep_tombstone 2 with 2.3; "
@@ -120,14 +120,14 @@ TEST_CASE_METHOD(
   CHECK(hear(414ms, n1, beat_heard{2, time_point{395ms}, {2, 3}})
         == "report_charter_written 2");
   CHECK(uut.own_tombstone().charter->job.revision == 2);
-  CHECK(uut.own_tombstone().charter->leader_is_member);
+  CHECK(uut.own_tombstone().charter->job.leader_group == 3);
 }
 
 TEST_CASE_METHOD(fixture,
                  "succession: only an open coordinator changes the charter",
                  "[core]") {
   follow();
-  CHECK(at(1ms, charter_proposed{1, {}, true}) == "");
+  CHECK(at(1ms, charter_proposed{1, {}}) == "");
   CHECK(at(1ms, members_changed{{here(n2)}}) == "");
   CHECK(at(1ms, hand_over_requested{}) == "");
 }
@@ -184,10 +184,10 @@ TEST_CASE_METHOD(
   fixture, "succession, rule 11: the last leader's workers are accounted for",
   "[core]") {
   auto known = three();
-  known.leader_is_member = true;
+  known.job.leader_group = 3;
   follow(known);
   at(11ms, process_examined{n1, tombstone{1, n1, known}});
-  CHECK(fire().ends_with("ask_decider; account_for n1"));
+  CHECK(fire().ends_with("ask_decider; account_for n1, 1 of 3"));
 }
 
 // -- hand-over --------------------------------------------------------------------
