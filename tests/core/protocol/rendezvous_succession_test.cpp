@@ -98,6 +98,59 @@ TEST_CASE_METHOD(successor,
   CHECK(due(2) == lease_max);
 }
 
+// Of the generation that the last leader's charter names, one agent need not come back.
+TEST_CASE_METHOD(successor,
+                 "rendezvous: a member that is proved to have ended is not "
+                 "waited for",
+                 "[core]") {
+  const auto ended = member_ended{{"a"}, {7}, 3};
+  const auto running = share_state::running;
+  SECTION("the proof comes first") {
+    CHECK(at(0ms, ended) == "");
+    at(10ms, back("b", 1, running, 3));
+    CHECK(uut.current_phase() == phase::gathering);
+    at(20ms, back("c", 2, running, 3));
+  }
+  SECTION("the proof comes last") {
+    at(0ms, back("b", 1, running, 3));
+    at(10ms, back("c", 2, running, 3));
+    CHECK(uut.current_phase() == phase::gathering);
+    at(20ms, ended);
+  }
+  REQUIRE(uut.current_phase() == phase::stopping);
+  at(30ms, stopped("b", 7));
+  CHECK(at(30ms, stopped("c", 7))
+        == "arm_timer 4; arm_timer 5"); // No hold-back any more.
+  CHECK(uut.waiting_for() == "last call for more nodes");
+  CHECK(uut.budget().restart_count() == 0);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: no proof accounts for a member of another "
+                 "generation, nor for two",
+                 "[core]") {
+  const auto running = share_state::running;
+  SECTION("another number") {
+    at(0ms, member_ended{{"a"}, {6}, 3});
+  }
+  SECTION("another number of nodes, as one that lies may claim") {
+    at(0ms, member_ended{{"a"}, {7}, 4});
+  }
+  at(10ms, back("b", 1, running, 3));
+  at(20ms, back("c", 2, running, 3));
+  CHECK(uut.current_phase() == phase::gathering);
+}
+
+TEST_CASE_METHOD(successor,
+                 "rendezvous: who listens no more needs no proof of an end",
+                 "[core]") {
+  at(0s, back("a", 0));
+  at(100ms, back("b", 1));
+  REQUIRE(uut.current_phase() == phase::running);
+  CHECK(at(200ms, member_ended{{"c"}, {7}, 3}) == "");
+  CHECK(uut.current_phase() == phase::running);
+}
+
 TEST_CASE_METHOD(
   successor,
   "rendezvous: S3 a generation that goes on early is followed by no "
