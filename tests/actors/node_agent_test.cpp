@@ -309,9 +309,9 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(lines.told() == ""); // It may be back at once.
   advance(20ms);
   no_link(errc::connection_refused);
-  CHECK(lines.told().starts_with(
-    "warning the coordinator is lost (no luck). The workers of this node run on "
-    "for 880.0 ms, and are killed then unless"));
+  CHECK(lines.told().starts_with("warning the coordinator is lost (no luck). "
+                                 "The workers of this node run on "
+                                 "for 880.0 ms, and are killed then unless"));
   advance(40ms);
   no_link(errc::connection_refused);
   CHECK(lines.told() == "");
@@ -327,9 +327,10 @@ TEST_CASE_METHOD(node_agent_fixture,
   x.set_coordinator_host("n2");
   x.set_coordinator_pid(4711);
   say(x);
-  CHECK(lines.told()
-        == "info joined the job again, 340.0 ms after the loss: its coordinator "
-           "is pid 4711 on n2\n");
+  CHECK(
+    lines.told()
+    == "info joined the job again, 340.0 ms after the loss: its coordinator "
+       "is pid 4711 on n2\n");
 }
 
 TEST_CASE_METHOD(node_agent_fixture,
@@ -341,7 +342,8 @@ TEST_CASE_METHOD(node_agent_fixture,
   advance(249ms);
   CHECK(lines.told() == "");
   advance(1ms);
-  CHECK(lines.told().starts_with("warning the coordinator is lost. The workers"));
+  CHECK(
+    lines.told().starts_with("warning the coordinator is lost. The workers"));
 }
 
 TEST_CASE_METHOD(node_agent_fixture,

@@ -17,11 +17,9 @@ struct voters_scene : scene {
                  const std::string& conf = {}) {
     auto x = agent_options{
       .nodes = nodes, .job = "voters", .slots = 1, .host = number == 1};
-    x.conf
-      = ",succession=on"
-        + (conf.find("read_timeout") == std::string::npos ? ",read_timeout=15"
-                                                          : "")
-        + conf;
+    x.conf = ",succession=on" + conf;
+    if (conf.find("read_timeout") == std::string::npos)
+      x.conf += ",read_timeout=15";
     x.more = {"--local-addr=127.0.0." + std::to_string(number)};
     return agent(x);
   }
