@@ -8,6 +8,7 @@
 #include "actors/core/logs/log_selection.hpp"
 #include "actors/core/logs/tail_streams.hpp"
 #include "actors/core/protocol/membership_events.hpp"
+#include "actors/core/protocol/output_gate.hpp"
 #include "actors/core/protocol/rendezvous_events.hpp"
 #include "actors/core/reports/worker_stack.hpp"
 #include "actors/core/succession/voter_set.hpp"

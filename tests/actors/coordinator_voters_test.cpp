@@ -97,7 +97,7 @@ TEST_CASE_METHOD(elected_fixture,
   CHECK(a.told() == "accepted");
   CHECK(join(b, "2").empty());
   REQUIRE(asked->change == 2);
-  CHECK(asked->job.newest == core::generation_id{1});
+  CHECK(asked->job.newest == generation_id{1});
   store(1);
   CHECK(a.told().empty());
   CHECK(b.told().empty());
@@ -140,18 +140,18 @@ TEST_CASE_METHOD(elected_fixture,
   auto request = v1::OperatorRequest{};
   request.mutable_resize()->set_agent_count_min(1);
   request.mutable_resize()->set_agent_count_max(2);
-  auto answer = std::make_shared<std::optional<v1::OperatorReply>>();
+  auto reply = std::make_shared<std::optional<v1::OperatorReply>>();
   tell_anonymously(uut, operator_question{request,
-                                          [answer](v1::OperatorReply x) {
-                                            *answer = std::move(x);
+                                          [reply](v1::OperatorReply x) {
+                                            *reply = std::move(x);
                                           },
                                           "alice (pid 7)", true});
   run();
   CHECK(asked->job.settings.agent_count_min == 1);
-  CHECK_FALSE(answer->has_value());
+  CHECK_FALSE(reply->has_value());
   store();
-  REQUIRE(answer->has_value());
-  CHECK((*answer)->has_done());
+  REQUIRE(reply->has_value());
+  CHECK((*reply)->has_done());
 }
 
 TEST_CASE_METHOD(elected_fixture,

@@ -367,6 +367,10 @@ void coordinator::hear_late(bool is_closed) {
 // Whoever asks for this job with a sound command line is not turned away, unless
 // another node has its rank.
 void coordinator::check_refusal(const agent_id& agent, errc code) const {
+  // It is of the next job: this one was over before.
+  if (code == errc::connection_failed && brain_.generation().value == 0
+      && stored_.decided && !accepted_before_.contains(agent))
+    return;
   const auto& asked = brain_.settings();
   const auto& x = all_.checks().offer_of(agent);
   const auto& at_first = all_.plan().job;

@@ -67,8 +67,10 @@ void punctuality::after(const core::rendezvous& brain,
   job_ = brain.settings();
   now_ = now;
   slack_ = slack;
-  if (!std::exchange(has_begun_, true))
+  if (!std::exchange(has_begun_, true)) {
     enough_at_ = now;
+    was_over_ = brain.result().has_value();
+  }
   if (std::max(was_.candidates, now_is.candidates) >= job_.agent_count_min)
     enough_at_ = now;
   const auto* join = std::get_if<core::agent_joined>(&event);
@@ -337,7 +339,7 @@ void punctuality::check_close(const view& now_is, bool closes) {
     checks_.report("times: the coordinator leaves workers alone");
   if (closes && !now_is.agents.empty())
     early(*ended_at_ + limits_.close, "times: the coordinator goes");
-  if (!closes && now_is.agents.empty())
+  if (!closes && now_is.agents.empty() && !was_over_)
     checks_.report("times: the coordinator stays, and no agent is here");
   if (!closes)
     late(std::max(*ended_at_, held_at_) + limits_.close,

@@ -87,6 +87,7 @@ private:
   since full_since_;      ///< … and fill all places …
   since awaited_since_;   ///< … and start their workers.
   since ended_at_;
+  bool was_over_ = false;      ///< Before this coordinator began.
   core::time_point held_at_{}; ///< When workers of an ended job were last left.
   // How the generations up to now have ended.
   core::time_point begun_{};
