@@ -6,7 +6,12 @@
 #include "runtime/os/socket_address.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 namespace actorrun::detail {
 
@@ -71,6 +76,15 @@ public:
 private:
   std::function<void(voter_message)> on_said_;
 };
+
+/// What the network does not acknowledge for so long ends the link, and the next
+/// message makes another one. TCP would repeat it ever later: after a cut of 3 s the
+/// answers of a voter would wait for another 3 s.
+void limit_unacknowledged(int fd, core::duration limit) {
+  const auto value = static_cast<unsigned>(
+    std::chrono::ceil<std::chrono::milliseconds>(limit).count());
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, sizeof value);
+}
 
 bool is_beat(const voter_message& x) {
   const auto* said = std::get_if<core::succession_message>(&x);
@@ -265,6 +279,7 @@ void voter_links::on_connected(const agent_id& to, result<connected> x) {
   i->second.attempt = {};
   if (!x)
     return break_way_out(to, x.error().text);
+  limit_unacknowledged(x->connection.get(), config_.limit);
   i->second.link
     = carry(home_, std::move(x->connection),
             {.mine = link_side::client,
