@@ -31,8 +31,12 @@ constexpr auto seed_pause = std::chrono::milliseconds{300};
 
 /// Where nodes look for the job, the coordinator is called back this often …
 constexpr auto call_pause = std::chrono::milliseconds{1'000};
-/// … and comes when it has been elsewhere for so long: the agents are settled then.
+/// … and comes when it has been elsewhere for so long: the agents are settled then …
 constexpr auto stay_min = std::chrono::milliseconds{3'000};
+/// … if none has come or gone meanwhile. One that has been cut off until now does not
+/// reach all others yet, and while the group changes each change of coordinators costs
+/// a lease.
+constexpr auto unchanged_min = std::chrono::milliseconds{1'000};
 
 } // namespace
 
@@ -155,6 +159,7 @@ private:
   uint64_t change_ = 0;
   bool is_member_ = false;
   std::vector<voter_candidate> here_;
+  time_point changed_{};   ///< Who is here.
   size_t voter_count_ = 1; ///< As was said last.
   endpoint_list shown_;    ///< Voters that our agents have been told.
   time_point shown_at_seed_{};
@@ -352,6 +357,7 @@ void voter_leadership::state::on(const electors_answer& x) {
   if (here == here_)
     return;
   here_ = std::move(here);
+  changed_ = now();
   dispatch(members_changed{here_});
 }
 
@@ -526,7 +532,8 @@ void voter_leadership::state::hear(const agent_id& from, const call_home&) {
   if (!stays(home_)) // Of two on that host one is enough.
     home_ = from;
   const auto known = core_.own_tombstone().charter;
-  if (is_leaving_ || now() < opened_ + stay_min || !known || !stays(from)
+  if (is_leaving_ || now() < opened_ + stay_min
+      || now() < changed_ + unchanged_min || !known || !stays(from)
       || std::ranges::find(known->order, from) == known->order.end())
     return;
   opened_ = now(); // It is not asked again at once.

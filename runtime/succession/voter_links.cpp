@@ -28,6 +28,12 @@ constexpr size_t waiting_frames_max = 8;
 /// may be known by its id, too; nothing but beats is heard from it.
 constexpr std::string_view notice_suffix = "+notice";
 
+/// What the network does not acknowledge for so long ends the link, and the next
+/// message makes another one. TCP would repeat it ever later: after a cut of 3 s the
+/// answers of a voter would wait for another 3 s. After a cut of less than half a second
+/// TCP is back before that.
+constexpr auto unacknowledged_limit = std::chrono::seconds{1};
+
 /// Minimum interval between reports of links that were cut.
 constexpr auto report_interval = std::chrono::seconds{10};
 
@@ -77,12 +83,9 @@ private:
   std::function<void(voter_message)> on_said_;
 };
 
-/// What the network does not acknowledge for so long ends the link, and the next
-/// message makes another one. TCP would repeat it ever later: after a cut of 3 s the
-/// answers of a voter would wait for another 3 s.
-void limit_unacknowledged(int fd, core::duration limit) {
-  const auto value = static_cast<unsigned>(
-    std::chrono::ceil<std::chrono::milliseconds>(limit).count());
+void limit_unacknowledged(int fd) {
+  const auto value
+    = unsigned(std::chrono::milliseconds{unacknowledged_limit}.count());
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, sizeof value);
 }
 
@@ -279,7 +282,7 @@ void voter_links::on_connected(const agent_id& to, result<connected> x) {
   i->second.attempt = {};
   if (!x)
     return break_way_out(to, x.error().text);
-  limit_unacknowledged(x->connection.get(), config_.limit);
+  limit_unacknowledged(x->connection.get());
   i->second.link
     = carry(home_, std::move(x->connection),
             {.mine = link_side::client,

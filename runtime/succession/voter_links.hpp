@@ -34,8 +34,8 @@ struct voter_links_config {
   socket_address
     where;          ///< Where this process listens; port 0: the system chooses.
   std::string host; ///< How the others find this host.
-  /// Timeout for one attempt to reach another, and for what the network has not
-  /// acknowledged, > 0. What was to be said is lost then: whoever elects says it again.
+  /// Timeout for one attempt to reach another, > 0. What was to be said is lost then:
+  /// whoever elects says it again.
   core::duration limit = std::chrono::milliseconds{500};
   log lines;
 };
