@@ -37,8 +37,12 @@ constexpr auto settle_pause = std::chrono::milliseconds{300};
 
 /// Where nodes look for the job, the coordinator is called back this often …
 constexpr auto call_pause = std::chrono::milliseconds{1'000};
-/// … and comes when it has been elsewhere for so long: the agents are settled then.
+/// … and comes when it has been elsewhere for so long: the agents are settled then …
 constexpr auto stay_min = std::chrono::milliseconds{3'000};
+/// … if none has come or gone meanwhile. One that has been cut off until now does not
+/// reach all others yet, and while the group changes each change of coordinators costs
+/// a lease.
+constexpr auto unchanged_min = std::chrono::milliseconds{1'000};
 
 /// An operator's answer is on its way for so long before the coordinator ends.
 constexpr auto answer_pause = std::chrono::milliseconds{50};
@@ -176,6 +180,7 @@ private:
   uint64_t change_ = 0;
   std::map<uint64_t, uint64_t> told_changes_; ///< By ours, until it is stored.
   std::vector<voter_candidate> here_;
+  time_point changed_{}; ///< Who is here.
   /// Who can follow this leader.
   struct electorate {
     size_t voter_count = 1;
@@ -411,6 +416,7 @@ void voter_leadership::state::on(const electors_answer& x) {
   if (here == here_)
     return;
   here_ = std::move(here);
+  changed_ = now();
   dispatch(members_changed{here_});
 }
 
@@ -599,8 +605,8 @@ void voter_leadership::state::hear(const agent_id& from, const call_home&) {
   if (!stays(home_)) // Of two on that host one is enough.
     home_ = from;
   const auto known = core_.own_tombstone().charter;
-  if (is_leaving_ || is_asked_ || now() < opened_ + stay_min || !known
-      || !stays(from)
+  if (is_leaving_ || is_asked_ || now() < opened_ + stay_min
+      || now() < changed_ + unchanged_min || !known || !stays(from)
       || std::ranges::find(known->order, from) == known->order.end())
     return;
   opened_ = now(); // It is not asked again at once.
