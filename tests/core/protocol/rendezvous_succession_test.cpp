@@ -119,9 +119,8 @@ TEST_CASE_METHOD(successor,
   }
   REQUIRE(uut.current_phase() == phase::stopping);
   at(30ms, stopped("b", 7));
-  CHECK(at(30ms, stopped("c", 7))
-        == "arm_timer 4; arm_timer 5"); // No hold-back any more.
-  CHECK(uut.waiting_for() == "last call for more nodes");
+  CHECK(at(30ms, stopped("c", 7)) // No hold-back any more.
+        == "announce_generation 8: b=0+1 c=1+1");
   CHECK(uut.budget().restart_count() == 0);
 }
 
