@@ -82,8 +82,8 @@ TEST_CASE("voters: what they say comes as it was sent_at", "[actors]") {
   CHECK(heard.sent == sent_at);
   CHECK(heard.stored == charter_key{3, 4});
   const auto ended = std::vector<ended_leader>{{n1, 7}, {n2, {}}, {n3, 0}};
-  CHECK(there_and_back(ask{5, ended}).term == 5);
-  CHECK(there_and_back(ask{5, ended}).ended == ended);
+  CHECK(there_and_back(core::ask{5, ended}).term == 5);
+  CHECK(there_and_back(core::ask{5, ended}).ended == ended);
   CHECK(there_and_back(would{6}).term == 6);
   CHECK(there_and_back(would_not{7}).term == 7);
   const auto request = there_and_back(vote_request{8, sent_at, ended});
@@ -134,7 +134,7 @@ TEST_CASE("voters: the newest proofs are told", "[actors]") {
   auto ended = std::vector<ended_leader>{};
   for (auto i = size_t{0}; i < told_proofs_max + 2; ++i)
     ended.push_back({n1, i});
-  const auto told = there_and_back(ask{1, ended}).ended;
+  const auto told = there_and_back(core::ask{1, ended}).ended;
   CHECK(told.size() == told_proofs_max);
   CHECK(told.back() == ended.back());
 }
@@ -173,7 +173,7 @@ TEST_CASE("voters: what no honest one sends is refused", "[actors]") {
     .mutable_endpoints(0)
     ->set_address(std::string(81, '1'));
   CHECK(fault_of(long_endpoint) == "sends an endpoint that cannot be one");
-  auto proofs = to_wire(succession_message{ask{1, {{n1, 1}}}});
+  auto proofs = to_wire(succession_message{core::ask{1, {{n1, 1}}}});
   for (size_t i = 0; i < told_proofs_max; ++i)
     proofs.mutable_ask()->add_ended()->set_agent_id("n2");
   CHECK(fault_of(proofs) == "sends more proofs than are told");

@@ -301,6 +301,7 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
       [to](const core::agent_lost&) { to.write("lost"); },
       [to](const core::outcome_written&) { to.write("outcome written"); },
       [to](const core::member_ended&) { to.write("member ended"); },
+      [to](const core::charter_written&) { to.write("charter written"); },
       [to](const electors_question&) { to.write("electors asked"); },
       [to](const electors_known& x) {
         to.write(std::to_string(x.voters.size()) + " electors");
