@@ -44,6 +44,7 @@ public:
   void close(kept_socket) override { socket_.reset(); }
 
   void speak() {
+    REQUIRE(is_ready(socket_.get(), POLLIN));
     const auto line = unique_fd{::accept(socket_.get(), nullptr, nullptr)};
     send_whole(line.get(), statement_);
   }
