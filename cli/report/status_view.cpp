@@ -104,18 +104,23 @@ std::string leadership_text(const v1::Leadership& x, const v1::JobStatus& job) {
   const auto list = [](const auto& xs) {
     auto text = std::string{};
     for (const auto& who : xs)
-      text += (text.empty() ? "" : ", ") + who;
+      text += (text.empty() ? "" : ", ") + core::printable(who);
     return text;
   };
-  auto text
-    = formatted("  leader: {}, term {}, elected by {} {} ago: {}\n",
-                x.leader().empty() ? job.coordinator_host() : x.leader(),
-                x.term(), x.by() == "voters" ? "the agents" : x.by(),
-                span_of(x.age_ms()), x.reason());
-  if (x.voters_size() == 1)
+  auto text = formatted(
+    "  leader: {}, term {}, elected by {} {} ago: {}\n",
+    core::printable(x.leader().empty() ? job.coordinator_host() : x.leader()),
+    x.term(), x.by() == "voters" ? "the agents" : core::printable(x.by()),
+    span_of(x.age_ms()), core::printable(x.reason()));
+  if (x.voters_size() == 1 && x.deputies().empty())
     text
       += "  voters: none but the leader, so no other one can be elected: that "
          "takes agents on three hosts or more\n";
+  else if (x.voters_size() == 1)
+    text += formatted("  voters: none but the leader; {} follows if its "
+                      "process ends, but not if its host is lost: that takes "
+                      "agents on three hosts or more\n",
+                      list(x.deputies()));
   else if (x.voters_size() > 1)
     text += formatted(
       "  voters: {}{}\n", list(x.voters()),

@@ -110,13 +110,13 @@ TEST_CASE_METHOD(elected_fixture,
                  "coordinator: an agent that comes back over another link gets "
                  "nothing twice",
                  "[actors]") {
-  a = local();
-  const auto again = local();
+  a = remote();
+  const auto again = remote();
   CHECK(join(a, "1").empty());
   CHECK(join(again, "1").empty());
   store();
-  CHECK(a.told() == "accepted"); // Over the first link.
-  CHECK(again.told() == "accepted");
+  CHECK(a.told().starts_with("accepted")); // Over the first link.
+  CHECK(again.told().starts_with("accepted"));
 }
 
 TEST_CASE_METHOD(elected_fixture,

@@ -84,7 +84,8 @@ TEST_CASE("ending: trouble has a remedy, workers that failed have none",
           "[cli]") {
   CHECK(remedy_of(troubled(errc::coordinator_lost, "x"))
         == "look at the node that --rdzv-endpoint names, then start the job"
-           " again");
+           " again; with --rdzv-conf=succession=on and three hosts or more, or"
+           " with etcd, it outlives that node");
   CHECK(remedy_of(ended({.kind = kind::unmet}))
         == "check the missing nodes; a larger join_timeout in --rdzv-conf waits"
            " longer, a smaller MIN in --nnodes needs fewer");

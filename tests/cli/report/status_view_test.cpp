@@ -168,6 +168,12 @@ TEST_CASE("status: it says who leads, and who elects the next leader",
             "  voters: none but the leader, so no other one can "
             "be elected: that takes agents on three hosts or "
             "more\n"));
+  x.add_deputies("n3-4720");
+  CHECK(has(to_text({job}),
+            "  voters: none but the leader; n3-4720 follows if its process "
+            "ends, but not if its host is lost: that takes agents on three "
+            "hosts or more\n"));
+  x.clear_deputies();
   x.add_voters("n3-4720");
   x.add_voters("n4-4731");
   x.add_deputies("n5-4742");
