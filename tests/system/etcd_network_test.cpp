@@ -58,7 +58,7 @@ struct two_sites {
     const auto together = x->await_world(6, after[0].generation);
     CHECK(together[0].restart_count == 0);
     CHECK(last_of(x->records_of(after)) < first_of(together));
-    CHECK(count_of(a->output(), "etcd elects") == 1);
+    CHECK(count_of(a->output(), "etcd elects this node") == 1);
     x->check_end(*a, *b, *c);
   }
 

@@ -3,6 +3,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/system/scene.hpp"
+#include "tests/system/wardens.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -12,19 +13,6 @@
 namespace actorrun::test {
 
 namespace {
-
-std::string name_of(pid_t pid) {
-  auto text = content_of("/proc/" + std::to_string(pid) + "/comm");
-  return text.substr(0, text.find('\n'));
-}
-
-/// The first process below `pid` with this name; 0: there is none.
-pid_t find(pid_t pid, const std::string& name) {
-  for (const auto x : descendants(pid))
-    if (name_of(x) == name)
-      return x;
-  return 0;
-}
 
 /// Runs a program as the first process of a pid namespace of its own.
 const auto container
@@ -48,37 +36,6 @@ struct guards_scene : scene {
     auto out = records();
     std::erase_if(out, [=](const auto& x) { return x.number <= generation; });
     return out;
-  }
-
-  /// The wardens of an agent, when both are there.
-  static std::vector<pid_t> wardens_of(const program& x) {
-    auto out = std::vector<pid_t>{};
-    require(
-      eventually([&] {
-        out = {find(x.pid(), "arun-warden"), find(x.pid(), "arun-second")};
-        return out[0] != 0 && out[1] != 0;
-      }),
-      "an agent has two wardens");
-    return out;
-  }
-
-  /// At once: the wardens stop first, because one that outlives the agent for a
-  /// moment ends the workers.
-  static void kill_with_wardens(program& x) {
-    const auto wardens = wardens_of(x);
-    for (const auto pid : wardens) {
-      ::kill(pid, SIGSTOP);
-      const auto status = "/proc/" + std::to_string(pid) + "/status";
-      require(eventually([&] {
-                return content_of(status).find("State:\tT")
-                       != std::string::npos;
-              }),
-              "a warden stops");
-    }
-    ::kill(x.pid(), SIGKILL);
-    for (const auto pid : wardens)
-      ::kill(pid, SIGKILL);
-    x.wait();
   }
 };
 

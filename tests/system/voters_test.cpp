@@ -2,6 +2,7 @@
 // its own on loopback, as if it were on a host of its own.
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
+#include "tests/system/wardens.hpp"
 
 #include <csignal>
 #include <string>
@@ -223,8 +224,7 @@ TEST_CASE(
   CHECK(first["leader"]["reason"] == "the job has begun with it");
   const auto old = x.agent_of(first, a);
   CHECK(first["leader"]["agent"] == old);
-  a.signal(SIGKILL);
-  REQUIRE(a.wait() == -SIGKILL);
+  kill_with_wardens(a); // No machine speaks for it.
   x.await_world(2, before[0].generation);
   const auto now = x.await_status([&](const json& y) {
     return y["leader"].is_object() && y["leader"]["agent"] != old;
@@ -306,8 +306,7 @@ TEST_CASE("voters: on two hosts the other one says at once what helps",
                  "takes the lead")
         == 1);
   REQUIRE(eventually([&] { return x.took_over(b); }));
-  b.signal(SIGKILL);
-  REQUIRE(b.wait() == -SIGKILL);
+  kill_with_wardens(b); // As if its host were lost.
   CHECK(a.says("the coordinator is lost"));
   CHECK(a.says("start the same command again on its host"));
   CHECK(a.says("that takes agents on three hosts or more"));
