@@ -26,11 +26,12 @@ inline pid_t find(pid_t pid, const std::string& name) {
 /// The wardens of an agent, when both are there.
 inline std::vector<pid_t> wardens_of(const program& x) {
   auto out = std::vector<pid_t>{};
-  require(eventually([&] {
-            out = {find(x.pid(), "arun-warden"), find(x.pid(), "arun-second")};
-            return out[0] != 0 && out[1] != 0;
-          }),
-          "an agent has two wardens");
+  scene::require(
+    eventually([&] {
+      out = {find(x.pid(), "arun-warden"), find(x.pid(), "arun-second")};
+      return out[0] != 0 && out[1] != 0;
+    }),
+    "an agent has two wardens");
   return out;
 }
 
@@ -41,10 +42,11 @@ inline void kill_with_wardens(program& x) {
   for (const auto pid : wardens) {
     ::kill(pid, SIGSTOP);
     const auto status = "/proc/" + std::to_string(pid) + "/status";
-    require(eventually([&] {
-              return content_of(status).find("State:\tT") != std::string::npos;
-            }),
-            "a warden stops");
+    scene::require(eventually([&] {
+                     return content_of(status).find("State:\tT")
+                            != std::string::npos;
+                   }),
+                   "a warden stops");
   }
   ::kill(x.pid(), SIGKILL);
   for (const auto pid : wardens)

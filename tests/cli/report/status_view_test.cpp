@@ -162,7 +162,7 @@ TEST_CASE("status: it says who leads, and who elects the next leader",
   CHECK(
     has(to_text({job}),
         "  leader: n2-4711, term 3, elected by the agents 12.0 s ago: n1-4702 "
-        "was silent\\nfor 400.0 ms\n"));
+        "was silent for 400.0 ms\n"));
   x.add_voters("n2-4711");
   CHECK(has(to_text({job}),
             "  voters: none but the leader, so no other one can "
