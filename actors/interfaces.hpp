@@ -199,7 +199,7 @@ struct electors_answer {
 
 /// Asked again and again; the answer shows that the coordinator decides.
 struct electors_question {
-  agent_id own; ///< The agent of this process.
+  std::vector<agent_id> always; ///< Of these each one that is here is told.
   /// Called on any thread; never blocks.
   std::function<void(electors_answer)> reply;
 };

@@ -275,7 +275,8 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::JoinAccepted& x) { on(x); },
     [this](const v1::JoinRejected& x) { on(x); },
     [this](const v1::LeaseGranted& x) {
-      dispatch(lease_granted{time_point{duration{x.sent_ns()}}});
+      dispatch(lease_granted{time_point{duration{x.sent_ns()}},
+                             age_from_wire(x.age_ns())});
     },
     [this](const v1::GenerationFormed& x) { on(x); },
     [this](const v1::GenerationRevoked& x) { on(x); },
@@ -486,7 +487,8 @@ void node_agent_state::announce_whereabouts(const ports::location& where) {
 void node_agent_state::on(const v1::JoinAccepted& x) {
   missing_ = errc::none;
   dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
-                         duration{x.fence_ns()}, from_wire(x.charter())});
+                         duration{x.fence_ns()}, from_wire(x.charter()),
+                         age_from_wire(x.age_ns())});
   say_back(x);
   // A node alone waits for no other.
   if ((remote_ || config_.settings.agent_count_max > 1)

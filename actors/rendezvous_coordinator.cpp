@@ -27,8 +27,9 @@ namespace {
 /// At most this many operators wait for a round; others get the last answers.
 constexpr auto waiting_links_max = size_t{256};
 
-/// So many agents are told to those that choose voters, beside those that vote.
-constexpr auto candidates_max = size_t{64};
+/// So many agents are told to those that choose voters, each of another host, beside
+/// those that vote: the leader keeps a link to each.
+constexpr auto candidates_max = size_t{12};
 
 /// At most this many records are kept back from the status desk.
 constexpr auto untold_max = size_t{1'024};
@@ -129,6 +130,8 @@ struct rendezvous_coordinator_state::effect_runner {
       reply.set_keep_alive_interval_ns(
         duration{limits.keep_alive_interval}.count());
       reply.set_fence_ns(duration{limits.fence()}.count());
+      const auto age = st.age_of_leadership().value_or(limits.fence());
+      reply.set_age_ns(uint64_t(duration{age}.count()));
       st.report_agent([&](const log& lines) {
         lines.info(
           formatted("coordinator accepts agent {}: {} {} at {}{}",
@@ -396,7 +399,7 @@ rendezvous_coordinator_state::rendezvous_coordinator_state(
       agent_line_pause),
     watches_(self) {
   if (!config_.leases)
-    config_.leases = std::make_shared<shared_lease_desk>(config_.may_decide);
+    config_.leases = std::make_shared<shared_lease_desk>(config_.age_of_leadership);
   desk_ = spawn_status_desk(self_->system(), config_.leases);
 }
 
@@ -421,12 +424,9 @@ rendezvous_coordinator_state::make_behavior() {
       if_own(x, [&](const agent_id& agent, contact&) {
         const auto now = self_->clock().now();
         config_.leases->give_sign(now);
-        if (!config_.leases->hear(agent, time_point{duration{x.sent_ns()}},
-                                  now))
-          return;
-        auto grant = v1::LeaseGranted{};
-        grant.set_sent_ns(x.sent_ns());
-        send(agent, std::move(grant));
+        if (const auto age = config_.leases->hear(
+              agent, time_point{duration{x.sent_ns()}}, now))
+          send(agent, grant(x, *age));
       });
     },
     [this](const v1::WorkersStarted& x) {
@@ -535,7 +535,7 @@ void rendezvous_coordinator_state::steer(const operator_question& x) {
 
 // No longer the leader: a decision could contradict the successor's.
 void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
-  if (is_closing_ || (config_.may_decide && !config_.may_decide()))
+  if (is_closing_ || !age_of_leadership())
     return;
   const auto now = self_->clock().now();
   config_.leases->give_sign(now);
@@ -566,6 +566,12 @@ void rendezvous_coordinator_state::note_job() {
     config_.write_job(job_, gate_.change());
 }
 
+std::optional<duration>
+rendezvous_coordinator_state::age_of_leadership() const {
+  return config_.age_of_leadership ? config_.age_of_leadership()
+                                   : duration::zero();
+}
+
 uint32_t rendezvous_coordinator_state::leader_group() const {
   const auto i = rendezvous_.agents().find(config_.own_agent);
   const auto generation = rendezvous_.generation();
@@ -578,7 +584,7 @@ uint32_t rendezvous_coordinator_state::leader_group() const {
 void rendezvous_coordinator_state::on(const charter_written& event) {
   if (is_closing_)
     return;
-  if (config_.may_decide && !config_.may_decide())
+  if (!age_of_leadership())
     return gate_.drop();
   for (const auto& what : gate_.on(event))
     what();
@@ -731,7 +737,7 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
 
 void rendezvous_coordinator_state::on(const electors_question& x) {
   config_.leases->give_sign(self_->clock().now());
-  x.reply(electors(x.own));
+  x.reply(electors(x.always));
 }
 
 std::optional<electorate> rendezvous_coordinator_state::electorate_now() const {
@@ -746,14 +752,14 @@ std::optional<electorate> rendezvous_coordinator_state::electorate_now() const {
 }
 
 // Those that stay. Two agents with one address are on one host.
-electors_answer
-rendezvous_coordinator_state::electors(const agent_id& own) const {
+electors_answer rendezvous_coordinator_state::electors(
+  const std::vector<agent_id>& always) const {
   auto out = electors_answer{};
   out.has_ended = has_ended() && gate_.is_open();
   auto here = std::vector<voter_candidate>{};
-  auto other_count = size_t{0};
+  auto hosts = std::set<std::string>{};
   const auto is_voter = [&](const agent_id& x) {
-    return x == own
+    return std::ranges::find(always, x) != always.end()
            || std::ranges::any_of(voters_.voters(), [&](const auto& known) {
                 return known.agent_id() == x.value;
               });
@@ -763,9 +769,10 @@ rendezvous_coordinator_state::electors(const agent_id& own) const {
     if (i == contacts_.end() || !i->second.handle || i->second.voter_port == 0
         || !record.is_candidate())
       continue;
-    if (!is_voter(id) && ++other_count > candidates_max)
-      continue;
     const auto& address = record.offering.address;
+    if (!is_voter(id)
+        && (hosts.size() == candidates_max || !hosts.insert(address).second))
+      continue;
     here.push_back({.agent = id,
                     .host = address,
                     .endpoint = voter_endpoint(address, i->second.voter_port)});

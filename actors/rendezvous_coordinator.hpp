@@ -41,9 +41,9 @@ struct rendezvous_coordinator_config {
   bool networked = false;
   /// Agents of this process have a lease too: they outlive the coordinator.
   bool lease_all = false;
-  /// Called before every decision. If it returns false, nothing is decided,
-  /// granted or sent any more. Null: always true.
-  std::function<bool()> may_decide{};
+  /// Called before every decision. If it returns none, nothing is decided, granted
+  /// or sent any more.
+  leadership_age age_of_leadership{};
   /// Where the links to agents answer keep-alives, by the same rule. Null: none
   /// does, and all of them come to the coordinator.
   std::shared_ptr<shared_lease_desk> leases{};
@@ -103,13 +103,14 @@ private:
   void on(const electors_question& x);
   void on(const electors_known& x);
   std::optional<core::electorate> electorate_now() const;
-  electors_answer electors(const agent_id& own) const;
+  electors_answer electors(const std::vector<agent_id>& always) const;
   bool is_listening() const;
   void forget(const agent_id& agent);
   void link_down(const agent_id& agent, uint64_t link);
   void dispatch(const core::rendezvous_event& event);
   void note_job();
   uint32_t leader_group() const;
+  std::optional<core::duration> age_of_leadership() const;
   void on(const core::charter_written& event);
   std::vector<core::rendezvous_effect>
   decide(const core::rendezvous_event& event, core::time_point now);

@@ -6,9 +6,14 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace actorrun {
+
+/// How long ago it was confirmed that a coordinator leads; none: it leads no more.
+/// Null: it always leads.
+using leadership_age = std::function<std::optional<core::duration>()>;
 
 /// Agents are answered on the threads that their links are read on: a mailbox and
 /// a scheduler thread for each keep-alive would cost a coordinator of ten thousand
@@ -29,23 +34,28 @@ public:
     core::lease_desk& desk_;
   };
 
-  /// @param may_answer If it returns false, no agent is answered any more. Called
-  ///                   on any thread; null: always true.
+  /// @param age How long ago it was confirmed that the coordinator leads; none: it
+  ///            leads no more, and no agent is answered. Called on any thread;
+  ///            null: always 0.
   /// @param silence_max As in `core::life_signs`.
-  explicit shared_lease_desk(std::function<bool()> may_answer = {},
+  explicit shared_lease_desk(leadership_age age = {},
                              core::duration silence_max = core::duration::max())
-    : may_answer_(std::move(may_answer)), signs_(silence_max) {}
+    : age_(std::move(age)), signs_(silence_max) {}
 
   /// No keep-alive is heard until what it returns is gone.
   held hold() { return {guard_, desk_}; }
 
   /// @see core::lease_desk::hear. Waits for `hold`, which decides and does not
   /// wait itself.
-  bool hear(const agent_id& agent, core::time_point sent,
-            core::time_point now) {
+  /// @returns the age of the answer; none: there is no answer
+  std::optional<core::duration> hear(const agent_id& agent,
+                                     core::time_point sent,
+                                     core::time_point now) {
     auto desk = hold(); // First: the right to answer may end while it waits.
-    return (!may_answer_ || may_answer_()) && !signs_.are_missing(now)
-           && desk->hear(agent, sent, now);
+    const auto age = age_ ? age_() : core::duration::zero();
+    return age && !signs_.are_missing(now) && desk->hear(agent, sent, now)
+             ? age
+             : std::nullopt;
   }
 
   /// Whoever decides has had its turn.
@@ -61,7 +71,7 @@ public:
   }
 
 private:
-  std::function<bool()> may_answer_;
+  leadership_age age_;
   std::mutex guard_;
   core::lease_desk desk_;
   core::life_signs signs_;

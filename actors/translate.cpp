@@ -375,6 +375,13 @@ void add_vitals(v1::NodeStatus& out, const core::node_vitals& x) {
   }
 }
 
+v1::LeaseGranted grant(const v1::KeepAlive& x, core::duration age) {
+  auto out = v1::LeaseGranted{};
+  out.set_sent_ns(x.sent_ns());
+  out.set_age_ns(uint64_t(age.count()));
+  return out;
+}
+
 v1::QuarantinedNode to_wire(const core::quarantined_node& x) {
   auto out = v1::QuarantinedNode{};
   out.set_agent_id(cut(x.agent.value, agent_id_size_max));

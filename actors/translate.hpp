@@ -25,6 +25,12 @@ inline uint64_t to_ms(core::duration x) {
   return static_cast<uint64_t>(std::max<int64_t>(ms, 0));
 }
 
+/// The age of an answer is at most an hour, whatever a peer says.
+inline core::duration age_from_wire(uint64_t ns) {
+  constexpr auto max = core::duration{std::chrono::hours{1}};
+  return std::min(ns, uint64_t{max.count()}) * core::duration{1};
+}
+
 v1::Offer to_wire(const core::offer& x);
 v1::Settings to_wire(const core::job_settings& x);
 v1::Charter to_wire(const core::charter& x);
@@ -50,6 +56,8 @@ v1::NodeVitals to_wire(const core::node_vitals& x);
 /// Adds the vitals of a node, with as many workers as there is room for in a
 /// message.
 void add_vitals(v1::NodeStatus& out, const core::node_vitals& x);
+/// Answers a keep-alive. @param age As in `core::lease_granted`.
+v1::LeaseGranted grant(const v1::KeepAlive& x, core::duration age);
 v1::QuarantinedNode to_wire(const core::quarantined_node& x);
 v1::Cause to_wire(const core::journal::culprit& x);
 

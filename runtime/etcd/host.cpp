@@ -117,7 +117,10 @@ etcd_host::open_coordinator(const core::open_coordinator& order,
                                    "where this node hosts the coordinator");
   auto settings = config_.configure();
   settings.lease_all = true;
-  settings.may_decide = leadership_->leadership_check();
+  // Its lease is shorter than it may lead; whoever follows waits for that.
+  settings.age_of_leadership = [leads = leadership_->leadership_check()] {
+    return leads() ? std::optional{core::duration::zero()} : std::nullopt;
+  };
   settings.beginning.known = order.known;
   settings.on_job = [leadership = std::weak_ptr{leadership_}](const auto& job) {
     if (const auto x = leadership.lock())

@@ -180,7 +180,7 @@ result<bool> remote_agent::on(T x, uint64_t number) {
     if constexpr (std::is_same_v<T, v1::StatusRequest>) {
       return ask(std::move(x), number);
     } else if constexpr (std::is_same_v<T, v1::KeepAlive>) {
-      if (!setup_.has_lease)
+      if (!setup_.hear)
         return deliver(std::move(x));
       answer(x);
       return false;
@@ -221,11 +221,8 @@ result<bool> remote_agent::ask(v1::StatusRequest x, uint64_t number) {
 
 // Here and not by the coordinator, which then wakes up for decisions only.
 void remote_agent::answer(const v1::KeepAlive& x) {
-  if (!setup_.has_lease(x.sent_ns()))
-    return;
-  auto grant = v1::LeaseGranted{};
-  grant.set_sent_ns(x.sent_ns());
-  answers_ += message_frame(envelope_with<v1::ToAgent>(std::move(grant)));
+  if (const auto age = setup_.hear(x.sent_ns()))
+    answers_ += message_frame(envelope_with<v1::ToAgent>(grant(x, *age)));
 }
 
 template <class T>

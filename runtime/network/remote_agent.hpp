@@ -25,9 +25,9 @@ struct remote_agent_setup {
   /// Where the link comes from: a request to join is marked if it brings another
   /// address. Empty: none is marked.
   std::string peer_host{};
-  /// Whether a keep-alive with this stamp is answered. Null: they go to the
-  /// coordinator.
-  std::function<bool(int64_t sent_ns)> has_lease{};
+  /// Hears a keep-alive with this stamp; returns the age of the answer, none: there is
+  /// none. Null: they go to the coordinator.
+  std::function<std::optional<core::duration>(int64_t sent_ns)> hear{};
   /// Whether the agent was accepted: the questions of others are not passed on. May be
   /// null: always.
   std::function<bool()> is_member{};

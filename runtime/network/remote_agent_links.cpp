@@ -230,14 +230,15 @@ remote_agent_setup remote_agent_links::setup_for(const peer& who) {
   if (!mine_.identity) // A certificate is the better proof.
     out.peer_host = who.host;
   if (leases_)
-    out.has_lease = [this, agent = agent_id{who.id}](int64_t sent_ns) {
+    out.hear = [this, agent = agent_id{who.id}](int64_t sent_ns) {
       return hear(agent, sent_ns);
     };
   out.is_member = [this, id = who.id] { return is_member(id); };
   return out;
 }
 
-bool remote_agent_links::hear(const agent_id& agent, int64_t sent_ns) {
+std::optional<core::duration>
+remote_agent_links::hear(const agent_id& agent, int64_t sent_ns) {
   const auto at = now();
   const auto is_heard
     = leases_->hear(agent, core::time_point{core::duration{sent_ns}}, at);

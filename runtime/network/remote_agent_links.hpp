@@ -121,7 +121,7 @@ private:
   bool is_of_job(const unique_fd& client, const std::string& host) const;
   void encrypt(unique_fd connection, peer who);
   remote_agent_setup setup_for(const peer& who);
-  bool hear(const agent_id& agent, int64_t sent_ns);
+  std::optional<core::duration> hear(const agent_id& agent, int64_t sent_ns);
   bool is_member(const shared_text& agent) const;
   void poke();
   void call_when_handled(std::function<void()> fn) const;

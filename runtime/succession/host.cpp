@@ -212,7 +212,8 @@ result<std::string>
 voter_host::open_coordinator(const core::open_coordinator& order) {
   auto settings = config_.configure(!order.successor);
   settings.lease_all = true;
-  settings.may_decide = leadership_->leadership_check();
+  settings.age_of_leadership = leadership_->age_of_leadership();
+  settings.beginning.silence = order.silence;
   if (order.successor)
     settings.beginning.known = order.known;
   settings.own_agent = config_.agent;

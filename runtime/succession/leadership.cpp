@@ -44,6 +44,9 @@ constexpr auto stay_min = std::chrono::milliseconds{3'000};
 /// a lease.
 constexpr auto unchanged_min = std::chrono::milliseconds{1'000};
 
+/// So many endpoints are remembered: more than can be asked for in any election.
+constexpr auto endpoints_max = size_t{256};
+
 /// An operator's answer is on its way for so long before the coordinator ends.
 constexpr auto answer_pause = std::chrono::milliseconds{50};
 
@@ -132,6 +135,7 @@ private:
   void say(const agent_id& to, const voter_message& what);
   void leave_behind(const tombstone& x);
   void learn(const std::optional<written_charter>& x);
+  void learn(const agent_id& who, const std::string& where);
   std::string endpoint_of(const agent_id& who) const;
 
   // -- the job --------------------------------------------------------------------
@@ -167,7 +171,7 @@ private:
   std::shared_ptr<std::atomic<clock::rep>> leadership_end_;
   std::shared_ptr<shared_links> links_;
   succession core_;
-  endpoint_list endpoints_;          ///< Of all that have been named.
+  endpoint_list endpoints_;          ///< Of those that have been named.
   std::set<agent_id> reached_;       ///< Our links to these are up.
   endpoint_list told_;               ///< Voters, as a coordinator has told us.
   std::string coordinator_endpoint_; ///< Ours; empty: it is elsewhere.
@@ -298,7 +302,7 @@ void voter_leadership::state::ask_decider() {
   if (!whom)
     return;
   tell_anonymously(
-    whom, electors_question{config_.options.self,
+    whom, electors_question{{config_.options.self, home_},
                             [handle = actor{self_}](electors_answer x) {
                               tell_anonymously(handle, std::move(x));
                             }});
@@ -393,7 +397,19 @@ std::string voter_leadership::state::endpoint_of(const agent_id& who) const {
 void voter_leadership::state::learn(const std::optional<written_charter>& x) {
   if (x)
     for (const auto& [who, where] : x->endpoints)
-      endpoints_[who] = where;
+      learn(who, where);
+}
+
+// Whoever has gone for good is named by no charter any more.
+void voter_leadership::state::learn(const agent_id& who,
+                                    const std::string& where) {
+  if (endpoints_.size() >= endpoints_max) {
+    const auto known = core_.own_tombstone().charter;
+    std::erase_if(endpoints_, [&](const auto& x) {
+      return !known || !known->endpoints.contains(x.first);
+    });
+  }
+  endpoints_[who] = where;
 }
 
 // -- the job ----------------------------------------------------------------------
@@ -411,7 +427,7 @@ void voter_leadership::state::on(const electors_answer& x) {
   if (!x.here)
     return;
   for (const auto& known : *x.here)
-    endpoints_[known.agent] = known.endpoint;
+    learn(known.agent, known.endpoint);
   auto here = reachable_of(*x.here);
   if (here == here_)
     return;
@@ -629,7 +645,7 @@ void voter_leadership::state::on(const lead_order& x) {
 
 voter_leadership::voter_leadership(caf::actor_system& system,
                                    voter_leadership_config config)
-  : system_(system), asleep_(config.asleep) {
+  : system_(system), asleep_(config.asleep), promise_(config.options.promise) {
   const auto blocked = signals_blocked{}; // Its thread takes none.
   auto on_died = std::move(config.on_died);
   actor_ = system.spawn<actor_impl<actor, state>, caf::detached>(
@@ -680,9 +696,17 @@ result<void> voter_leadership::found(core::charter job, std::string endpoint) {
   return out.get();
 }
 
-std::function<bool()> voter_leadership::leadership_check() const {
-  return [end = leadership_end_, asleep = asleep_] {
-    return (clock::now() + asleep()).time_since_epoch().count() < end->load();
+// It ends `lasts` after what a majority has confirmed. Without an end: after the
+// outcome no other is elected.
+leadership_age voter_leadership::age_of_leadership() const {
+  const auto lasts = promise_ - core::leadership_guard;
+  return [end = leadership_end_, asleep = asleep_,
+          lasts]() -> std::optional<core::duration> {
+    const auto now = clock::now() + asleep();
+    const auto due = core::time_point{core::duration{end->load()}};
+    if (now >= due)
+      return std::nullopt;
+    return std::max<core::duration>(lasts - (due - now), {});
   };
 }
 

@@ -5,6 +5,7 @@
 #include "actors/core/succession/succession.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
+#include "actors/shared_lease_desk.hpp"
 #include "actors/voter_messages.hpp"
 #include "messages/caf.hpp"
 #include "runtime/network/actor_watch.hpp"
@@ -170,9 +171,9 @@ public:
     tell_anonymously(actor_, std::move(x));
   }
 
-  /// Returns a check whether our coordinator leads at this moment. May outlive
-  /// this object.
-  std::function<bool()> leadership_check() const;
+  /// Returns what says for how long no majority has confirmed that our coordinator
+  /// leads. May outlive this object.
+  leadership_age age_of_leadership() const;
 
   /// Waits until no callback runs any more.
   void stop();
@@ -195,6 +196,7 @@ private:
 
   caf::actor_system& system_;
   std::function<core::duration()> asleep_;
+  core::duration promise_;
   std::shared_ptr<std::atomic<clock::rep>> leadership_end_
     = std::make_shared<std::atomic<clock::rep>>(0);
   std::shared_ptr<shared_links> links_ = std::make_shared<shared_links>();

@@ -22,6 +22,10 @@ namespace {
 /// of those that are gone; beyond that the one that was used the longest ago goes.
 constexpr size_t links_max = 4 * core::voters_max;
 
+/// Of so many others the key is asked for, and of so many it is shown.
+constexpr size_t heard_keys_max = 1'024;
+constexpr size_t shown_keys_max = 4 * heard_keys_max;
+
 /// So many messages wait for a link; an older one says less than a newer one.
 constexpr size_t waiting_frames_max = 8;
 
@@ -120,7 +124,8 @@ voter_links::voter_links(reactor& home, voter_links_config config,
                        "it {}",
                        x.count, x.count == 1 ? "link" : "links", x.last_address,
                        x.last_reason));
-         }) {}
+         }),
+    heard_(heard_keys_max), shown_(shown_keys_max) {}
 
 voter_links::~voter_links() {
   listener_.reset();
@@ -152,7 +157,7 @@ result<void> voter_links::listen() {
            config_.keeper->keep(kept_socket::voter, socket);
        },
      .resumption_of
-     = [this](const std::string& from) { return key_of(from); }});
+     = [this](const std::string& from) { return heard_.find(from); }});
   if (!opened)
     return opened.error();
   listener_.emplace(std::move(*opened));
@@ -168,7 +173,7 @@ void voter_links::receive(unique_fd connection, const peer& who) {
     in_.erase(in_.begin());
   const auto number = ++last_number_;
   auto& added = in_[number];
-  added = {.id = who.id, .address = address, .shown = key_of(who.id)};
+  added = {.id = who.id, .address = address, .shown = heard_.find(who.id)};
   auto from = std::string{who.id};
   const auto is_notice = from.ends_with(notice_suffix);
   if (is_notice)
@@ -195,13 +200,13 @@ bool voter_links::admit(uint64_t number, const resumption_key& key) {
   if (i == in_.end())
     return false;
   const auto& [id, address, link, shown] = i->second;
-  if (key_of(id) != shown) {
+  if (heard_.find(id) != shown) {
     cut_.add(address, "claims the id of an agent that was there before");
     return false;
   }
   std::erase_if(
     in_, [&](const auto& x) { return x.first != number && x.second.id == id; });
-  keys_[id] = key;
+  heard_.keep(id, key);
   return true;
 }
 
@@ -209,12 +214,6 @@ void voter_links::end_way_in(uint64_t number, const result<void>& how) {
   auto ended = in_.extract(number);
   if (ended && !how)
     cut_.add(ended.mapped().address, how.error().text);
-}
-
-std::optional<resumption_key>
-voter_links::key_of(const std::string& from) const {
-  const auto i = keys_.find(from);
-  return i == keys_.end() ? std::nullopt : std::optional{i->second};
 }
 
 // -- to the others --------------------------------------------------------------
@@ -277,7 +276,7 @@ void voter_links::dial(const agent_id& to, way_out& x) {
                       {.mine = config_.mine,
                        .intent = purpose::vote,
                        .id = id_for(to),
-                       .last_link = x.last_key},
+                       .last_link = shown_.find(to.value)},
                       config_.limit, [this, to](result<connected> y) {
                         on_connected(to, std::move(y));
                       });
@@ -308,7 +307,7 @@ void voter_links::on_connected(const agent_id& to, result<connected> x) {
              .limit = config_.limit,
              .on_encrypted =
                [this, to](const resumption_key& key) {
-                 out_[to].last_key = key;
+                 shown_.keep(to.value, key);
                  return true;
                },
              .on_closed =

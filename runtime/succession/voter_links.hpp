@@ -16,6 +16,7 @@
 #include "runtime/os/reactor.hpp"
 #include "runtime/os/socket_address.hpp"
 #include "runtime/os/socket_keeper.hpp"
+#include "runtime/succession/recent_keys.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -108,7 +109,6 @@ private:
     reactor_handle link{};
     std::shared_ptr<link_outbox> outbox{}; ///< Null: there is no link yet.
     std::vector<std::string> frames{};     ///< Wait for it.
-    std::optional<resumption_key> last_key{};
     core::time_point used{};
     bool has_failed = false; ///< The last attempt, or the last link.
     job_key key_of_job{};    ///< By which it writes what it leaves behind.
@@ -131,7 +131,6 @@ private:
   void receive(unique_fd connection, const peer& who);
   bool admit(uint64_t number, const resumption_key& key);
   void end_way_in(uint64_t number, const result<void>& how);
-  std::optional<resumption_key> key_of(const std::string& from) const;
   void put(const agent_id& to, const std::string& where, std::string frame);
   void make_room();
   std::string id_for(const agent_id& to) const;
@@ -151,7 +150,8 @@ private:
   rejected_peers cut_;
   std::map<agent_id, way_out> out_;
   std::map<uint64_t, way_in> in_;
-  std::map<std::string, resumption_key> keys_; ///< Of the last link from each.
+  recent_keys heard_; ///< Keys of links from others.
+  recent_keys shown_; ///< Keys of links to others.
   std::map<agent_id, reactor_handle> probes_;
   uint64_t last_number_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -15,6 +15,7 @@ struct voters {
   core::charter job;
   uint64_t change = 0; ///< The latest.
   bool lead = true;    ///< They have elected no other coordinator.
+  core::duration age{0}; ///< Since they have confirmed that.
 };
 
 struct elected_fixture : coordinator_fixture {
@@ -31,7 +32,7 @@ struct elected_fixture : coordinator_fixture {
   bool shows_end() {
     auto out = std::make_shared<bool>(false);
     tell_anonymously(uut,
-                     electors_question{{"1"}, [out](const electors_answer& x) {
+                     electors_question{{{"1"}}, [out](const electors_answer& x) {
                                          *out = x.has_ended;
                                        }});
     run();
@@ -60,7 +61,9 @@ private:
                           std::make_shared<shared_lease_desk>(),
                           [&](rendezvous_coordinator_config& config) {
                             config.beginning = beginning;
-                            config.may_decide = [to] { return to->lead; };
+                            config.age_of_leadership = [to] {
+                              return to->lead ? std::optional{to->age} : std::nullopt;
+                            };
                             config.write_job = [to](const core::charter& job,
                                                     uint64_t change) {
                               to->job = job;
@@ -128,8 +131,9 @@ TEST_CASE_METHOD(elected_fixture,
   CHECK(a.told().starts_with("accepted"));
   b = remote();
   CHECK(join(b, "2").empty()); // A generation is about to be announced.
+  asked->age = 40ms;
   keep_alive(a, "1", 5);
-  CHECK(a.told() == "granted 5");
+  CHECK(a.told() == "granted 5, 40 ms old");
 }
 
 TEST_CASE_METHOD(elected_fixture,

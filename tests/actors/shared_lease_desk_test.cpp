@@ -18,11 +18,11 @@ core::time_point at(core::duration x) {
 } // namespace
 
 TEST_CASE("shared_lease_desk: who may not decide does not answer", "[actors]") {
-  auto may = true;
-  auto uut = shared_lease_desk{[&] { return may; }};
+  auto age = std::optional<core::duration>{340ms};
+  auto uut = shared_lease_desk{[&] { return age; }};
   uut.hold()->open({"a"}, at(0s));
-  CHECK(uut.hear({"a"}, at(1s), at(1s)));
-  may = false;
+  CHECK(uut.hear({"a"}, at(1s), at(1s)) == 340ms);
+  age.reset();
   CHECK_FALSE(uut.hear({"a"}, at(2s), at(2s)));
   CHECK(uut.hold()->heard({"a"}) == at(1s));
 }

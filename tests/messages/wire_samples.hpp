@@ -129,6 +129,7 @@ inline void fill(v1::JoinAccepted& x) {
   fill(*x.mutable_charter());
   x.set_coordinator_host("n1");
   x.set_coordinator_pid(4711);
+  x.set_age_ns(40'000'000);
 }
 
 inline void fill(v1::JoinRejected& x) {
@@ -143,6 +144,7 @@ inline void fill(v1::KeepAlive& x) {
 
 inline void fill(v1::LeaseGranted& x) {
   x.set_sent_ns(INT64_MIN);
+  x.set_age_ns(UINT64_MAX);
 }
 
 inline void fill(v1::GenerationFormed& x) {

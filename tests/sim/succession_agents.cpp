@@ -52,7 +52,7 @@ void succession_world::open(process& x, const open_coordinator& order) {
   auto& c = *x.leads;
   c.reign = ++last_reign_;
   c.job = order.known;
-  c.held_back_until = clock(x) + *order.hold_back;
+  c.held_back_until = clock(x) + c.job.lease - order.silence;
   x.sign = clock(x);
   after(x, duration{0}, [this, self = pointer(x), reign = c.reign] {
     tick_coordinator(*self, reign);

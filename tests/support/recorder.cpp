@@ -76,7 +76,8 @@ std::string to_text(const v1::JoinAccepted& x) {
   return x.keep_alive_interval_ns() == 0
            ? "accepted"
            : "accepted, every " + ms(x.keep_alive_interval_ns()) + " ms, fence "
-               + ms(x.fence_ns()) + " ms";
+               + ms(x.fence_ns()) + " ms"
+               + (x.age_ns() > 0 ? ", " + ms(x.age_ns()) + " ms old" : "");
 }
 
 std::string to_text(const v1::JoinRejected& x) {
@@ -153,7 +154,9 @@ agent_recorder record_agent(caf::actor_system& system) {
         },
         [to](const v1::JoinRejected& x) { to.write(to_text(x)); },
         [to](const v1::LeaseGranted& x) {
-          to.write("granted " + std::to_string(x.sent_ns()));
+          const auto age = x.age_ns() / 1'000'000;
+          to.write("granted " + std::to_string(x.sent_ns())
+                   + (age > 0 ? ", " + std::to_string(age) + " ms old" : ""));
         },
         [to](const v1::GenerationFormed& x) { to.write(to_text(x)); },
         [to, revoked](const v1::GenerationRevoked& x) {

@@ -7,15 +7,15 @@
 
 namespace actorrun::core {
 
-void agent_lease::begin(duration interval, duration fence, bool may_run,
-                        time_point now) {
+void agent_lease::begin(duration interval, duration fence, duration age,
+                        bool may_run, time_point now) {
   answered_at_ = now;
   interval_ = interval;
   fence_ = fence;
   if (!has_keep_alives())
     return;
   if (!is_over(now) || !may_run)
-    due_ = join_sent_ + fence_;
+    due_ = join_sent_ + fence_of(age);
   asked_.reset();
   unanswered_.reset();
   is_overdue_ = false;

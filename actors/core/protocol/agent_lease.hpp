@@ -5,6 +5,7 @@
 #include "actors/core/failure.hpp"
 #include "actors/core/time.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace actorrun::core {
@@ -15,13 +16,18 @@ namespace actorrun::core {
 /// fence (decision 0025).
 ///
 /// The fence runs from the sending of the last keep-alive that was answered, or of
-/// the join request. Before the first coordinator has accepted the agent there is
+/// the join request, minus the age of the answer. Before the first coordinator has accepted the agent there is
 /// none. The coordinator's lease runs from receiving it, and longer. So the workers
 /// here are dead before others can take their place.
 class agent_lease {
 public:
   /// From a keep-alive that was answered to the end of the workers; 0: none yet.
   duration fence() const { return fence_; }
+
+  /// Likewise, by an answer of that age, >= 0.
+  duration fence_of(duration age) const {
+    return std::max(fence_ - age, duration::zero());
+  }
 
   time_point due() const { return due_; }
   bool is_over(time_point now) const { return now >= due_; }
@@ -34,9 +40,11 @@ public:
   void ask_to_join(time_point now) { join_sent_ = now; }
 
   /// @param interval Between keep-alives; 0: none are sent, and no fence falls.
+  /// @param age Of the acceptance, >= 0. @see lease_granted
   /// @param may_run Workers may: those whose fence has passed are dead, and no
   ///        acceptance revives them.
-  void begin(duration interval, duration fence, bool may_run, time_point now);
+  void begin(duration interval, duration fence, duration age, bool may_run,
+             time_point now);
 
   /// The coordinator needed longer than a keep-alive has.
   bool was_joining_slow(time_point now) const {

@@ -26,16 +26,16 @@ bool may_run(share_state x) {
   return x != share_state::idle && x != share_state::succeeded;
 }
 
-void generation_recovery::listen(generation_id unseen, time_point now) {
+void generation_recovery::listen(generation_id unseen, time_point since) {
   is_listening_ = true;
   unseen_ = unseen;
-  began_ = now;
+  granted_until_ = since;
 }
 
 void generation_recovery::close(time_point now) {
   is_open_ = false;
   is_first_ = true;
-  began_ = now;
+  granted_until_ = now;
 }
 
 bool generation_recovery::hold_back_until(time_point end, time_point now) {

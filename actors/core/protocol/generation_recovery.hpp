@@ -60,7 +60,8 @@ public:
 
   /// Waits for claims before a generation is formed.
   /// @param unseen Up to it there may be generations that no agent knows of.
-  void listen(generation_id unseen, time_point now);
+  /// @param since  No other coordinator has granted a lease after that.
+  void listen(generation_id unseen, time_point since);
 
   /// There can have been no generation before this coordinator's.
   void close(time_point now);
@@ -87,11 +88,11 @@ public:
   /// @returns whether it holds back for longer now
   bool hold_back_until(time_point end, time_point now);
 
-  /// Agents that none has heard of may have had so long a lease: it counts from the
-  /// beginning.
+  /// Agents that none has heard of may have had so long a lease: it counts from when
+  /// another coordinator may have granted one.
   /// @returns as above
   bool know_lease(duration lease, time_point now) {
-    return hold_back_until(began_ + lease, now);
+    return hold_back_until(granted_until_ + lease, now);
   }
 
   /// Workers of an agent are claimed though there can be none. They cannot be of
@@ -148,7 +149,7 @@ private:
   bool is_open_ = true;
   bool is_first_ = false;     ///< There was no coordinator before.
   generation_id first_named_; ///< Here; 0: none was.
-  time_point began_{};
+  time_point granted_until_{};
   time_point hold_back_end_{};
   std::map<agent_id, generation_plan>
     plans_;             ///< That were claimed, till it is over.

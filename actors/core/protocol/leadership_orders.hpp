@@ -6,7 +6,6 @@
 #include "actors/core/time.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace actorrun::core {
@@ -16,9 +15,9 @@ struct open_coordinator {
   bool successor = false;
   uint32_t terms_before = 0; ///< As far as the source knows.
   charter known{};           ///< What earlier ones have left behind.
-  /// It forms no generation for so long, unless all who may have workers are
-  /// accounted for; none: as a successor for the longest lease.
-  std::optional<duration> hold_back{};
+  /// For so long no other has been confirmed as the leader: what an earlier one has
+  /// granted counts from then at the latest.
+  duration silence{0};
   leader_change change{}; ///< Why it leads.
 };
 

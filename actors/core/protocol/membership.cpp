@@ -101,7 +101,8 @@ void membership::on(const join_accepted& event) {
     return;
   const auto now = step_.now();
   link_.accept();
-  lease_.begin(event.keep_alive_interval, event.fence, share_.may_run(), now);
+  lease_.begin(event.keep_alive_interval, event.fence, event.age,
+               share_.may_run(), now);
   learn(job_, event.job);
   if (lease_.has_keep_alives()) {
     step_.arm(alarm::keep_alive, lease_.next_due());
@@ -188,7 +189,7 @@ void membership::on(const lease_granted& event) {
   if (!link_.is(link::joined) || event.sent > step_.now())
     return;
   const auto is_awaited = lease_.take_answer(event.sent, step_.now());
-  extend_fence(event.sent + lease_.fence());
+  extend_fence(event.sent + lease_.fence_of(event.age));
   if (!share_.may_run() && !lease_.is_over(step_.now()))
     workers_.begin_next();
   if (!is_awaited)

@@ -45,6 +45,7 @@ struct join_accepted {
   duration keep_alive_interval{0}; ///< 0: no lease, it is in this process.
   duration fence{0};
   charter job{};
+  duration age{0}; ///< As in `lease_granted`.
 };
 
 struct join_rejected {
@@ -58,6 +59,9 @@ struct control_checked {
 
 struct lease_granted {
   time_point sent; ///< When the answered keep-alive was sent.
+  /// How long ago it was confirmed that whoever answers leads: another one may
+  /// have been elected since then.
+  duration age{0};
 };
 
 /// Workers were killed by the fence before the next one was set: this process was

@@ -23,10 +23,12 @@ namespace actorrun::core {
 
 /// A successor may find workers of an earlier coordinator's generation alive, so it
 /// listens for one lease, the longest that it knows of, before it forms a
-/// generation. Only one that is proved to be the first need not; and whatever
+/// generation. The lease counts from the beginning of `silence`. Only one that is proved to be the first need not; and whatever
 /// anyone says that it has of a generation cannot be of this job.
 struct coordinator_started {
   bool successor = false;
+  /// For so long no other coordinator has granted anything.
+  duration silence{0};
   /// Up to it there may be generations that are not known, as far as clocks agree.
   generation_id unseen{};
   /// What a predecessor has left behind, of which no agent need bear witness: its

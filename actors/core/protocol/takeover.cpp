@@ -15,8 +15,10 @@ void takeover::begin(const coordinator_started& event) {
     recovery_.close(step_.now());
     return recovery_.see(event.unseen);
   }
-  recovery_.listen(event.unseen, step_.now());
+  recovery_.listen(event.unseen, step_.now() - event.silence);
   know_lease(std::max(limits_.lease(), event.known.lease));
+  if (recovery_.hold_back_end() <= step_.now()) // All leases are over.
+    step_.arm(alarm::recovery, step_.now());
 }
 
 void takeover::know_lease(duration lease) {

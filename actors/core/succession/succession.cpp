@@ -171,6 +171,8 @@ void succession::on(const timer_fired& event) {
     return;
   if (fired->which == alarm::beat)
     return take_up_beats();
+  if (fired->which == alarm::hand_over)
+    return hand_over();
   if (fired->which == alarm::stand) {
     if (phase_ != phase::follower || !can_stand())
       return;
@@ -343,8 +345,7 @@ void succession::win(const written_charter& known, std::set<agent_id> dead) {
     predecessor_.reset();
     if (const auto nodes = std::exchange(job_.leader_group, 0); nodes > 0)
       predecessor_ = account_for{known.order.front(), job_.newest, nodes};
-    const auto rest = duration{known.job.lease} - silence_of_votes();
-    held_back_until_ = now_ + std::max(rest, duration{0});
+    silent_since_ = now_ - std::min(silence_of_votes(), options_.promise);
   }
   std::erase(next.order, self());
   next.order.insert(next.order.begin(), self());
@@ -473,9 +474,9 @@ void succession::open() {
   if (std::exchange(is_open_, true))
     return;
   const auto begins = std::exchange(is_founder_, false);
-  const auto rest = std::max(duration{held_back_until_ - now_}, duration{0});
+  const auto silence = begins ? duration{0} : duration{now_ - silent_since_};
   out_.emplace_back(open_coordinator{!begins, uint32_t(voter_.term() - 1), job_,
-                                     begins ? duration{0} : rest,
+                                     silence,
                                      begins ? leader_change{} : won_by_});
   has_decided_ = false;
   out_.emplace_back(ask_decider{});
@@ -547,6 +548,15 @@ void succession::on(const hand_over_requested& event) {
   if (!is_open_)
     return;
   hand_over_ = event;
+  hand_over_at_ = now_ + (event.leaves ? leave_pause : duration{0});
+  if (now_ < hand_over_at_ && find_successor())
+    return arm(alarm::hand_over, hand_over_at_);
+  hand_over();
+}
+
+void succession::hand_over() {
+  if (!hand_over_)
+    return;
   if (!find_successor()) {
     hand_over_.reset();
     out_.emplace_back(report_no_successor{});
@@ -567,7 +577,7 @@ std::optional<agent_id> succession::find_successor() const {
 
 // Whoever follows needs the charter, or it would have to be found out from others.
 void succession::resign_if_ready() {
-  if (!hand_over_)
+  if (!hand_over_ || now_ < hand_over_at_)
     return;
   const auto next = find_successor();
   if (next && stored_[*next] == voter_.charter()->key

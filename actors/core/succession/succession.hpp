@@ -36,6 +36,11 @@ inline constexpr auto proof_pause = std::chrono::milliseconds{10};
 /// back.
 inline constexpr auto ask_pause = std::chrono::milliseconds{80};
 
+/// A leader that leaves waits so long for others that leave, too, as when a scheduler
+/// ends them all: none of them is to lead next. It hears who is here with each beat.
+inline constexpr auto leave_pause
+  = beat_interval + std::chrono::milliseconds{20};
+
 inline constexpr duration promise_of(uint32_t node_count) {
   return std::max<duration>(promise_min, promise_per_node * node_count);
 }
@@ -92,7 +97,7 @@ public:
   tombstone own_tombstone() const { return voter_.own_tombstone(); }
 
 private:
-  enum class alarm { beat, stand, ask_again };
+  enum class alarm { beat, stand, ask_again, hand_over };
 
   /// A charter on its way to the voters.
   struct pending_write {
@@ -157,6 +162,7 @@ private:
   void proceed();
   std::vector<agent_id> wanted_voters() const;
   std::optional<agent_id> find_successor() const;
+  void hand_over();
   void resign_if_ready();
   void resign(const agent_id& successor);
 
@@ -170,7 +176,7 @@ private:
   bool is_founder_ = false;       ///< And has not begun the job yet.
   std::optional<tombstone> kept_; ///< As the machine has it.
   time_point stand_at_{};
-  alarm_set<alarm, 3> alarms_;
+  alarm_set<alarm, 4> alarms_;
 
   // Of a candidate.
   uint64_t term_heard_ = 0; ///< The highest that any voter has told.
@@ -193,7 +199,9 @@ private:
   charter_key written_{};
   std::optional<pending_write> pending_;
   std::optional<account_for> predecessor_; ///< Once its end is proved.
-  time_point held_back_until_{};
+  /// No other has been confirmed since then. At most a promise ago: agents that
+  /// come back soon are waited for.
+  time_point silent_since_{};
   bool is_open_ = false;     ///< Its coordinator.
   bool has_decided_ = false; ///< Since the last beat (rule 4).
   charter job_;              ///< As the coordinator wants it.
@@ -201,6 +209,7 @@ private:
   uint64_t reported_ = 0;    ///< The last change.
   std::vector<voter_candidate> here_;
   std::optional<hand_over_requested> hand_over_;
+  time_point hand_over_at_{}; ///< Not before.
 
   // Of the step that is taken.
   time_point now_{};

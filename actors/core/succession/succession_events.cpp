@@ -56,8 +56,8 @@ struct effect_writer {
   }
   std::string operator()(const open_coordinator& x) const {
     return std::string{"open_coordinator"}
-           + (x.successor ? " as successor" : "") + ", hold back "
-           + millis(x.hold_back.value_or(duration{0}));
+           + (x.successor ? " as successor" : "") + ", silence "
+           + millis(x.silence);
   }
   std::string operator()(const set_leadership_end& x) const {
     return x.due == time_point{}

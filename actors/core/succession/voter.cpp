@@ -63,12 +63,32 @@ void voter::promise(const agent_id& who, uint64_t term, time_point now) {
 // -- proofs -----------------------------------------------------------------------
 
 void voter::believe(const agent_id& who, uint64_t resigned_from) {
+  make_room();
   auto& term = resigned_[who];
   term = std::max(term, resigned_from);
 }
 
 void voter::learn(const agent_id& who, const tombstone& of, time_point now) {
+  make_room();
   dead_.try_emplace(who, dead_process{of, now});
+}
+
+// A job may outlive any number of voters.
+void voter::make_room() {
+  if (dead_.size() + resigned_.size() < proofs_max)
+    return;
+  const auto* newest = newest_charter();
+  const auto counts = [&, by = newest != nullptr ? *newest : written_charter{}](
+                        const agent_id& x) {
+    return x == holder_ || by.voters.contains(x)
+           || std::ranges::find(by.order, x) != by.order.end();
+  };
+  const auto key = newest != nullptr ? newest->key : charter_key{};
+  std::erase_if(dead_, [&](const auto& x) {
+    const auto& left = x.second.left.charter;
+    return !counts(x.first) && !(left && left->key == key);
+  });
+  std::erase_if(resigned_, [&](const auto& x) { return !counts(x.first); });
 }
 
 std::vector<ended_leader> voter::proofs() const {

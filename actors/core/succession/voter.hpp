@@ -8,6 +8,10 @@
 
 namespace actorrun::core {
 
+/// So many proofs are remembered before those that say nothing of the newest charter's
+/// agents are forgotten: what is proved twice is proved, too.
+inline constexpr size_t proofs_max = 32;
+
 /// Votes once per term. A promise binds for a while from a beat or a vote, against
 /// all but its holder. It ends earlier with proof that the holder leads no more.
 class voter {
@@ -86,6 +90,7 @@ private:
   };
 
   bool is_holder(const ended_leader& x) const;
+  void make_room();
   bool is_free(const agent_id& who, const dead_process& x,
                time_point now) const;
   void promise(const agent_id& who, uint64_t term, time_point now);

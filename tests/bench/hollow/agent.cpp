@@ -272,12 +272,14 @@ void hollow_agent::on(const v1::Welcome&) {
 }
 
 void hollow_agent::on(const v1::LeaseGranted& x) {
-  dispatch(lease_granted{time_point{duration{x.sent_ns()}}});
+  dispatch(lease_granted{time_point{duration{x.sent_ns()}},
+                         age_from_wire(x.age_ns())});
 }
 
 void hollow_agent::on(const v1::JoinAccepted& x) {
   dispatch(join_accepted{duration{x.keep_alive_interval_ns()},
-                         duration{x.fence_ns()}, from_wire(x.charter())});
+                         duration{x.fence_ns()}, from_wire(x.charter()),
+                         age_from_wire(x.age_ns())});
   to_.on_accepted(++accepted_);
 }
 

@@ -16,7 +16,7 @@ struct fixture {
 
   fixture() {
     uut.ask_to_join(start);
-    uut.begin(300ms, 900ms, false, start + 10ms);
+    uut.begin(300ms, 900ms, 0ms, false, start + 10ms);
   }
 };
 
@@ -32,7 +32,7 @@ TEST_CASE("agent_lease: there is no fence before the first acceptance",
 TEST_CASE("agent_lease: without keep-alives no fence falls", "[core]") {
   auto uut = agent_lease{};
   uut.ask_to_join(start);
-  uut.begin(0ms, 900ms, true, start);
+  uut.begin(0ms, 900ms, 0ms, true, start);
   CHECK_FALSE(uut.is_over(start + 1h));
 }
 
@@ -45,6 +45,16 @@ TEST_CASE_METHOD(fixture, "agent_lease: it runs from what was sent", "[core]") {
   CHECK(uut.extend(start + 310ms + uut.fence(), true, start + 500ms));
   CHECK(uut.due() == start + 1'210ms);
   CHECK_FALSE(uut.take_answer(start + 310ms, start + 600ms)); // Once.
+}
+
+// Whoever answers may lead no more, and another one counts from there.
+TEST_CASE_METHOD(fixture, "agent_lease: an answer has an age", "[core]") {
+  CHECK(uut.fence_of(200ms) == 700ms);
+  CHECK(uut.fence_of(900ms) == 0ms);
+  CHECK(uut.fence_of(1h) == 0ms);
+  uut.ask_to_join(start + 500ms);
+  uut.begin(300ms, 900ms, 340ms, true, start + 510ms);
+  CHECK(uut.due() == start + 1'060ms);
 }
 
 TEST_CASE_METHOD(fixture,
@@ -80,7 +90,7 @@ TEST_CASE_METHOD(fixture, "agent_lease: nothing revives workers", "[core]") {
   REQUIRE(uut.is_over(late));
   CHECK_FALSE(uut.extend(start + 3s, true, late));
   uut.ask_to_join(late);
-  uut.begin(300ms, 900ms, true, late);
+  uut.begin(300ms, 900ms, 0ms, true, late);
   CHECK(uut.is_over(late));
   CHECK(uut.extend(start + 3s, false, late));
 }

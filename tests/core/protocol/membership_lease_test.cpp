@@ -26,6 +26,18 @@ TEST_CASE_METHOD(fixture, "membership: it sends a keep-alive every interval",
   CHECK(at(700ms, fire(3)) == "");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "membership: the fence counts from when it was confirmed that "
+                 "whoever answers leads",
+                 "[core]") {
+  be_in();
+  at(300ms, fire(3));
+  at(301ms, control_checked{time_point{300ms}});
+  CHECK(at(310ms, lease_granted{time_point{300ms}, 250ms})
+        == "set_fence");
+  CHECK(last<set_fence>().due == time_point{950ms});
+}
+
 // Another would lengthen the lease, and not the fence.
 TEST_CASE_METHOD(fixture,
                  "membership: a keep-alive is repeated until it is answered",

@@ -88,6 +88,28 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(9s, fire(1)) == "announce_generation 1: a=0+1 b=1+1 c=2+1");
 }
 
+TEST_CASE_METHOD(fixture,
+                 "rendezvous: the lease counts from when its predecessor may "
+                 "have granted one",
+                 "[core]") {
+  SECTION("which is a promise ago") {
+    CHECK(at(5s, coordinator_started{.successor = true, .silence = 360ms})
+          == "arm_timer 1");
+    CHECK(due(1) == 5'840ms);
+    auto known = job();
+    known.lease = 3s; // And so does another one.
+    at(5'100ms, told(join("a"), known));
+    CHECK(due(2) == 7'640ms);
+  }
+  SECTION("and may be over") {
+    CHECK(at(5s, coordinator_started{.successor = true, .silence = 1'200ms})
+          == "arm_timer 1");
+    CHECK(due(1) == 5s);
+    CHECK(at(5s, fire(1)) == "");
+    CHECK(uut.waiting_for() == "waiting for 2 more nodes");
+  }
+}
+
 TEST_CASE_METHOD(successor,
                  "rendezvous: V1 no lease that is claimed is longer than there "
                  "can be",

@@ -16,7 +16,7 @@ TEST_CASE_METHOD(fixture, "succession: whoever founds a job leads it at once",
                  "[core]") {
   CHECK(at(0ms, job_founded{{.revision = 1}})
         == "keep_tombstone 1 with 0.0; keep_tombstone 1 with 1.1; "
-           "set_leadership_end 340; open_coordinator, hold back 0; "
+           "set_leadership_end 340; open_coordinator, silence 0; "
            "ask_decider");
   CHECK(at(1ms, job_founded{}) == "");
   CHECK(uut.leader() == n2);
@@ -163,7 +163,7 @@ TEST_CASE_METHOD(
   lead();
   // When they voted, both had heard no leader for 395 ms.
   CHECK(to_string(*find<open_coordinator>())
-        == "open_coordinator as successor, hold back 805");
+        == "open_coordinator as successor, silence 360");
 }
 
 TEST_CASE_METHOD(
@@ -200,14 +200,26 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.own_tombstone().charter->key == charter_key{2, 1});
   SECTION("the next in the order gets the charter first") {
     CHECK(at(411ms, hand_over_requested{.leaves = true}) == "");
-    CHECK(hear(412ms, n1, beat_heard{2, time_point{395ms}, {2, 1}})
+    const auto pause = armed;
+    CHECK(pause.due == time_point{411ms} + leave_pause);
+    CHECK(at(491ms, timer_fired{pause.timer}) == "");
+    CHECK(hear(492ms, n1, beat_heard{2, time_point{395ms}, {2, 1}})
           == "set_leadership_end now; resigned 2 for n1 to n1; "
              "resigned 2 for n1 to n3; move_agents to n1; "
              "close_coordinator: another agent takes over");
     // It votes for it, and does not stand any more.
-    CHECK(hear(413ms, n1, vote_request{3, {}, {{n2, 2}}})
+    CHECK(hear(493ms, n1, vote_request{3, {}, {{n2, 2}}})
           == "keep_tombstone 3 with 2.1; vote 3 with 2.1 to n1");
     CHECK(at(2s, timer_fired{armed.timer}) == "");
+  }
+  SECTION("to none that leaves as well") {
+    CHECK(at(411ms, hand_over_requested{.leaves = true}) == "");
+    const auto pause = armed;
+    hear(412ms, n1, beat_heard{2, time_point{395ms}, {2, 1}});
+    CHECK(uut.current_phase() == phase::leading);
+    at(420ms, members_changed{{here(n2)}});
+    CHECK(at(491ms, timer_fired{pause.timer}) == "report_no_successor");
+    CHECK(uut.current_phase() == phase::leading);
   }
   SECTION("to the one that was named") {
     CHECK(at(411ms, hand_over_requested{.to = n3, .reason = "bob"})

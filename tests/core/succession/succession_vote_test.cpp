@@ -203,7 +203,7 @@ TEST_CASE_METHOD(
   // Only then there is a coordinator.
   CHECK(hear(396ms, n1, beat_heard{2, time_point{392ms}, {2, 1}}) == "");
   CHECK(hear(397ms, n4, beat_heard{2, time_point{392ms}, {2, 1}})
-        == "open_coordinator as successor, hold back 806; ask_decider");
+        == "open_coordinator as successor, silence 362; ask_decider");
   CHECK(uut.current_phase() == phase::leading);
   CHECK(uut.written() == charter_key{2, 1});
 }
@@ -252,7 +252,7 @@ TEST_CASE_METHOD(fixture,
         == "ask 2 to n3; keep_tombstone 5 with 1.1; vote_request 5 to n3; "
            "keep_tombstone 5 with 5.1; set_leadership_end 351; "
            "beat 5 with 5.1 to n3; "
-           "open_coordinator as successor, hold back 1200; ask_decider");
+           "open_coordinator as successor, silence 0; ask_decider");
 }
 
 TEST_CASE_METHOD(
@@ -269,7 +269,7 @@ TEST_CASE_METHOD(
   CHECK(at(25ms, process_examined{n3, left(1, n1)})
         == "keep_tombstone 2 with 1.1; keep_tombstone 2 with 2.1; "
            "set_leadership_end 365; "
-           "open_coordinator as successor, hold back 1200; ask_decider");
+           "open_coordinator as successor, silence 0; ask_decider");
 }
 
 TEST_CASE_METHOD(
@@ -294,7 +294,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(393ms, process_examined{n1, left(1, n1)})
         == "keep_tombstone 2 with 2.1; set_leadership_end 732; "
            "beat 2 with 2.1 to n3; "
-           "open_coordinator as successor, hold back 1200; ask_decider");
+           "open_coordinator as successor, silence 0; ask_decider");
 }
 
 TEST_CASE_METHOD(
@@ -309,4 +309,32 @@ TEST_CASE_METHOD(
   CHECK(uut.current_phase() == phase::follower);
   CHECK(at(1s, timer_fired{armed.timer}) != "");
   CHECK(uut.current_phase() == phase::leading);
+}
+
+// -- bounds -------------------------------------------------------------------------
+
+TEST_CASE("voter: proofs of those that the newest charter does not name are "
+          "forgotten when there are many",
+          "[core]") {
+  auto uut = voter{{"n2"}, promise_min};
+  const auto now = time_point{} + 1s;
+  const auto newest = fixture::three({7, 1});
+  REQUIRE(uut.hear({"n1"}, beat{7, now, newest}, now));
+  uut.learn({"n3"}, left(6, {"n1"}), now);
+  uut.believe({"n3"}, 5);
+  for (auto i = size_t{0}; i < 3 * proofs_max; ++i) {
+    const auto who = agent_id{"gone-" + std::to_string(i)};
+    if (i % 2 == 0)
+      uut.learn(who, left(1, {"n1"}), now);
+    else
+      uut.believe(who, i);
+    CHECK(uut.proofs().size() <= proofs_max);
+  }
+  CHECK(uut.is_proved_dead({"n3"}));
+  CHECK(uut.proofs().back() == ended_leader{{"n3"}, 5});
+  // The newest charter is not lost with the process that has left it.
+  uut.learn({"away"}, left(8, {"n1"}, fixture::three({8, 1})), now);
+  for (auto i = size_t{0}; i < 2 * proofs_max; ++i)
+    uut.learn({"later-" + std::to_string(i)}, left(1, {"n1"}), now);
+  CHECK(uut.newest_charter()->key == charter_key{8, 1});
 }

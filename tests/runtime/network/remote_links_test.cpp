@@ -304,9 +304,9 @@ TEST_CASE_METHOD(
   "[runtime]") {
   auto setup = agent_setup();
   auto heard = std::vector<int64_t>{};
-  setup.has_lease = [&](int64_t sent) {
+  setup.hear = [&](int64_t sent) {
     heard.push_back(sent);
-    return sent != 2;
+    return sent == 2 ? std::nullopt : std::optional{sent * 40ms};
   };
   open(setup);
   CHECK(next()->has_welcome());
@@ -316,8 +316,11 @@ TEST_CASE_METHOD(
   for (auto sent : {1, 2, 3})
     CHECK(say(keep_alive(sent)) == "");
   CHECK(heard == std::vector<int64_t>{1, 2, 3});
-  CHECK(next()->lease_granted().sent_ns() == 1);
-  CHECK(next()->lease_granted().sent_ns() == 3);
+  for (auto sent : {1, 3}) {
+    const auto answer = next()->lease_granted();
+    CHECK(answer.sent_ns() == sent);
+    CHECK(answer.age_ns() == sent * 40'000'000u);
+  }
 }
 
 TEST_CASE_METHOD(agent_fixture,

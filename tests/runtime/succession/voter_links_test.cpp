@@ -150,6 +150,22 @@ TEST_CASE_METHOD(fixture,
   CHECK(next(b) == "n1: would 3");
 }
 
+// Many more agents than there are links may have been candidates.
+TEST_CASE_METHOD(fixture,
+                 "voter links: one whose link has made room for others is let "
+                 "in again",
+                 "[runtime]") {
+  const auto n1 = open("n1", a);
+  const auto n2 = open("n2", b);
+  n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{1}});
+  CHECK(next(b) == "n1: would 1");
+  for (auto i = 0; i < 50; ++i)
+    n1->reach({"other-" + std::to_string(i)},
+              "127.0.0.1:1");
+  n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{2}});
+  CHECK(next(b) == "n1: would 2");
+}
+
 TEST_CASE_METHOD(fixture, "voter links: who has no proof is not heard",
                  "[runtime]") {
   const auto n1 = open("n1", a, "another secret");
