@@ -3,6 +3,7 @@
 // actorrun::v1 may cross the wire; all others stay in the process.
 #pragma once
 
+#include "actors/core/checks/node_checks.hpp"
 #include "actors/core/devices/status.hpp"
 #include "actors/core/journal/record.hpp"
 #include "actors/core/logs/log_selection.hpp"
@@ -280,6 +281,15 @@ struct status_due {
 
 // -- actors -------------------------------------------------------------------
 
+/// The NODE CHECKER finds out whether a node can take part.
+using node_checker_actor = interface<
+  // Check it before its next generation.
+  void(v1::CheckOrder),
+  // A command has ended.
+  void(core::check_ended),
+  // Sent by itself.
+  void(core::timer_fired)>;
+
 /// The NODE AGENT takes part in a job with one node's workers.
 using node_agent_actor = interface<
   // The offer of this agent was accepted; the interval and fence of its lease.
@@ -316,6 +326,10 @@ using node_agent_actor = interface<
   void(status_due),
   // An operator lets this node leave: give its workers notice.
   void(v1::DrainNotice),
+  // The node is to be checked before it takes part again: answer with NodeFitness.
+  void(v1::CheckOrder),
+  // What checks have found.
+  void(core::report_fitness),
   // The workers are to come to a safe point: answer with SafePointReports.
   void(v1::SafePointOrder),
   // Start the workers, which wait for their first generation.
@@ -360,6 +374,8 @@ using rendezvous_coordinator_actor = interface<
   void(v1::WorkersStopped),
   // How far the workers of the agent's share are on the way to a safe point.
   void(v1::SafePointReport),
+  // What checks of its node have found.
+  void(v1::NodeFitness),
   // The agent is about to leave, or has left.
   void(v1::LeaveNotice),
   // The status of the job, page by page.
@@ -517,4 +533,6 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::member_ended)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_question)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_known)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::loss_due)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::report_fitness)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::check_ended)
 ACTORRUN_END_LOCAL_TYPES(actorrun_actors)

@@ -268,6 +268,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     if (!is_over_)
       self_->quit(exit_by_failure);
   });
+  begin_checks();
   dispatch(agent_started{});
   if (config_.devices)
     config_.devices->watch(forward_devices(self_));
@@ -284,6 +285,11 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const v1::StatusRequest&) { return status(); },
     [this](const operator_question& x) { on(x); },
     [this](const v1::DrainNotice& x) { on(x); },
+    [this](const v1::CheckOrder& x) {
+      if (checker_)
+        tell(self_, checker_, x);
+    },
+    [this](const report_fitness& x) { on(x); },
     [this](const v1::SafePointOrder& x) { on(x); },
     [this](const v1::StartAhead& x) { on(x); },
     [this](const v1::CharterChanged& x) {
@@ -335,9 +341,34 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
   };
 }
 
+// Its first offer says so already: it must not be given a place before.
+void node_agent_state::begin_checks() {
+  if (!config_.checks.runner)
+    return;
+  if (config_.checks.options.when.join)
+    membership_.announce_fitness(std::string{core::being_checked});
+  checker_ = spawn_node_checker(self_->system(), config_.checks,
+                                node_agent_actor{self_});
+  watches_.watch(self_, checker_, [this] {
+    if (!is_over_)
+      self_->quit(exit_by_failure);
+  });
+}
+
+void node_agent_state::on(const report_fitness& x) {
+  membership_.announce_fitness(x.unfit);
+  auto news = v1::NodeFitness{};
+  news.set_agent_id(id());
+  news.set_unfit(x.unfit);
+  report(std::move(news));
+}
+
 void node_agent_state::on_exit() {
   caf::anon_send_exit(supervisor_, caf::exit_reason::kill);
   supervisor_ = nullptr;
+  if (checker_)
+    caf::anon_send_exit(checker_, caf::exit_reason::kill);
+  checker_ = nullptr;
   coordinator_ = nullptr;
   waiting_.clear();
   readings_.clear();

@@ -5,6 +5,7 @@
 #include "actors/core/protocol/membership.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
+#include "actors/node_checker.hpp"
 #include "actors/node_readings.hpp"
 #include "actors/ports/device_monitor.hpp"
 #include "actors/ports/node_vitals.hpp"
@@ -33,6 +34,8 @@ struct node_agent_config {
   /// What happens, and what helps, if it is lost.
   core::coordinator_source next_coordinator{};
   std::vector<job_observer_actor> observers;
+  /// Before what the node is checked, and how; without a runner it is not.
+  node_checker_config checks{};
   /// Null: the node has no devices.
   std::shared_ptr<ports::device_monitor> devices{};
   /// Null: how the node and its workers are doing is not known.
@@ -76,6 +79,8 @@ private:
   void on(const v1::GenerationRevoked& x);
   void on(const v1::JobEnded& x);
   void on(const v1::DrainNotice& x);
+  void on(const core::report_fitness& x);
+  void begin_checks();
   void on(const core::limit_near& x);
   void on(const v1::SafePointOrder& x);
   void on(const v1::StartAhead& x);
@@ -149,6 +154,7 @@ private:
   watch_list watches_;
   rendezvous_coordinator_actor coordinator_;
   worker_supervisor_actor supervisor_;
+  node_checker_actor checker_; ///< Null: the node is not checked.
   std::optional<generation_begun> present_; ///< The generation that runs here.
   bool is_end_told_ = false;                ///< To observers.
   std::vector<int64_t> pids_;    ///< Of the newest generation's workers.

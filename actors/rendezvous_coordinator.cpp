@@ -281,6 +281,11 @@ struct rendezvous_coordinator_state::effect_runner {
     send(x.agent, std::move(notice));
   }
 
+  void operator()(const order_checks& x) {
+    for (const auto& agent : x.agents)
+      send(agent, v1::CheckOrder{});
+  }
+
   void operator()(const report_exclusion& x) {
     st.config_.lines.warn(formatted(
       "coordinator excludes host {}: {}; to let it in again: actorctl "
@@ -459,6 +464,11 @@ rendezvous_coordinator_state::make_behavior() {
     [this](const v1::SafePointReport& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
         dispatch(safe_point_reported{agent, {x.generation()}, from_wire(x)});
+      });
+    },
+    [this](const v1::NodeFitness& x) {
+      if_own(x, [&](const agent_id& agent, contact&) {
+        dispatch(fitness_reported{agent, reason_line(x.unfit())});
       });
     },
     [this](const v1::LeaveNotice& x) {

@@ -159,6 +159,9 @@ v1::Offer to_wire(const core::offer& x) {
   out.set_master_port(x.master_port);
   if (x.node_rank)
     out.set_node_rank(*x.node_rank);
+  out.set_unfit(x.unfit);
+  out.set_is_checked_after_failure(x.is_checked_after_failure);
+  out.set_is_checked_after_end(x.is_checked_after_end);
   return out;
 }
 
@@ -413,7 +416,10 @@ core::offer from_wire(const v1::Offer& x) {
           .slot_count = x.slot_count(),
           .master_port = port_of(x.master_port()),
           .node_rank
-          = x.has_node_rank() ? std::optional{x.node_rank()} : std::nullopt};
+          = x.has_node_rank() ? std::optional{x.node_rank()} : std::nullopt,
+          .unfit = reason_line(x.unfit()),
+          .is_checked_after_failure = x.is_checked_after_failure(),
+          .is_checked_after_end = x.is_checked_after_end()};
 }
 
 std::string reason_line(std::string_view text) {

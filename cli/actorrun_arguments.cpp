@@ -213,6 +213,8 @@ result<run_command> put_together(run_program& program,
     return ok.error();
   if (auto ok = settle_time_limit(typed.options, settings, world, out); !ok)
     return ok.error();
+  if (auto ok = settle_checks(settings, out); !ok)
+    return ok.error();
   if (auto ok = settle_timers(settings, world, out); !ok)
     return ok.error();
   settle_http(settings, world, out);

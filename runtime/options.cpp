@@ -324,6 +324,30 @@ result<void> check_timers(const timer_options& x) {
   return check_span("the watchdog", x.watchdog, watchdog_min, watchdog_max);
 }
 
+result<void> check_checks(const check_options& x) {
+  if (x.commands.size() > check_commands_max)
+    return bad_argument(formatted("{} checks are given; at most {} are possible",
+                                  x.commands.size(), check_commands_max));
+  for (const auto& command : x.commands) {
+    if (command.find_first_not_of(" \t\n") == std::string::npos)
+      return bad_argument("a check is empty; it is a command for the shell");
+    if (auto ok = check_text("a check", command, check_command_length_max,
+                             {"\0", 1});
+        !ok)
+      return ok;
+  }
+  if (x.when.every)
+    if (auto ok
+        = check_span("the time between two checks",
+                     std::chrono::duration_cast<std::chrono::milliseconds>(
+                       *x.when.every),
+                     check_interval_min, check_interval_max);
+        !ok)
+      return ok;
+  return check_span("the time limit of a check", x.limit, check_limit_min,
+                    check_limit_max);
+}
+
 } // namespace
 
 std::string to_string(const endpoint& x) {
@@ -471,6 +495,8 @@ result<void> validate(const agent_options& options) {
   if (auto ok = check_label("the name of the program", options.entry_name); !ok)
     return ok;
   if (auto ok = check_timers(options.timers); !ok)
+    return ok;
+  if (auto ok = check_checks(options.checks); !ok)
     return ok;
   if (auto ok = check_spares(options); !ok)
     return ok;

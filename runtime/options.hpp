@@ -1,6 +1,7 @@
 // PUBLIC: describes a job, this node's part in it, and who can watch that part.
 #pragma once
 
+#include "actors/core/checks/check_moments.hpp"
 #include "actors/core/devices/binding.hpp"
 #include "actors/core/time.hpp"
 #include "actors/core/workers/worker_outputs.hpp"
@@ -180,6 +181,30 @@ struct timer_options {
   std::chrono::milliseconds watchdog{0};
 };
 
+/// In bytes, of one; and so many.
+inline constexpr size_t check_command_length_max = 4'096;
+inline constexpr size_t check_commands_max = 16;
+
+inline constexpr std::chrono::milliseconds check_limit_min{100};
+inline constexpr std::chrono::milliseconds check_limit_max
+  = std::chrono::hours{1};
+inline constexpr std::chrono::milliseconds check_interval_min
+  = std::chrono::seconds{1};
+inline constexpr std::chrono::milliseconds check_interval_max
+  = std::chrono::hours{7 * 24};
+
+/// Whether this node can take part; see docs/health.md.
+struct check_options {
+  /// For `/bin/sh -c`, one after the other; each ends with 0 if all is well. Empty: the
+  /// node is not checked.
+  std::vector<std::string> commands{};
+  core::check_moments when{};
+  /// Of each command: `check_limit_min`..`check_limit_max`.
+  std::chrono::milliseconds limit = std::chrono::minutes{1};
+
+  friend bool operator==(const check_options&, const check_options&) = default;
+};
+
 /// This node's part in a job.
 struct agent_options {
   /// The address at which other nodes reach this one. Empty: the local address
@@ -188,6 +213,7 @@ struct agent_options {
   core::worker_settings workers;
   core::log_options logs;
   timer_options timers{};
+  check_options checks{};
   /// TORCHELASTIC_SIGNALS_TO_HANDLE of the workers: the signals that end this
   /// agent, which the program around the launcher handles.
   std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,9 @@ namespace actorrun::core {
 
 /// At most this many slots per agent; more is a typing error, not a machine.
 inline constexpr uint32_t slots_per_agent_max = 4096;
+
+/// Why a node can take no part whose checks run.
+inline constexpr std::string_view being_checked = "it is being checked";
 
 /// What an agent brings to the next generation.
 struct offer {
@@ -28,6 +32,13 @@ struct offer {
   bool leased = true;       ///< False: it lives in the coordinator's process.
   /// The rank its node has been given; none: the coordinator gives one.
   std::optional<uint32_t> node_rank{};
+  /// Why the node can take no part for now, one line for people: `its check … has
+  /// failed`; empty: it can.
+  std::string unfit{};
+  /// Before its next generation it is to be checked if a worker there was the root
+  /// cause of the end of the last one, …
+  bool is_checked_after_failure = false;
+  bool is_checked_after_end = false; ///< … or in any case.
 
   friend bool operator==(const offer&, const offer&) = default;
 };

@@ -39,6 +39,7 @@ run_program::run_program(const std::function<uint32_t()>& cpu_count)
   add_log_options(*app, settings);
   add_signal_options(*app, settings);
   add_timer_options(*app, settings);
+  add_check_options(*app, settings);
   auto add_http = option_adder{*app, "Metrics and page"};
   add_http_options(add_http, settings.http);
   add_caller_options(*app, settings);

@@ -28,12 +28,16 @@ struct draft {
   const char* value; ///< Stands for the value; empty for a flag.
   std::string help;
   value_reader read;                        ///< Or
-  std::variant<std::string*, bool*> target; ///< what CLI11 itself fills.
+  /// what CLI11 itself fills. A list takes the values of all such options.
+  std::variant<std::string*, bool*, std::vector<std::string>*> target;
   std::string second_variable;
   bool has_variable = false; ///< One of its own.
   bool is_made = false;
 
   std::string name() const { return std::strstr(names, "--"); }
+  bool is_list() const {
+    return !read && std::holds_alternative<std::vector<std::string>*>(target);
+  }
 
   spelling how() const {
     return {name(), names[1] == '-' ? '\0' : names[1], value,
@@ -81,6 +85,11 @@ public:
       = x.read ? x.group->add_option(x.names, reading(x))
         : std::holds_alternative<bool*>(x.target)
           ? x.group->add_flag(x.names, *std::get<bool*>(x.target))
+        : x.is_list()
+          ? x.group
+              ->add_option(x.names,
+                           *std::get<std::vector<std::string>*>(x.target))
+              ->allow_extra_args(false)
           : x.group->add_option(x.names, *std::get<std::string*>(x.target));
     // CLI11 does not find a variable with a space in its name. It would ask the
     // environment of this process itself, and take an empty one for none.
@@ -198,8 +207,15 @@ private:
     const auto name = x.name();
     if (asks_ && name != "--help" && name != "--version")
       return {};
-    // The last one that was typed counts.
     const auto& typed = out_.options;
+    if (x.is_list() && contains(typed, name)) {
+      for (const auto& y : typed)
+        if (y.name == name)
+          if (auto ok = put(x, {y.source, y.value}); !ok)
+            return ok;
+      return {};
+    }
+    // The last one that was typed counts.
     const auto i = std::find_if(typed.rbegin(), typed.rend(),
                                 [&](const auto& y) { return y.name == name; });
     if (i != typed.rend())
@@ -286,6 +302,14 @@ void option_adder::operator()(const char* name, const char* value,
   own(*group_->get_parent())
     .drafts()
     .push_back({group_, name, value, std::move(help), {}, &target, variable});
+}
+
+void option_adder::operator()(const char* name, const char* value,
+                              std::string help,
+                              std::vector<std::string>& target) {
+  own(*group_->get_parent())
+    .drafts()
+    .push_back({group_, name, value, std::move(help), {}, &target, ""});
 }
 
 void option_adder::operator()(const char* name, std::string help, bool& target,

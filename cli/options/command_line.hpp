@@ -77,6 +77,9 @@ public:
                   value_reader read, const char* variable = "");
   void operator()(const char* name, const char* value, std::string help,
                   std::string& target, const char* variable = "");
+  /// May be given several times.
+  void operator()(const char* name, const char* value, std::string help,
+                  std::vector<std::string>& target);
   void operator()(const char* name, std::string help, bool& target,
                   const char* variable = "");
 
@@ -141,8 +144,8 @@ struct command_line : scanned_words {
   std::string command; ///< Empty: there is none.
 };
 
-/// Stores the value of every option in its target: that of the last such option in
-/// `words`, or else of the first of its variables that is set. The target of an
+/// Stores the value of every option in its target: that of the last such option (a list
+/// has them all) in `words`, or else of the first of its variables that is set. The target of an
 /// option with neither stays as it is. After `--help` or `--version` there is
 /// nothing else to read.
 /// @param words    Without the program's name.

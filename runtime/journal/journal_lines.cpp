@@ -123,6 +123,7 @@ void members(X& x, auto f) {
   f("excluded", x.excluded);
   f("waits_to_drain", x.waits_to_drain);
   f("stands_by", x.stands_by);
+  f("unfit", x.unfit);
 }
 
 template <is_a<excluded_host> X>

@@ -214,9 +214,29 @@ worker_supervisor_config hosted_agent::supervisors_config(
           .lines = config_.hooks.lines};
 }
 
+// Of one node alone, the processes of workers would have a guardian of their own.
+void hosted_agent::ensure_guardian() {
+  if (!config_.guardian)
+    config_.guardian = start_warden(
+      loop_, [lines = config_.hooks.lines] { lines.warn(warden_lost); });
+}
+
+node_checker_config hosted_agent::checks() const {
+  const auto& asked = config_.options.checks;
+  if (asked.commands.empty())
+    return {};
+  return {.options = {asked.commands, asked.when, asked.limit},
+          .runner = make_check_runner(loop_, environment_of_workers(),
+                                      config_.guardian),
+          .lines = config_.hooks.lines};
+}
+
 result<void> hosted_agent::spawn(node_coordinator& coordinator) {
   const auto& options = config_.options;
   open_events();
+  const auto is_checked = !options.checks.commands.empty();
+  if (is_checked)
+    ensure_guardian();
   auto processes = make_process_host();
   auto ports = make_ports(coordinator);
   if (!ports)
@@ -227,7 +247,11 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
                                     .role = options.workers.role,
                                     .slot_count = options.workers.slot_count,
                                     .master_port = (*ports)->next(),
-                                    .node_rank = options.node_rank};
+                                    .node_rank = options.node_rank,
+                                    .is_checked_after_failure
+                                    = is_checked && options.checks.when.failure,
+                                    .is_checked_after_end
+                                    = is_checked && options.checks.when.restart};
   if (auto shown = coordinator.show_agent(); !shown)
     return shown.error();
   auto supervisor = supervisors_config(std::move(processes), std::move(*ports));
@@ -240,6 +264,7 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
               .locator = coordinator.locator(options.local_address),
               .coordinator_place = coordinator.options_for_operators(),
               .next_coordinator = coordinator.next(),
+              .checks = checks(),
               .observers = config_.hooks.observers,
               .devices = devices_->monitor(),
               .vitals = vitals,

@@ -248,6 +248,13 @@ inline void fill(v1::NodeStatus& x) {
   x.set_request(UINT64_MAX);
 }
 
+inline void fill(v1::NodeFitness& x) {
+  x.set_agent_id("a");
+  x.set_unfit("its check `nvidia-smi` has failed (exit code 9): no devices");
+}
+
+inline void fill(v1::CheckOrder&) {}
+
 inline void fill(v1::DrainNotice& x) {
   x.set_deadline_ms(30'000);
   x.set_reason("an operator drains the node");

@@ -25,6 +25,8 @@ constexpr auto retry_delay_min = core::duration{15ms};
 /// Delay until the last lines of a worker are on the console: mostly short; the
 /// supervisor limits it.
 constexpr auto drain_max = core::duration{1ms};
+constexpr auto check_max = core::duration{400ms};
+constexpr auto failed_check_percent = 30;
 constexpr auto slow_drain_max = core::duration{100ms};
 constexpr auto slow_drain_percent = 10;
 constexpr auto no_drain_percent = 40;
@@ -74,6 +76,7 @@ agent::agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
     clock_(all.coarse(all.roll().between(core::duration{0}, uptime_max))),
     host_(host), settings_(settings),
     brain_(std::move(offering), all.plan().limits),
+    checks_({.commands = {"check"}, .when = {.join = false}}),
     machine_(all.shared(), *process_,
              [this](generation_id generation, core::worker_group_event event,
                     int64_t pid) { take(generation, std::move(event), pid); }) {
@@ -743,6 +746,34 @@ void agent::perform(const core::notify_workers& x) {
   if (is_draining_)
     post_supervisor(
       [this, generation = x.generation] { machine_.notify(generation); });
+}
+
+// -- what checks of the node decide -----------------------------------------------
+
+void agent::check(const core::check_event& event) {
+  if (!process_->alive() || finished())
+    return;
+  for (const auto& effect : checks_.step(event, now()))
+    std::visit([this](const auto& x) { obey(x); }, effect);
+}
+
+void agent::obey(const core::arm_timer& x) {
+  wake_at(x.due, [this, timer = x.timer] { check(core::timer_fired{timer}); });
+}
+
+void agent::obey(const core::run_check& x) {
+  auto& roll = all_.roll();
+  const auto trouble = roll.percent(failed_check_percent) ? "exit code 1" : "";
+  process_->after(roll.between(core::duration{1ms}, check_max),
+                  [this, end = core::check_ended{x.run, trouble, {}}] {
+                    check(end);
+                  });
+}
+
+void agent::obey(const core::report_fitness& x) {
+  brain_.announce_fitness(x.unfit);
+  if (link_ && !said_left_)
+    send(core::fitness_reported{id(), x.unfit});
 }
 
 void agent::hear_of_limit(core::duration left) {

@@ -2,6 +2,7 @@
 // real system, around the shipped decisions.
 #pragma once
 
+#include "actors/core/checks/node_checks.hpp"
 #include "actors/core/workers/held_queue.hpp"
 #include "tests/sim/history.hpp"
 #include "tests/sim/machine.hpp"
@@ -55,6 +56,9 @@ public:
   bool leased() const { return brain_.offering().leased; }
   os_process& process() const { return *process_; }
   machine& workers() { return machine_; }
+
+  /// Its node is checked, or a check has ended.
+  void check(const core::check_event& event);
 
   /// A worker has not released a timer in time.
   void overrun(const machine::victim& who, int signal);
@@ -115,6 +119,11 @@ private:
   void perform(const core::notify_workers& x);
   void perform(const core::set_fence& x);
   void perform(const core::finish& x);
+
+  void obey(const core::arm_timer& x);
+  void obey(const core::run_check& x);
+  void obey(const core::report_fitness& x);
+  void obey(const core::report_check&) {}
 
   /// By the clock of its machine, which began to count when the machine did.
   core::time_point now() const;
@@ -178,6 +187,7 @@ private:
   uint32_t host_;
   core::job_settings settings_;
   core::membership brain_;
+  core::node_checks checks_;
   machine machine_;
   std::optional<core::worker_group> group_;
   core::worker_queue<core::worker_group_event> events_;

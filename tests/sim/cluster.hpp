@@ -45,6 +45,7 @@ public:
                   core::time_point sent);
   void to_agent(const std::shared_ptr<link>& over, const agent_id& to,
                 core::membership_event event);
+  void order_checks(const std::shared_ptr<link>& over, const agent_id& to);
   void probe(coordinator& who, const agent_id& whom);
   agent* find(const agent_id& id);
   size_t birth_order(const agent_id& id) const;

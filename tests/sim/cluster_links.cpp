@@ -177,6 +177,14 @@ void cluster::to_agent(const std::shared_ptr<link>& over, const agent_id& to,
              });
 }
 
+void cluster::order_checks(const std::shared_ptr<link>& over,
+                           const agent_id& to) {
+  over->send(side::coordinator, [target = find(to), over] {
+    if (target->hears(over))
+      target->check(core::check_ordered{});
+  });
+}
+
 // The agent's machine answers when the agent and its workers have ended.
 void cluster::probe(coordinator& who, const agent_id& whom) {
   auto* target = find(whom);

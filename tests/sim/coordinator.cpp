@@ -271,6 +271,7 @@ void coordinator::check_journal(
           || i->second.now->connected != record.connected
           || i->second.now->leaving != record.leaving
           || i->second.now->excluded != record.excluded
+          || i->second.now->unfit.has_value() == record.offering.unfit.empty()
           || i->second.now->stands_by.has_value() != record.stands_by
           || i->second.now->drained_at.has_value() != record.is_draining()
           || i->second.now->waits_to_drain.has_value()
@@ -607,6 +608,12 @@ void coordinator::perform(const core::send_safe_point_order& x) {
 void coordinator::perform(const core::start_ahead& x) {
   for (const auto& agent : x.agents)
     send(agent, core::start_ahead_ordered{x.generation, x.restart_count});
+}
+
+void coordinator::perform(const core::order_checks& x) {
+  for (const auto& agent : x.agents)
+    if (const auto& known = links_[agent])
+      show([this, known, agent] { all_.order_checks(known, agent); });
 }
 
 void coordinator::perform(const core::notify_drain& x) {

@@ -109,6 +109,7 @@ private:
   void check_journal(const core::rendezvous_event& event,
                      const std::vector<core::rendezvous_effect>& effects);
   void check_master() const;
+  void perform(const core::order_checks& x);
   void perform(const core::notify_drain& x);
   void perform(const core::send_safe_point_order& x);
   void perform(const core::start_ahead& x);

@@ -157,6 +157,10 @@ struct event_writer {
   string operator()(const core::agent_lost& x) const {
     return "agent_lost " + x.agent.value + " (" + x.evidence + ")";
   }
+  string operator()(const core::fitness_reported& x) const {
+    return "fitness_reported " + x.agent.value
+           + (x.unfit.empty() ? ": fit" : ": " + x.unfit);
+  }
   string operator()(const core::agent_leaving& x) const {
     return "agent_leaving " + x.agent.value;
   }

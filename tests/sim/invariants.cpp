@@ -176,7 +176,7 @@ void invariants::kept_ranks(const std::map<agent_id, uint32_t>& before,
 bool may_be_placed(const core::agent_record& x) {
   const auto is_draining = x.drain && x.drain->due;
   return x.connected && !x.leaving && !x.shadowed && !x.excluded && !x.stands_by
-         && !is_draining;
+         && !is_draining && x.offering.unfit.empty();
 }
 
 namespace {
@@ -536,7 +536,8 @@ size_t able_count(const core::rendezvous& brain) {
   auto count = size_t{0};
   auto ranks = std::set<uint32_t>{};
   for (const auto& [agent, x] : brain.agents()) {
-    if (!x.connected || x.leaving || x.excluded || x.is_draining())
+    if (!x.connected || x.leaving || x.excluded || x.is_draining()
+        || !x.offering.unfit.empty())
       continue;
     ++count;
     ranks.insert(x.offering.node_rank.value_or(0));

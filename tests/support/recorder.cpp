@@ -199,6 +199,10 @@ agent_recorder record_agent(caf::actor_system& system) {
         [to](const v1::DrainNotice& x) {
           to.write("drain in " + std::to_string(x.deadline_ms()) + " ms");
         },
+        [to](const v1::CheckOrder&) { to.write("check"); },
+        [to](const core::report_fitness& x) {
+          to.write(x.unfit.empty() ? "fit" : "unfit: " + x.unfit);
+        },
         [to](const v1::SafePointOrder& x) {
           to.write(to_string(from_wire(x)) + " of "
                    + std::to_string(x.generation()));
@@ -273,6 +277,9 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
                  + std::to_string(x.generation()));
       },
       [to](const v1::LeaveNotice& x) { to.write(to_text(x)); },
+      [to](const v1::NodeFitness& x) {
+        to.write(x.unfit().empty() ? "fit" : "unfit: " + x.unfit());
+      },
       // CAF 1 answers with an error for a promise that is gone.
       [self, answers, kept = std::vector<status_promise>{}](
         const v1::StatusRequest&) mutable -> caf::result<v1::JobStatus> {

@@ -308,6 +308,8 @@ void chronicle::note_node(const agent_record& record, step& at) {
                    .leaving = record.leaving,
                    .excluded = record.excluded,
                    .stands_by = at.after.why_it_stands_by(record)};
+  if (!offer.unfit.empty())
+    seen.unfit = offer.unfit;
   if (record.drain)
     seen.drained_at = record.drain->due;
   if (record.waits_to_drain())

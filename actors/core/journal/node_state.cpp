@@ -61,6 +61,8 @@ std::string state_of(const node_entry& x, const snapshot& job) {
     return to_string(job.result && works ? share_state::stopping
                                          : x.now->share);
   }
+  if (x.now->unfit)
+    return "unfit";
   return job.phase == rendezvous_phase::running ? "standby" : "waiting";
 }
 
@@ -76,6 +78,8 @@ std::string reason_of(const node_entry& x, const snapshot& job) {
   for (const auto& y : job.excluded)
     if (x.now->excluded && y.host == x.now->host)
       return clean(to_string(y));
+  if (x.now->unfit)
+    return clean(*x.now->unfit);
   if (x.now->stands_by)
     return clean("stands by, because it has " + *x.now->stands_by);
   auto reason

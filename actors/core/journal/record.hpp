@@ -62,6 +62,8 @@ struct node {
   /// Why it gets no place for a while: `cost 3 generations within 41 s`; empty: it
   /// may.
   rare_value<std::string> stands_by{};
+  /// Why it can take no part: `its check … has failed`; empty: it can.
+  rare_value<std::string> unfit{};
 
   friend bool operator==(const node&, const node&) = default;
 };

@@ -456,6 +456,9 @@ void add_missing(const snapshot& x, time_point now, lines& out) {
                     + ", as an operator has asked: " + name);
     else if (entry.now->excluded)
       out.push_back("stands by, because its host is excluded: " + name);
+    else if (entry.now->unfit)
+      out.push_back("takes no part for " + since + ": " + name + ": "
+                    + clean(*entry.now->unfit));
     else if (entry.now->stands_by)
       out.push_back("stands by for " + since + ", because it has "
                     + clean(*entry.now->stands_by) + ": " + name);

@@ -338,6 +338,9 @@ void agent_table::count(const agent_record& x, int sign) {
   add(tally_.newcomers, x.is_candidate() && !is_member);
   add(tally_.draining, is_working && x.is_draining());
   add(tally_.excluded, is_working && x.excluded);
+  const auto is_unfit = !x.offering.unfit.empty();
+  add(tally_.unfit, is_working && is_unfit);
+  add(tally_.kept_out, !is_member && is_unfit && x.connected && !x.leaving);
 }
 
 void agent_table::recount() {

@@ -70,7 +70,7 @@ struct agent_record {
   /// It may get a place in the next generation.
   bool is_candidate() const {
     return connected && !leaving && !shadowed && !excluded && !stands_by
-           && !is_draining();
+           && !is_draining() && offering.unfit.empty();
   }
 
   /// What an agent says is not believed.
@@ -109,7 +109,9 @@ public:
     uint32_t newcomers = 0;  ///< Candidates that are not members.
     /// Members that have not succeeded yet and are draining, …
     uint32_t draining = 0;
-    uint32_t excluded = 0; ///< … or whose host is excluded.
+    uint32_t excluded = 0; ///< … whose host is excluded, …
+    uint32_t unfit = 0;    ///< … or that can take no part.
+    uint32_t kept_out = 0; ///< Not members, and can take no part.
   };
 
   /// @param settings `agent_count_max` and `ranked` count.

@@ -85,9 +85,15 @@ void generation_end::conclude() {
   job_.enter(rendezvous_phase::gathering);
   if (!failures_.empty())
     settle();
+  const auto has_failed = !failures_.empty()
+                          && failures_.has_ended_generation()
+                          && failures_.exemption() == nullptr;
+  const auto suspect = has_failed ? failures_.first().agent : agent_id{};
   failures_.clear();
-  if (!job_.is(rendezvous_phase::ended))
-    charge();
+  if (job_.is(rendezvous_phase::ended))
+    return;
+  charge();
+  order_checks(suspect);
 }
 
 // -- what has happened in it --------------------------------------------------
@@ -191,6 +197,26 @@ void generation_end::charge() {
   }
   for (const auto& agent : let_in_)
     costs_.add_return(agent, revoked_at_);
+}
+
+// Until they say what was found, the next generation is formed without them, if
+// enough others are here.
+void generation_end::order_checks(const agent_id& suspect) {
+  auto order = core::order_checks{};
+  for (const auto& [id, x] : agents_.records()) {
+    const auto& offer = x.offering;
+    const auto is_suspect = id == suspect && offer.is_checked_after_failure;
+    if (x.member_of == agents_.generation() && x.connected && !x.leaving
+        && (is_suspect || offer.is_checked_after_end))
+      order.agents.push_back(id);
+  }
+  for (const auto& id : order.agents)
+    agents_.change(*agents_.find(id), [](auto& x) {
+      if (x.offering.unfit.empty())
+        x.offering.unfit = being_checked;
+    });
+  if (!order.agents.empty())
+    step_.add(std::move(order));
 }
 
 } // namespace actorrun::core

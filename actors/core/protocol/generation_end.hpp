@@ -85,6 +85,7 @@ private:
   void settle();
   void count_failure(const worker_failure& x);
   void charge();
+  void order_checks(const agent_id& suspect);
 
   rendezvous_step& step_;
   job_course& job_;

@@ -31,6 +31,12 @@ end_reason exclusion_of_member(const agent_table& agents,
   return asked_for(to_string(*why), why->by);
 }
 
+end_reason unfitness_of_member(const agent_table& agents) {
+  const auto& x = member_that(
+    agents, [](const auto& y) { return !y.offering.unfit.empty(); });
+  return {agents.title(x) + " takes no part: " + x.offering.unfit};
+}
+
 end_reason drain_of_member(const agent_table& agents) {
   const auto& x
     = member_that(agents, [](const auto& y) { return y.is_draining(); });
@@ -56,6 +62,9 @@ group_change change_of(const agent_table& agents, const job_orders& orders,
   const auto max = orders.settings().agent_count_max;
   if (counts.excluded > 0)
     return {kind::exclusion, exclusion_of_member(agents, orders)};
+  if (counts.unfit > 0 && !is_finishing(agents)
+      && counts.candidates >= orders.settings().agent_count_min)
+    return {kind::unfitness, unfitness_of_member(agents)};
   if (counts.members > max && !is_finishing(agents))
     return {kind::surplus, orders.resize_reason()};
   if (counts.draining > 0)

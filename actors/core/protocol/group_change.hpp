@@ -20,7 +20,9 @@ struct group_change {
   enum class kind {
     none,
     exclusion, ///< Of a member's host. It happens at the next safe point, …
-    surplus,   ///< … as this does: there are more members than the maximum.
+    /// … as this does: a member can take no part any more, and enough others are here;
+    unfitness,
+    surplus, ///< and this: there are more members than the maximum.
     /// A member is to leave. It ends the generation itself if there is no safe point
     /// before.
     drain,
@@ -33,7 +35,8 @@ struct group_change {
 
   /// It need not wait for anything but a safe point.
   bool is_due() const {
-    return what == kind::exclusion || what == kind::surplus;
+    return what == kind::exclusion || what == kind::unfitness
+           || what == kind::surplus;
   }
 };
 

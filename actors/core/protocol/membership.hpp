@@ -73,6 +73,9 @@ public:
     offer_.address = std::move(address);
   }
 
+  /// From now on it can take no part, or can. @see offer
+  void announce_fitness(std::string unfit) { offer_.unfit = std::move(unfit); }
+
   /// So is the port, which is reserved at that address.
   void announce_port(uint16_t port) { offer_.master_port = port; }
 

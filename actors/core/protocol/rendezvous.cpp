@@ -134,6 +134,20 @@ void rendezvous::on(const agent_joined& event) {
     regrouping_.notify(*record);
 }
 
+// It comes with its next offer, too.
+void rendezvous::on(const fitness_reported& event) {
+  auto* record = agents_.find(event.agent);
+  if (record == nullptr || record->offering.unfit == event.unfit)
+    return;
+  const auto before = agents_.counts().newcomers;
+  agents_.change(*record, [&](auto& x) { x.offering.unfit = event.unfit; });
+  if (agents_.counts().newcomers <= before)
+    return;
+  newcomers_.add_arrival();
+  if (job_.is_active())
+    newcomers_.admit({agents_.title(*record) + " may take part again"}, 1);
+}
+
 // -- what operators ask -------------------------------------------------------
 
 void rendezvous::on(const stop_requested& event) {
@@ -427,6 +441,8 @@ std::string rendezvous::waiting_for(const agent_id& agent) const {
     if (const auto* why = orders_.excluded().find(host))
       return to_string(*why) + "; to let it in again: actorctl include " + host;
   }
+  if (x != nullptr && !x->offering.unfit.empty())
+    return "stands by: " + x->offering.unfit;
   if (x != nullptr && x->stands_by)
     return stand_by_text(*x, costs_, step_.now());
   const auto is_placed

@@ -159,6 +159,7 @@ private:
 
   void on(const coordinator_started& event);
   void on(const agent_joined& event);
+  void on(const fitness_reported& event);
   void on(const timer_fired& event);
 
   // what operators ask

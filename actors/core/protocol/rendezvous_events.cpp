@@ -65,6 +65,9 @@ struct effect_writer {
   std::string operator()(const report_exclusion& x) const {
     return "report_exclusion " + x.host;
   }
+  std::string operator()(const order_checks& x) const {
+    return "order_checks" + list(x.agents);
+  }
   std::string operator()(const report_stand_by& x) const {
     return "report_stand_by " + x.agent.value;
   }

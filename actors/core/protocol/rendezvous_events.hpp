@@ -84,6 +84,12 @@ struct agent_lost {
   std::string evidence;
 };
 
+/// What checks of its node have found.
+struct fitness_reported {
+  agent_id agent;
+  std::string unfit{}; ///< As in `offer`.
+};
+
 /// The agent is about to leave and stops its workers.
 struct agent_leaving {
   agent_id agent;
@@ -200,7 +206,8 @@ struct log_level_requested {
 using rendezvous_event
   = std::variant<coordinator_started, member_ended, outcome_written,
                  agent_joined, leases_renewed, agent_disconnected, agent_lost,
-                 agent_leaving, agent_left, workers_started, worker_failed,
+                 fitness_reported, agent_leaving, agent_left, workers_started,
+                 worker_failed,
                  workers_succeeded, workers_stopped, safe_point_reported,
                  stop_requested, drain_requested, drain_withdrawal_requested,
                  resize_requested, restart_requested, exclusion_requested,
@@ -288,6 +295,11 @@ struct notify_drain {
   bool at_safe_point = false;
 };
 
+/// Have these nodes checked before they take part again.
+struct order_checks {
+  std::vector<agent_id> agents;
+};
+
 /// Log that a host was excluded without an operator.
 struct report_exclusion {
   std::string host;
@@ -354,7 +366,7 @@ struct close_job {};
 using rendezvous_effect = std::variant<
   arm_timer, accept_agent, reject_agent, probe_agent, forget_agent,
   give_up_agent, announce_generation, revoke_generation, send_safe_point_order,
-  start_ahead, explain_failures, notify_drain, report_exclusion,
+  start_ahead, explain_failures, notify_drain, order_checks, report_exclusion,
   report_stand_by, report_return, set_log_level, hand_over_leadership,
   tell_charter, answer_operator, write_outcome, end_job, close_job>;
 
