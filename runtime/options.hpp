@@ -1,8 +1,8 @@
 // PUBLIC: describes a job, this node's part in it, and who can watch that part.
 #pragma once
 
-#include "actors/core/checks/check_moments.hpp"
 #include "actors/core/devices/binding.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/time.hpp"
 #include "actors/core/workers/worker_outputs.hpp"
 #include "actors/core/workers/worker_settings.hpp"

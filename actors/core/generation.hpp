@@ -18,6 +18,17 @@ namespace actorrun::core {
 /// At most this many slots per agent; more is a typing error, not a machine.
 inline constexpr uint32_t slots_per_agent_max = 4096;
 
+/// Before what a node is checked.
+struct check_moments {
+  bool join = true;     ///< Its first generation.
+  bool failure = true;  ///< The next one, if a worker there was the root cause.
+  bool restart = false; ///< Each next one.
+  /// Beside its workers, after so long without a check; none: not at all.
+  std::optional<duration> every{};
+
+  friend bool operator==(const check_moments&, const check_moments&) = default;
+};
+
 /// Why a node can take no part whose checks run.
 inline constexpr std::string_view being_checked = "it is being checked";
 

@@ -1,6 +1,7 @@
 #include "cli/options/actorrun_options.hpp"
 
 #include "cli/options/caller_options.hpp"
+#include "cli/options/check_options.hpp"
 #include "cli/options/host_options.hpp"
 #include "cli/options/http_options.hpp"
 #include "cli/options/log_options.hpp"

@@ -1,6 +1,7 @@
 #include "runtime/launcher/hosted_agent.hpp"
 
 #include "messages/formatted.hpp"
+#include "runtime/checks/check_runner.hpp"
 #include "runtime/control/worker_control_socket.hpp"
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
 #include "runtime/diagnosis/proc_vitals.hpp"

@@ -74,6 +74,8 @@ private:
   worker_supervisor_config
   supervisors_config(std::shared_ptr<ports::process_host> processes,
                      std::shared_ptr<ports::master_ports> ports) const;
+  void ensure_guardian();
+  node_checker_config checks() const;
   void finish(core::ending how, bool has_coordinator);
 
   caf::actor_system& system_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "actors/core/alarm_set.hpp"
-#include "actors/core/checks/check_moments.hpp"
+#include "actors/core/generation.hpp"
 #include "actors/core/time.hpp"
 
 #include <chrono>
