@@ -54,7 +54,7 @@ TEST_CASE_METHOD(checks_scene,
   const auto reason = await_unfit()["reason"].get<std::string>();
   INFO(reason);
   CHECK(reason.find("(exit code 1): GPU 3 is lost") != std::string::npos);
-  const auto why = read({ACTORCTL, "why"});
+  const auto why = read({ACTORCTL_PROGRAM, "why"});
   INFO(why);
   CHECK(why.find("GPU 3 is lost") != std::string::npos);
   heal(); // It is checked again 10 s after the first time.
