@@ -247,7 +247,7 @@ void leadership::on(const campaign_won& event) {
                    : expected_revision_ != 0 ? kind::ended
                                              : kind::expired;
   out_.emplace_back(open_coordinator{is_successor, event.terms_before,
-                                     std::move(known), std::nullopt,
+                                     std::move(known), duration{0},
                                      leader_change{how}});
 }
 

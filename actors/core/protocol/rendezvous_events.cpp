@@ -66,7 +66,10 @@ struct effect_writer {
     return "report_exclusion " + x.host;
   }
   std::string operator()(const order_checks& x) const {
-    return "order_checks" + list(x.agents);
+    auto text = std::string{"order_checks"};
+    for (const auto& agent : x.agents)
+      text += " " + agent.value;
+    return text;
   }
   std::string operator()(const report_stand_by& x) const {
     return "report_stand_by " + x.agent.value;

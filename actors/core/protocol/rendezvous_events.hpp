@@ -27,8 +27,6 @@ namespace actorrun::core {
 /// anyone says that it has of a generation cannot be of this job.
 struct coordinator_started {
   bool successor = false;
-  /// For so long no other coordinator has granted anything.
-  duration silence{0};
   /// Up to it there may be generations that are not known, as far as clocks agree.
   generation_id unseen{};
   /// What a predecessor has left behind, of which no agent need bear witness: its
@@ -41,6 +39,8 @@ struct coordinator_started {
   std::optional<outcome> decided{};
   /// Whoever comes next must know an outcome before any agent does.
   bool writes_outcome = false;
+  /// For so long no other coordinator has granted anything.
+  duration silence{0};
 };
 
 /// A machine has proved that this agent, of the generation that was the newest when

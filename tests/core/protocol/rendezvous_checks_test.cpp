@@ -84,8 +84,7 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(at(3s, fire(4)) == "announce_generation 1: a=0+1 b=1+1");
   at(3s, started("a", 1));
   at(3s, started("b", 1));
-  at(9s, fit("c"));
-  CHECK(at(10s, fire(5)) == "revoke_generation 1: a b");
+  CHECK(at(9s, fit("c")) == "revoke_generation 1: a b");
   CHECK(last<revoke_generation>().reason.text
         == "node node-c may take part again");
 }
@@ -97,14 +96,12 @@ TEST_CASE_METHOD(fixture,
   run_checked();
   REQUIRE(at(1s, failed("b", 1)).ends_with("revoke_generation 1: a b c"));
   CHECK(all_stopped()
-        == "order_checks b; announce_generation 2: a=0+1 c=1+1; "
-           "tell_charter: a b c");
+        == "order_checks b; announce_generation 2: a=0+1 c=1+1");
   CHECK(uut.agents().at({"b"}).offering.unfit == being_checked);
   SECTION("it is fit") {
     at(2s, started("a", 2));
     at(2s, started("c", 2));
-    at(3s, fit("b"));
-    CHECK(uut.waiting_for({"b"}).starts_with("generation 2 runs with 2 nodes"));
+    CHECK(at(3s, fit("b")) == "revoke_generation 2: a c");
   }
   SECTION("it comes back, and says what it knows") {
     at(2s, disconnect("b"));
@@ -121,7 +118,7 @@ TEST_CASE_METHOD(fixture,
   settings = {3, 3, 2};
   run_checked();
   at(1s, failed("b", 1));
-  CHECK(all_stopped() == "order_checks b; arm_timer 2; tell_charter: a b c");
+  CHECK(all_stopped().starts_with("order_checks b; arm_timer"));
   CHECK(uut.current_phase() == phase::gathering);
   CHECK(at(2s, fit("b")).ends_with("announce_generation 2: a=0+1 b=1+1 c=2+1"));
 }
@@ -135,7 +132,8 @@ TEST_CASE_METHOD(fixture,
   at(1s, left("b"));
   CHECK(at(1s, stopped("c", 1)).starts_with("order_checks a c"));
   at(2s, fit("a"));
-  CHECK(at(2s, fit("c")).ends_with("announce_generation 2: a=0+1 c=1+1"));
+  at(2s, fit("c"));
+  CHECK(uut.current_phase() == phase::last_call);
 }
 
 TEST_CASE_METHOD(fixture,

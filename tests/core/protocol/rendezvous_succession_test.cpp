@@ -106,7 +106,8 @@ TEST_CASE_METHOD(fixture,
           == "arm_timer 1");
     CHECK(due(1) == 5s);
     CHECK(at(5s, fire(1)) == "");
-    CHECK(uut.waiting_for() == "waiting for 2 more nodes");
+    CHECK(uut.waiting_for()
+          == "waiting for 2 more nodes: 0 of 2:3 nodes are here");
   }
 }
 
