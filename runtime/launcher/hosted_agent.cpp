@@ -249,6 +249,7 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
                               const auto& x) { coordinator.end_job(x.signal); },
               .on_finished =
                 [this, &coordinator](core::ending x) {
+                  coordinator.part(x);
                   finish(std::move(x), coordinator.actor() != nullptr);
                 }});
   watch_ = actor_watch{

@@ -219,6 +219,8 @@ result<void> node_coordinator::open_voters(const agent_options& options) {
      .is_home = is_home,
      .announced = options.local_address,
      .launch = config_.launch,
+     .is_new_job = config_.is_new_job,
+     .host = config_.host,
      .keeper = config_.keeper,
      .configure =
        [this](bool is_first) {
@@ -254,6 +256,11 @@ void node_coordinator::leave(const std::string& why) {
   if (journal_)
     journal_->leave(why);
   report(core::leadership_left{});
+}
+
+void node_coordinator::part(const core::ending& how) {
+  if (elected_)
+    elected_->part(how);
 }
 
 void node_coordinator::resign() {

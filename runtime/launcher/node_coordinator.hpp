@@ -87,6 +87,9 @@ public:
   /// @retval errc::system_failure  the system refuses
   result<void> show_agent();
 
+  /// The agent here has ended so.
+  void part(const core::ending& how);
+
   /// Gives up the leadership, if this node can be elected.
   void resign();
 
