@@ -235,7 +235,7 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
   actor_ = spawn_node_agent(
     system_, {.offering = offering,
               .settings = coordinator.settings(),
-              .limits = config_.job.timeouts,
+              .limits = coordinator.limits(),
               .supervisor = std::move(supervisor),
               .locator = coordinator.locator(options.local_address),
               .coordinator_place = coordinator.options_for_operators(),

@@ -178,6 +178,13 @@ core::job_settings node_coordinator::settings() const {
           .lease = may_move ? job.timeouts.lease() : core::timeouts::ms{}};
 }
 
+core::timeouts node_coordinator::limits() const {
+  auto out = config_.job.timeouts;
+  if (elected_ && elected_->remembers_job())
+    out.seek = out.seek_again();
+  return out;
+}
+
 void node_coordinator::report_death(const std::string& reason) {
   report(core::actor_died{core::actor_died::role::coordinator, reason});
 }

@@ -78,6 +78,9 @@ public:
   /// Of the job, as this node asks for them.
   core::job_settings settings() const;
 
+  /// Likewise, for the agent here.
+  core::timeouts limits() const;
+
   /// Makes the locator of this node's agent.
   /// @param announced Where others reach the agent; empty: detected.
   std::shared_ptr<ports::coordinator_locator>

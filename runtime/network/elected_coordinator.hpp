@@ -21,6 +21,10 @@ public:
   /// Null while the coordinator is elsewhere.
   virtual rendezvous_coordinator_actor coordinator() const = 0;
 
+  /// An agent of this host has had a coordinator of this job and has not left it, so this
+  /// one does not look for the first.
+  virtual bool remembers_job() const { return false; }
+
   /// The agent of this process has ended so.
   virtual void part(const core::ending&) {}
 

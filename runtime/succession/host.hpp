@@ -66,6 +66,7 @@ public:
   std::shared_ptr<ports::coordinator_locator>
   locator_for(const agent_id& agent) override;
   rendezvous_coordinator_actor coordinator() const override;
+  bool remembers_job() const override { return !former_.empty(); }
   void part(const core::ending& how) override;
   void resign() override;
   void stop() override;

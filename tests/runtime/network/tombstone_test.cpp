@@ -8,6 +8,8 @@
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+
 using namespace actorrun;
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
