@@ -122,6 +122,19 @@ struct message_writer {
     out.mutable_find_leader()->set_endpoint(x.endpoint);
   }
   void operator()(const call_home&) const { out.mutable_call_home(); }
+  void operator()(const core::host_survey& x) const {
+    auto& to = *out.mutable_host_survey();
+    to.set_seeker(x.seeker.value);
+    for (const auto& address : x.addresses)
+      to.add_addresses(address);
+    for (const auto& end : x.present)
+      to.add_present(end);
+    for (const auto& [who, address] : x.voters) {
+      auto& voter = *to.add_voters();
+      voter.set_agent_id(who.value);
+      voter.set_address(address);
+    }
+  }
   void operator()(const leader_at& x) const {
     auto& to = *out.mutable_leader_at();
     to.set_leader(x.leader.value);
@@ -240,6 +253,24 @@ core::duration read_silence(uint64_t ns) {
   return core::duration{int64_t(std::min(ns, uint64_t(silence_max.count())))};
 }
 
+core::host_survey read(const v1::HostSurvey& x) {
+  if (size_t(x.addresses_size()) > surveyed_addresses_max
+      || size_t(x.present_size()) > surveyed_agents_max
+      || size_t(x.voters_size()) > core::remembered_voters_max)
+    throw bad_message{"sends a survey of more than a host has"};
+  auto out = core::host_survey{};
+  if (!x.seeker().empty())
+    out.seeker = read_agent(x.seeker());
+  for (const auto& address : x.addresses())
+    out.addresses.push_back(read_endpoint(address));
+  for (const auto& end : x.present())
+    out.present.push_back(core::one_line(end, voter_id_size_max));
+  for (const auto& voter : x.voters())
+    out.voters.emplace(read_agent(voter.agent_id()),
+                       read_endpoint(voter.address()));
+  return out;
+}
+
 voter_message read(const v1::VoterMessage& x) {
   using kind = v1::VoterMessage::WhatCase;
   switch (x.what_case()) {
@@ -286,6 +317,8 @@ voter_message read(const v1::VoterMessage& x) {
     }
     case kind::kCallHome:
       return call_home{};
+    case kind::kHostSurvey:
+      return read(x.host_survey());
     case kind::WHAT_NOT_SET:
       break;
   }

@@ -2,6 +2,7 @@
 // has gone through the hands of a peer: what no honest one writes is refused here.
 #pragma once
 
+#include "actors/core/succession/beginning.hpp"
 #include "actors/core/succession/succession_messages.hpp"
 #include "messages/result.hpp"
 
@@ -16,6 +17,10 @@ namespace actorrun {
 
 /// More proofs than this are not told: the newest are left out.
 inline constexpr size_t told_proofs_max = 16;
+
+/// Of one host; more agents or addresses are not told, and then nothing is.
+inline constexpr size_t surveyed_addresses_max = 64;
+inline constexpr size_t surveyed_agents_max = 256;
 
 /// An agent asks where the coordinator is.
 struct find_leader {
@@ -32,8 +37,8 @@ struct leader_at {
 /// Nodes look for the coordinator where the sender is: it is to move there.
 struct call_home {};
 
-using voter_message
-  = std::variant<core::succession_message, find_leader, leader_at, call_home>;
+using voter_message = std::variant<core::succession_message, find_leader,
+                                   leader_at, call_home, core::host_survey>;
 
 v1::VoterMessage to_wire(const voter_message& x);
 v1::Tombstone to_wire(const core::tombstone& x);

@@ -260,7 +260,7 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
   actor_ = spawn_node_agent(
     system_, {.offering = offering,
               .settings = coordinator.settings(),
-              .limits = config_.job.timeouts,
+              .limits = coordinator.limits(),
               .supervisor = std::move(supervisor),
               .locator = coordinator.locator(options.local_address),
               .coordinator_place = coordinator.options_for_operators(),
@@ -275,6 +275,7 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
                               const auto& x) { coordinator.end_job(x.signal); },
               .on_finished =
                 [this, &coordinator](core::ending x) {
+                  coordinator.part(x);
                   finish(std::move(x), coordinator.actor() != nullptr);
                 }});
   watch_ = actor_watch{

@@ -178,6 +178,13 @@ core::job_settings node_coordinator::settings() const {
           .lease = may_move ? job.timeouts.lease() : core::timeouts::ms{}};
 }
 
+core::timeouts node_coordinator::limits() const {
+  auto out = config_.job.timeouts;
+  if (elected_ && elected_->remembers_job())
+    out.seek = out.seek_again();
+  return out;
+}
+
 void node_coordinator::report_death(const std::string& reason) {
   report(core::actor_died{core::actor_died::role::coordinator, reason});
 }
@@ -219,6 +226,8 @@ result<void> node_coordinator::open_voters(const agent_options& options) {
      .is_home = is_home,
      .announced = options.local_address,
      .launch = config_.launch,
+     .is_new_job = config_.is_new_job,
+     .host = config_.host,
      .keeper = config_.keeper,
      .configure =
        [this](bool is_first) {
@@ -254,6 +263,11 @@ void node_coordinator::leave(const std::string& why) {
   if (journal_)
     journal_->leave(why);
   report(core::leadership_left{});
+}
+
+void node_coordinator::part(const core::ending& how) {
+  if (elected_)
+    elected_->part(how);
 }
 
 void node_coordinator::resign() {

@@ -78,6 +78,9 @@ public:
   /// Of the job, as this node asks for them.
   core::job_settings settings() const;
 
+  /// Likewise, for the agent here.
+  core::timeouts limits() const;
+
   /// Makes the locator of this node's agent.
   /// @param announced Where others reach the agent; empty: detected.
   std::shared_ptr<ports::coordinator_locator>
@@ -86,6 +89,9 @@ public:
   /// Shows that the agent of this process takes part, if nothing else does.
   /// @retval errc::system_failure  the system refuses
   result<void> show_agent();
+
+  /// The agent here has ended so.
+  void part(const core::ending& how);
 
   /// Gives up the leadership, if this node can be elected.
   void resign();

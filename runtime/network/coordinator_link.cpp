@@ -221,6 +221,8 @@ coordinator_link::check_certificate(const std::string& seen_at) const {
 
 // From now on a coordinator may order workers started here.
 result<void> coordinator_link::show_presence() {
+  if (to_.show_presence)
+    return to_.show_presence();
   if (!to_.keeper || is_present_)
     return {};
   const auto presence

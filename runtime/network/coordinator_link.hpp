@@ -39,6 +39,8 @@ public:
     /// has not answered soon; 0: says nothing.
     core::duration seek_limit{};
     std::string launch{}; ///< Of the agent; see `open_presence`.
+    /// Shows that the agent takes part, in place of the link; may be empty.
+    std::function<result<void>()> show_presence{};
   };
 
   /// @pre `system` and `home` outlive the link

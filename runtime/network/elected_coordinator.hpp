@@ -1,6 +1,7 @@
 // Describes who hosts the coordinator of a job while this node is elected.
 #pragma once
 
+#include "actors/core/generation.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/ports/coordinator_locator.hpp"
 
@@ -19,6 +20,13 @@ public:
 
   /// Null while the coordinator is elsewhere.
   virtual rendezvous_coordinator_actor coordinator() const = 0;
+
+  /// An agent of this host has had a coordinator of this job and has not left it, so this
+  /// one does not look for the first.
+  virtual bool remembers_job() const { return false; }
+
+  /// The agent of this process has ended so.
+  virtual void part(const core::ending&) {}
 
   /// Gives up the leadership and seeks it no more. Returns at once.
   virtual void resign() = 0;

@@ -58,14 +58,6 @@ result<unique_fd> hold(const std::string& name) {
   return fd;
 }
 
-size_t count(const std::string& text, const std::string& part) {
-  auto n = size_t{0};
-  for (auto at = text.find(part); at != text.npos;
-       at = text.find(part, at + part.size()))
-    ++n;
-  return n;
-}
-
 } // namespace
 
 result<unique_fd> open_presence(const job_fingerprint& job,
@@ -94,13 +86,32 @@ bool is_other_launch_present(const job_fingerprint& job,
 }
 
 // Its own entry shows that the list is one: some sandboxes have an empty file.
+std::optional<std::vector<std::string>>
+present_agents(const job_fingerprint& job) {
+  const auto own = "?" + hex(random_nonce());
+  const auto self = hold(names_of(job) + own);
+  const auto list = self ? read_kernel_file("/proc/self/net/unix") : "";
+  if (list.size() >= kernel_file_max) // Its end is missing.
+    return std::nullopt;
+  auto out = std::vector<std::string>{};
+  auto is_own_there = false;
+  const auto name = "@" + names_of(job);
+  for (auto at = list.find(name); at != list.npos;
+       at = list.find(name, at + name.size())) {
+    const auto begin = at + name.size();
+    auto entry = list.substr(begin, list.find('\n', begin) - begin);
+    entry.erase(0, entry.rfind('/') + 1); // A launch.
+    if (entry == own)
+      is_own_there = true;
+    else
+      out.push_back(std::move(entry));
+  }
+  return is_own_there ? std::optional{std::move(out)} : std::nullopt;
+}
+
 bool is_no_agent_present(const job_fingerprint& job) {
-  const auto self = hold(names_of(job) + "?" + hex(random_nonce()));
-  if (!self)
-    return false;
-  const auto list = read_kernel_file("/proc/self/net/unix");
-  return list.size() < kernel_file_max // Otherwise its end is missing.
-         && count(list, "@" + names_of(job)) == 1;
+  const auto present = present_agents(job);
+  return present && present->empty();
 }
 
 } // namespace actorrun::detail

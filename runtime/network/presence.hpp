@@ -12,7 +12,9 @@
 #include "runtime/network/keys.hpp"
 #include "runtime/os/unique_fd.hpp"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -27,6 +29,11 @@ result<unique_fd> open_presence(const job_fingerprint& job,
 /// also if the list cannot be read.
 bool is_other_launch_present(const job_fingerprint& job,
                              const std::string& launch);
+
+/// Ends of the ids of all agents of the job that are in the list. None: the list cannot
+/// be read.
+std::optional<std::vector<std::string>>
+present_agents(const job_fingerprint& job);
 
 /// True if no agent of the job is in the list. False also if the list cannot be
 /// read.

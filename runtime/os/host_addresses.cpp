@@ -35,22 +35,31 @@ bool is_for_others(const socket_address& x) {
          && names_this_host(host);
 }
 
-std::string address_of_interface(int family) {
+std::vector<socket_address> addresses_of_interfaces() {
+  auto out = std::vector<socket_address>{};
   ifaddrs* found = nullptr;
   if (::getifaddrs(&found) != 0)
-    return {};
+    return out;
   const auto list
     = std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)>{found, &::freeifaddrs};
   for (auto* i = found; i; i = i->ifa_next) {
-    if (!i->ifa_addr || i->ifa_addr->sa_family != family)
+    const auto family = i->ifa_addr ? i->ifa_addr->sa_family : AF_UNSPEC;
+    if (family != AF_INET && family != AF_INET6)
       continue;
     auto x = socket_address{};
     x.size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
     const auto* bytes = reinterpret_cast<const char*>(i->ifa_addr);
     std::copy_n(bytes, x.size, reinterpret_cast<char*>(&x.storage));
     if (is_for_others(x))
-      return host_of(x);
+      out.push_back(x);
   }
+  return out;
+}
+
+std::string address_of_interface(int family) {
+  for (const auto& x : addresses_of_interfaces())
+    if (x.family() == family)
+      return host_of(x);
   return {};
 }
 
@@ -60,6 +69,13 @@ bool is_any_address(const std::string& host) {
   const auto x = numeric_address(host, 0);
   const auto text = x ? host_of(*x) : std::string{};
   return text == "0.0.0.0" || text == "::";
+}
+
+std::vector<std::string> addresses_for_others() {
+  auto out = std::vector<std::string>{};
+  for (const auto& x : addresses_of_interfaces())
+    out.push_back(host_of(x));
+  return out;
 }
 
 socket_address wildcard_address(uint16_t port) {

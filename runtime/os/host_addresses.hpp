@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -14,6 +15,10 @@ bool is_any_address(const std::string& host);
 
 /// All addresses of this machine, of both families if it has IPv6.
 socket_address wildcard_address(uint16_t port);
+
+/// All addresses of this machine's interfaces but loopback, and those that need the name
+/// of an interface.
+std::vector<std::string> addresses_for_others();
 
 /// At which address other machines reach this one, as far as it can know: that of its
 /// own name, or that of its route to other networks, or any. Empty if it has but

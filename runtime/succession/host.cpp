@@ -1,12 +1,61 @@
 #include "runtime/succession/host.hpp"
 
 #include "messages/formatted.hpp"
+#include "runtime/network/presence.hpp"
+#include "runtime/os/host_addresses.hpp"
 #include "runtime/os/socket_address.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
 namespace actorrun::detail {
+
+namespace {
+
+/// Whether the agent of this memo was on this host and runs here no more.
+bool has_ended_here(const memo& x, const std::string& host,
+                    const core::host_survey& here) {
+  const auto is_earlier_boot
+    = x.host == host && !x.boot.empty() && x.boot != boot_id();
+  const auto id = std::string{x.agent.value};
+  const auto ends_so = [&](const auto& end) { return id.ends_with(end); };
+  return is_earlier_boot
+         || (std::ranges::find(here.addresses, x.address)
+               != here.addresses.end()
+             && std::ranges::none_of(here.present, ends_so));
+}
+
+} // namespace
+
+/// Enters the agent into the list of those that are present, once: before anyone can
+/// know it for a voter.
+class voter_host::presence {
+public:
+  explicit presence(const voter_host_config& x)
+    : job_(x.mine.fingerprint), agent_(x.agent), launch_(x.launch),
+      keeper_(x.keeper) {}
+
+  result<void> show() {
+    const auto guard = std::lock_guard{mutex_};
+    if (is_shown_ || !keeper_)
+      return {};
+    const auto opened = open_presence(job_, agent_, launch_);
+    if (!opened)
+      return opened.error();
+    keeper_->keep(kept_socket::presence, opened->get());
+    is_shown_ = true;
+    return {};
+  }
+
+private:
+  job_fingerprint job_;
+  agent_id agent_;
+  std::string launch_;
+  std::shared_ptr<socket_keeper> keeper_;
+  std::mutex mutex_;
+  bool is_shown_ = false; ///< Guarded by the mutex.
+};
 
 /// Shared with the actors that use it: the host ends its parts before.
 class voter_host::locator final : public ports::coordinator_locator {
@@ -78,33 +127,106 @@ std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
   auto out = std::unique_ptr<voter_host>{
     new voter_host{system, std::move(home), std::move(config)}};
   const auto& job = out->config_.job;
+  out->take_up_memos();
+  auto files = std::vector<std::string>{};
+  for (const auto& x : out->former_)
+    files.push_back(x.path);
   out->leadership_ = std::make_shared<voter_leadership>(
-    system, voter_leadership_config{
-              .options = {.self = out->config_.agent,
-                          .promise = core::promise_of(job.agent_count_max)},
-              .seed = to_string(*job.rendezvous),
-              .is_home = out->config_.is_home,
-              .open_coordinator =
-                [x = out.get()](const core::open_coordinator& order) {
-                  return x->open_coordinator(order);
-                },
-              .close_coordinator
-              = [x = out.get()](
-                  const std::string& reason) { x->close_coordinator(reason); },
-              .coordinator = [x = out.get()] { return x->coordinator(); },
-              .on_no_successor =
-                [x = out.get()] {
-                  if (const auto whom = x->coordinator())
-                    tell_anonymously(whom, core::stop_requested{SIGTERM});
-                },
-              .on_died = out->config_.on_died,
-              .lines = out->config_.lines});
+    system,
+    voter_leadership_config{
+      .options = {.self = out->config_.agent,
+                  .promise = core::promise_of(job.agent_count_max)},
+      .seed = to_string(*job.rendezvous),
+      .is_home = out->config_.is_home,
+      .open_coordinator =
+        [x = out.get()](const core::open_coordinator& order) {
+          return x->open_coordinator(order);
+        },
+      .close_coordinator
+      = [x = out.get()](
+          const std::string& reason) { x->close_coordinator(reason); },
+      .coordinator = [x = out.get()] { return x->coordinator(); },
+      .remembered = out->remembered_,
+      .memos = std::move(files),
+      .survey = [x = out.get()] { return x->survey(); },
+      .on_voters =
+        [x = out.get()](const core::endpoint_list& voters) {
+          x->memo_->keep(x->here().local_address, voters);
+        },
+      .on_met = [x = out.get()](bool is_new) { x->settle_memos(is_new); },
+      .on_no_successor =
+        [x = out.get()] {
+          if (const auto whom = x->coordinator())
+            tell_anonymously(whom, core::stop_requested{SIGTERM});
+        },
+      .on_died = out->config_.on_died,
+      .lines = out->config_.lines});
+  auto links = voter_links::open(*out->home_,
+                                 {.mine = out->config_.mine,
+                                  .self = out->config_.agent,
+                                  .lines = out->config_.lines},
+                                 out->leadership_->callbacks());
+  if (links) { // It does not listen.
+    out->links_ = keep(std::move(*links), out->home_);
+    out->leadership_->use(out->links_);
+  }
   return out;
+}
+
+// An agent of a kernel that has ended has ended.
+void voter_host::take_up_memos() {
+  const auto& job = config_.job.job;
+  memo_ = std::make_unique<memo_keeper>(memo{.job = job,
+                                             .host = config_.host,
+                                             .boot = boot_id(),
+                                             .agent = config_.agent},
+                                        config_.lines);
+  if (config_.is_new_job)
+    return;
+  auto found = find_memos(job);
+  for (const auto& path : found.unreadable)
+    config_.lines.warn(
+      formatted("{} is no memo of this job that can be read: the job may begin"
+                " although it goes on elsewhere",
+                path));
+  former_ = std::move(found.memos);
+  for (const auto& [_, x] : former_)
+    remembered_.insert(x.voters.begin(), x.voters.end());
+  for (const auto& [_, x] : former_)
+    if (has_ended_here(x, config_.host, {}))
+      remembered_.erase(x.agent);
+}
+
+std::optional<core::host_survey> voter_host::survey() const {
+  auto present = present_agents(config_.mine.fingerprint);
+  if (!present || present->size() > surveyed_agents_max)
+    return std::nullopt;
+  auto out = core::host_survey{.addresses = addresses_for_others(),
+                               .present = std::move(*present)};
+  if (!config_.announced.empty())
+    out.addresses.push_back(config_.announced);
+  if (out.addresses.size() > surveyed_addresses_max)
+    out.addresses.resize(surveyed_addresses_max);
+  return out;
+}
+
+void voter_host::settle_memos(bool is_new) {
+  auto here = survey();
+  auto gone = std::vector<std::string>{};
+  for (const auto& [path, x] : former_) {
+    const auto number = numeric_address(x.address, 0);
+    if (here && number && is_loopback(*number))
+      here->addresses.push_back(x.address);
+    if (is_new || (here && has_ended_here(x, config_.host, *here)))
+      gone.push_back(path);
+  }
+  memo_->settle(std::move(gone));
 }
 
 voter_host::voter_host(caf::actor_system& system, std::shared_ptr<reactor> home,
                        voter_host_config config)
-  : system_(system), home_(std::move(home)), config_(std::move(config)) {}
+  : system_(system), home_(std::move(home)), config_(std::move(config)),
+    presence_(std::make_shared<presence>(config_)) {}
 
 voter_host::~voter_host() {
   stop();
@@ -112,6 +234,7 @@ voter_host::~voter_host() {
 
 void voter_host::stop() {
   leadership_->stop();
+  memo_.reset();
   if (config_.keeper)
     config_.keeper->close(kept_socket::voter);
   auto ending = std::unique_ptr<hosted_coordinator>{};
@@ -137,30 +260,41 @@ result<void> voter_host::found(const socket_address& where,
   job.revision = 1;
   job.settings = config_.settings;
   job.lease = config_.job.timeouts.lease();
+  if (!former_.empty()) {
+    leadership_->found_when_alone(std::move(job), std::move(endpoint), where);
+    return {};
+  }
   return leadership_->found(std::move(job), std::move(endpoint));
 }
 
 std::shared_ptr<ports::coordinator_locator>
 voter_host::locator_for(const agent_id& agent) {
-  auto link
-    = keep(std::make_unique<coordinator_link>(
-             system_, *home_,
-             coordinator_link::target{.where = *config_.job.rendezvous,
-                                      .mine = config_.mine,
-                                      .agent = agent.value,
-                                      .announced = config_.announced,
-                                      .limit = config_.job.timeouts.connect,
-                                      .keeper = config_.keeper,
-                                      .seek_limit = config_.job.timeouts.seek,
-                                      .launch = config_.launch},
-             config_.lines),
-           home_);
+  auto link = keep(std::make_unique<coordinator_link>(
+                     system_, *home_,
+                     coordinator_link::target{
+                       .where = *config_.job.rendezvous,
+                       .mine = config_.mine,
+                       .agent = agent.value,
+                       .announced = config_.announced,
+                       .limit = config_.job.timeouts.connect,
+                       .keeper = config_.keeper,
+                       .seek_limit = config_.job.timeouts.seek,
+                       .launch = config_.launch,
+                       .show_presence = [x = presence_] { return x->show(); }},
+                     config_.lines),
+                   home_);
   return std::make_shared<locator>(*this, std::move(link));
 }
 
 rendezvous_coordinator_actor voter_host::coordinator() const {
   const auto guard = std::lock_guard{mutex_};
   return coordinator_ ? coordinator_->actor() : rendezvous_coordinator_actor{};
+}
+
+// Whoever gives up leaves its memo behind: the job may go on without it.
+void voter_host::part(const core::ending& how) {
+  if (memo_ && (how.result || !how.why))
+    memo_->forget();
 }
 
 void voter_host::resign() {
@@ -269,6 +403,9 @@ result<std::string> voter_host::listen(hosted_coordinator& at,
     const auto listening
       = at.listen(config_.job, first->where, config_.mine,
                   order.successor ? std::optional{true} : first->is_successor);
+    if (listening)
+      if (auto shown = presence_->show(); !shown)
+        return shown.error();
     if (listening)
       return to_string(
         endpoint{first->announced, config_.job.rendezvous->port});

@@ -6,12 +6,14 @@
 #include "runtime/network/elected_coordinator.hpp"
 #include "runtime/network/hosted_coordinator.hpp"
 #include "runtime/succession/leadership.hpp"
+#include "runtime/succession/memo.hpp"
 
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -23,6 +25,9 @@ struct voter_host_config {
   bool is_home = false;  ///< The job's endpoint is on this host.
   std::string announced; ///< Where others reach this node; empty: detected.
   std::string launch{};  ///< Of the agent; see `open_presence`.
+  /// The job has just been made up: no memo can be of it.
+  bool is_new_job = false;
+  std::string host{}; ///< The name of this host.
   /// Says when this process has ended.
   std::shared_ptr<socket_keeper> keeper;
   /// The coordinator's configuration, except what voters have to do with.
@@ -50,7 +55,8 @@ public:
   voter_host(const voter_host&) = delete;
   voter_host& operator=(const voter_host&) = delete;
 
-  /// Begins the job at its endpoint. Blocks as `hosted_coordinator::listen`.
+  /// Begins the job at its endpoint. Blocks as `hosted_coordinator::listen`. If this host
+  /// has a memo of it, it is begun later, or not at all (`core::beginning`).
   /// @param where     The endpoint's address on this host.
   /// @param announced How the nodes find this host.
   /// @param is_new    No other coordinator can have been; none: unknown.
@@ -60,6 +66,8 @@ public:
   std::shared_ptr<ports::coordinator_locator>
   locator_for(const agent_id& agent) override;
   rendezvous_coordinator_actor coordinator() const override;
+  bool remembers_job() const override { return !former_.empty(); }
+  void part(const core::ending& how) override;
   void resign() override;
   void stop() override;
 
@@ -71,6 +79,7 @@ private:
   };
 
   class locator;
+  class presence;
 
   voter_host(caf::actor_system& system, std::shared_ptr<reactor> home,
              voter_host_config config);
@@ -79,6 +88,9 @@ private:
   result<std::string> listen(hosted_coordinator& at,
                              const core::open_coordinator& order);
   void close_coordinator(const std::string& reason);
+  void take_up_memos();
+  std::optional<core::host_survey> survey() const;
+  void settle_memos(bool is_new);
   result<uint16_t> show(const socket_address& where,
                         const std::string& announced);
   ports::location here() const;
@@ -86,13 +98,18 @@ private:
   caf::actor_system& system_;
   std::shared_ptr<reactor> home_;
   voter_host_config config_;
+  std::shared_ptr<presence> presence_;
+  std::vector<found_memo> former_; ///< Left behind by agents of the job here.
+  core::endpoint_list remembered_; ///< Those that these name, and may live.
+  std::unique_ptr<memo_keeper> memo_;
   std::shared_ptr<voter_leadership> leadership_;
 
   mutable std::mutex mutex_;                        // Guards the rest.
   std::unique_ptr<hosted_coordinator> coordinator_; ///< Null: it is elsewhere.
-  std::optional<founding> founding_;   ///< Of the coordinator to be opened.
-  std::shared_ptr<voter_links> links_; ///< Null: our address is not known yet.
-  std::string address_;                ///< Ours; empty: unknown.
+  std::optional<founding> founding_; ///< Of the coordinator to be opened.
+  /// They only speak while our address is not known yet. Null: it has stopped.
+  std::shared_ptr<voter_links> links_;
+  std::string address_; ///< Ours; empty: unknown.
 };
 
 } // namespace actorrun::detail

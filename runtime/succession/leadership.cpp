@@ -50,6 +50,12 @@ constexpr auto endpoints_max = size_t{256};
 /// An operator's answer is on its way for so long before the coordinator ends.
 constexpr auto answer_pause = std::chrono::milliseconds{50};
 
+/// Leads to whichever host reads it.
+bool is_everywhere(const std::string& host) {
+  const auto number = numeric_address(host, 0);
+  return host == "localhost" || (number && is_loopback(*number));
+}
+
 } // namespace
 
 /// `core_` reckons with a clock that goes on while the machine is suspended.
@@ -66,6 +72,7 @@ public:
   actor::behavior_type make_behavior() {
     return {
       [this](const foundation& x) { on(x); },
+      [this](const doubtful_foundation& x) { on(x); },
       [this](const search& x) { on(x); },
       [this](const second_search& x) { on(x); },
       [this](const attempt& x) { on(x); },
@@ -80,11 +87,14 @@ public:
       [this](const proved& x) {
         config_.lines.debug(
           formatted("agent {} has ended, says its machine", x.who.value));
+        if (wait_)
+          return dispatch_wait(process_examined{x.who, x.left});
         dispatch(process_examined{x.who, x.left});
       },
       [this](links_ready) { leave_behind(core_.own_tombstone()); },
       [this](const voters_told& x) {
         told_ = x.voters;
+        remember(told_);
         call_voters();
       },
       [this](const electors_answer& x) { on(x); },
@@ -100,6 +110,7 @@ public:
         if (x.number == poll_)
           poll();
       },
+      [this](const wait_due& x) { dispatch_wait(timer_fired{x.timer}); },
       [this](stop_now) { self_->quit(); },
     };
   }
@@ -109,6 +120,7 @@ public:
     seeker_ = nullptr;
     second_seeker_ = nullptr;
     founded_ = nullptr;
+    wait_.reset();
     config_ = {};
     links_.reset();
   }
@@ -138,9 +150,12 @@ private:
   void learn(const agent_id& who, const std::string& where);
   std::string endpoint_of(const agent_id& who) const;
 
+  void remember(const endpoint_list& voters);
+
   // -- the job --------------------------------------------------------------------
 
   void on(const foundation& x);
+  void on(const doubtful_foundation& x);
   void on(const electors_answer& x);
   void on(const lead_order& x);
   void on(const resignation& x);
@@ -149,6 +164,18 @@ private:
   void end_elections();
   std::vector<voter_candidate>
   reachable_of(const std::vector<voter_candidate>& here) const;
+
+  // -- whether a job may begin ----------------------------------------------------
+
+  struct wait_runner;
+
+  void dispatch_wait(const beginning_event& event);
+  void survey_own_host();
+  void begin();
+  void leave_endpoint();
+  void meet(bool is_new);
+  bool listens_at_endpoint();
+  void show_survey();
 
   // -- where the coordinator is ---------------------------------------------------
 
@@ -165,6 +192,7 @@ private:
   void hear(const agent_id& from, const find_leader& x);
   void hear(const agent_id& from, const leader_at& x);
   void hear(const agent_id& from, const call_home& x);
+  void hear(const agent_id& from, const host_survey& x);
 
   actor::pointer self_;
   voter_leadership_config config_;
@@ -177,6 +205,13 @@ private:
   std::string coordinator_endpoint_; ///< Ours; empty: it is elsewhere.
   std::function<void(result<void>)> founded_;
   bool is_over_ = false; ///< It takes part in no election any more.
+
+  // While agents of the memos may live.
+  std::optional<beginning> wait_;
+  foundation to_found_;
+  bool is_wait_told_ = false;
+  bool listens_at_endpoint_ = false;
+  bool has_met_ = false; ///< It has found the job, or begun it.
 
   // As a leader.
   charter job_;
@@ -280,9 +315,10 @@ void voter_leadership::state::open(const open_coordinator& x) {
   job_ = x.known;
   auto opened = config_.open_coordinator(x);
   opened_ = now();
-  if (opened)
+  if (opened) {
     coordinator_endpoint_ = std::move(*opened);
-  else if (!founded_)
+    meet(!x.successor);
+  } else if (!founded_)
     // It does not decide, so its lease ends, and another one is elected.
     config_.lines.warn("this node cannot host the coordinator: "
                        + opened.error().text);
@@ -317,6 +353,7 @@ void voter_leadership::state::tell_voters() {
   if (shown_ == now)
     return;
   shown_ = now;
+  remember(known->endpoints);
   if (const auto whom = config_.coordinator())
     tell_anonymously(whom, now);
 }
@@ -352,7 +389,8 @@ void voter_leadership::state::show_at_seed() {
   const auto own = core_.own_tombstone();
   if (own.charter)
     if (const auto links = links_->get())
-      links->notify(config_.seed, beat{own.term, now(), own.charter});
+      links->notify(config_.seed,
+                    succession_message{beat{own.term, now(), own.charter}});
 }
 
 // With each beat that is heard, so to a leader that lives.
@@ -420,6 +458,14 @@ void voter_leadership::state::on(const foundation& x) {
   dispatch(job_founded{x.job, x.endpoint});
 }
 
+// What the agents of the memos would say counts for the wait alone: the job begins
+// without a past.
+void voter_leadership::state::on(const doubtful_foundation& x) {
+  to_found_ = x.what;
+  wait_.emplace(config_.remembered);
+  dispatch_wait(beginning_started{});
+}
+
 void voter_leadership::state::on(const electors_answer& x) {
   if (x.has_ended)
     return end_elections();
@@ -485,6 +531,113 @@ void voter_leadership::state::on(const resignation& x) {
     *leadership_end_ = 0;
   if (x.job_over || coordinator_endpoint_.empty())
     is_over_ = true;
+  if (is_over_)
+    leave_endpoint();
+}
+
+// -- whether a job may begin --------------------------------------------------------
+
+struct voter_leadership::state::wait_runner {
+  state& self;
+
+  void operator()(const survey_host&) { self.survey_own_host(); }
+  void operator()(const examine& x) {
+    const auto links = self.links_->get();
+    const auto known = self.wait_->awaited().find(x.who);
+    if (links && known != self.wait_->awaited().end())
+      links->examine(x.who, known->second);
+  }
+  void operator()(const begin_job&) { self.begin(); }
+  void operator()(const arm_timer& x) {
+    tell_later(self.self_, x.due - self.now(), wait_due{x.timer});
+  }
+};
+
+// One of the effects may end it.
+void voter_leadership::state::dispatch_wait(const beginning_event& event) {
+  if (!wait_)
+    return;
+  for (const auto& effect : wait_->step(event, now()))
+    if (wait_)
+      std::visit(wait_runner{*this}, effect);
+}
+
+void voter_leadership::state::survey_own_host() {
+  if (!listens_at_endpoint())
+    config_.lines.debug("another process listens at the endpoint");
+  auto seen = config_.survey();
+  if (!seen)
+    return;
+  for (const auto& [_, where] : wait_->awaited())
+    if (const auto host = host_of_endpoint(where); is_everywhere(host))
+      seen->addresses.push_back(host);
+  dispatch_wait(host_surveyed{std::move(*seen)});
+}
+
+// Whoever leads elsewhere says so there, and agents look for the job there. Its port may
+// still be held by the warden of the coordinator that was here.
+bool voter_leadership::state::listens_at_endpoint() {
+  const auto links = links_->get();
+  if (!listens_at_endpoint_ && links)
+    listens_at_endpoint_ = bool{links->listen_at_endpoint(to_found_.where)};
+  return listens_at_endpoint_;
+}
+
+void voter_leadership::state::begin() {
+  config_.lines.info("no agent of the job that this host has a memo of can be "
+                     "in it any more: this node begins it again");
+  auto order = std::exchange(to_found_, {});
+  leave_endpoint();
+  core_ = succession{config_.options};
+  endpoints_.clear();
+  order.on_done = [lines = config_.lines](const result<void>& x) {
+    if (!x)
+      lines.warn("this node cannot begin the job: " + x.error().text);
+  };
+  on(order);
+}
+
+void voter_leadership::state::leave_endpoint() {
+  wait_.reset();
+  listens_at_endpoint_ = false;
+  if (const auto links = links_->get())
+    links->leave_endpoint();
+}
+
+void voter_leadership::state::meet(bool is_new) {
+  leave_endpoint();
+  if (!std::exchange(has_met_, true) && config_.on_met)
+    config_.on_met(is_new);
+}
+
+// To a node at the endpoint that waits, and does not answer those that join.
+void voter_leadership::state::show_survey() {
+  const auto links = links_->get();
+  auto seen = links ? config_.survey() : std::nullopt;
+  if (!seen)
+    return;
+  std::erase_if(seen->addresses, is_everywhere);
+  seen->voters = config_.remembered;
+  if (has_met_) {
+    seen->seeker = config_.options.self;
+    seen->voters = told_;
+    if (const auto known = core_.own_tombstone().charter)
+      seen->voters.insert(known->endpoints.begin(), known->endpoints.end());
+  }
+  if (seen->voters.size() <= remembered_voters_max)
+    links->notify(config_.seed, std::move(*seen));
+}
+
+// It has gone through the hands of a peer, which may be on another host.
+void voter_leadership::state::hear(const agent_id&, const host_survey& x) {
+  auto seen = x;
+  std::erase_if(seen.addresses, is_everywhere);
+  dispatch_wait(host_surveyed{std::move(seen)});
+}
+
+void voter_leadership::state::remember(const endpoint_list& voters) {
+  if (!wait_ && config_.on_voters)
+    config_.on_voters(voters);
 }
 
 // -- where the coordinator is -----------------------------------------------------
@@ -499,6 +652,9 @@ void voter_leadership::state::on(const search& x) {
   last_failure_.reset();
   if (leads())
     return std::exchange(seeker_, nullptr)(here{});
+  if (wait_
+      && !std::exchange(is_wait_told_, true)) // People learn of it at once.
+    return give_up({errc::coordinator_lost, wait_->waits_for(config_.memos)});
   poll();
 }
 
@@ -515,12 +671,15 @@ void voter_leadership::state::poll() {
     return std::exchange(seeker_, nullptr)(here{});
   if (second_seeker_ && leads())
     return std::exchange(second_seeker_, nullptr)();
-  if (seeker_ && ++poll_count_ > polls_max && trying_.empty())
+  const auto is_late = seeker_ && ++poll_count_ > polls_max && trying_.empty();
+  if (is_late && wait_)
+    return give_up({errc::coordinator_lost, wait_->waits_for(config_.memos)});
+  if (is_late)
     return give_up(last_failure_.value_or(
       failure{errc::connection_timed_out, "no agent knows of a coordinator"}));
   ask_voters();
   const auto knows_none = endpoints_.empty() && told_.empty();
-  if (seeker_ && trying_.empty() && !has_tried_seed_
+  if (seeker_ && trying_.empty() && !has_tried_seed_ && !listens_at_endpoint_
       && (knows_none || poll_count_ > polls_before_seed)) {
     has_tried_seed_ = true;
     try_at(config_.seed);
@@ -534,10 +693,12 @@ void voter_leadership::state::poll_later() {
 
 void voter_leadership::state::ask_voters() {
   const auto links = links_->get();
-  if (!links)
+  if (!links || links->endpoint().empty())
     return;
   const auto question = find_leader{links->endpoint()};
   auto asked = told_;
+  if (wait_)
+    asked = wait_->awaited();
   if (const auto known = core_.own_tombstone().charter)
     asked.insert(known->endpoints.begin(), known->endpoints.end());
   for (const auto& [who, where] : asked)
@@ -561,24 +722,33 @@ void voter_leadership::state::on(const attempt& x) {
   if (!x.why) {
     linked_ = x.endpoint;
     seeker_ = nullptr;
-    return;
+    return meet(false);
   }
   last_failure_ = x.why;
   // A proof that the last one has ended says nothing of the next (decision 0061,
   // rule 12): the fence stays where it is.
   if (last_failure_->code == errc::coordinator_gone)
     last_failure_->code = errc::connection_refused;
-  if (seeker_ && endpoints_.empty() && told_.empty())
+  if (x.endpoint == config_.seed && !listens_at_endpoint_
+      && last_failure_->code == errc::not_actorrun)
+    show_survey();
+  if (seeker_ && endpoints_.empty() && told_.empty() && !wait_)
     give_up(*last_failure_);
 }
 
 void voter_leadership::state::hear(const agent_id& from,
                                    const succession_message& x) {
-  if (const auto* y = std::get_if<beat>(&x))
+  if (const auto* y = std::get_if<beat>(&x)) {
     learn(y->charter);
+    if (y->charter && wait_)
+      dispatch_wait(voters_named{y->charter->endpoints});
+    else if (y->charter)
+      remember(y->charter->endpoints);
+  }
   if (const auto* y = std::get_if<vote>(&x))
     learn(y->charter);
-  dispatch(message_heard{from, x});
+  if (!wait_)
+    dispatch(message_heard{from, x});
 }
 
 // The asker is a member of the job, and may have any address.
@@ -694,6 +864,12 @@ result<void> voter_leadership::found(core::charter job, std::string endpoint) {
   tell(foundation{std::move(job), std::move(endpoint),
                   [done](result<void> x) { done->set_value(std::move(x)); }});
   return out.get();
+}
+
+void voter_leadership::found_when_alone(core::charter job, std::string endpoint,
+                                        const socket_address& where) {
+  tell(doubtful_foundation{
+    {.job = std::move(job), .endpoint = std::move(endpoint), .where = where}});
 }
 
 // It ends `lasts` after what a majority has confirmed. Without an end: after the

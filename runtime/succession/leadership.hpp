@@ -2,6 +2,7 @@
 // leads must not wait for workers, logs or operators.
 #pragma once
 
+#include "actors/core/succession/beginning.hpp"
 #include "actors/core/succession/succession.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
@@ -10,6 +11,7 @@
 #include "messages/caf.hpp"
 #include "runtime/network/actor_watch.hpp"
 #include "runtime/os/clock.hpp"
+#include "runtime/os/socket_address.hpp"
 #include "runtime/succession/voter_links.hpp"
 
 #include <atomic>
@@ -19,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -35,6 +38,16 @@ struct voter_leadership_config {
   std::function<void(const std::string& reason)> close_coordinator;
   /// Null: there is none.
   std::function<rendezvous_coordinator_actor()> coordinator;
+  /// As memos of the job on this host name them, and those files.
+  core::endpoint_list remembered{};
+  std::vector<std::string> memos{};
+  /// The agents of the job on this host; none: that cannot be known.
+  std::function<std::optional<core::host_survey>()> survey{};
+  /// Who votes is known, or has changed. May be empty, as the next.
+  std::function<void(const core::endpoint_list&)> on_voters{};
+  /// The job has been found. @param is_new It has been begun here: all agents of the
+  /// memos have ended.
+  std::function<void(bool is_new)> on_met{};
   /// This agent leaves, and no other one can lead. May be empty.
   std::function<void()> on_no_successor;
   actor_watch::callback on_died{};
@@ -57,7 +70,19 @@ public:
   struct foundation {
     core::charter job;
     std::string endpoint; ///< Of its links.
-    std::function<void(result<void>)> on_done;
+    std::function<void(result<void>)> on_done{};
+    /// Where the coordinator will listen.
+    socket_address where{};
+  };
+
+  /// Likewise, once the agents of the memos have ended (`core::beginning`).
+  struct doubtful_foundation {
+    foundation what;
+  };
+
+  /// As `core::timer_fired`, of the wait for that.
+  struct wait_due {
+    timer_id timer;
   };
 
   /// The agent of this process looks for the coordinator.
@@ -128,7 +153,7 @@ public:
 
   using actor = interface<
     // Begin the job.
-    void(foundation),
+    void(foundation), void(doubtful_foundation),
     // Where is the coordinator?
     void(search), void(second_search), void(attempt),
     // Another agent has said this, is reached or not, or has ended.
@@ -144,7 +169,7 @@ public:
     // Give up the leadership for good; the job may be over.
     void(resignation),
     // Sent by itself.
-    void(core::timer_fired), void(poll_due),
+    void(core::timer_fired), void(poll_due), void(wait_due),
     // End.
     void(stop_now)>;
 
@@ -165,6 +190,10 @@ public:
 
   /// Begins the job, and waits until its coordinator is there.
   result<void> found(core::charter job, std::string endpoint);
+
+  /// Begins the job once no agent of the memos can be in it; returns at once.
+  void found_when_alone(core::charter job, std::string endpoint,
+                        const socket_address& where);
 
   template <class T>
   void tell(T x) const {
@@ -242,4 +271,8 @@ ACTORRUN_LOCAL_TYPE(actorrun_succession,
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::stop_now)
 ACTORRUN_LOCAL_TYPE(actorrun_succession, actorrun::electors_answer)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::doubtful_foundation)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::wait_due)
 ACTORRUN_END_LOCAL_TYPES(actorrun_succession)

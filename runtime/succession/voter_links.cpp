@@ -30,7 +30,7 @@ constexpr size_t shown_keys_max = 4 * heard_keys_max;
 constexpr size_t waiting_frames_max = 8;
 
 /// Ends the id of an agent that speaks to one it knows by its endpoint only, where it
-/// may be known by its id, too; nothing but beats is heard from it.
+/// may be known by its id, too; nothing but beats and surveys are heard from it.
 constexpr std::string_view notice_suffix = "+notice";
 
 /// Of workers that do not end in this time leases decide.
@@ -97,9 +97,10 @@ void limit_unacknowledged(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, sizeof value);
 }
 
-bool is_beat(const voter_message& x) {
+bool is_notice(const voter_message& x) {
   const auto* said = std::get_if<core::succession_message>(&x);
-  return said != nullptr && std::holds_alternative<core::beat>(*said);
+  return std::holds_alternative<core::host_survey>(x)
+         || (said != nullptr && std::holds_alternative<core::beat>(*said));
 }
 
 } // namespace
@@ -109,6 +110,8 @@ voter_links::open(reactor& home, voter_links_config config,
                   voter_callbacks callbacks) {
   auto out = std::unique_ptr<voter_links>{
     new voter_links{home, std::move(config), std::move(callbacks)}};
+  if (out->config_.host.empty())
+    return out;
   if (auto ok = out->listen(); !ok)
     return ok.error();
   return out;
@@ -129,6 +132,7 @@ voter_links::voter_links(reactor& home, voter_links_config config,
 
 voter_links::~voter_links() {
   listener_.reset();
+  at_endpoint_.reset();
   run_and_wait(home_, [this] {
     *alive_ = false;
     cut_.stop();
@@ -165,6 +169,24 @@ result<void> voter_links::listen() {
   return {};
 }
 
+// An agent that wants a coordinator finds the link closed, and tries again.
+result<void> voter_links::listen_at_endpoint(const socket_address& where) {
+  auto opened = listener::listen(
+    home_, where, config_.mine,
+    {.on_peer =
+       [this](unique_fd connection, const peer& who) {
+         if (who.intent == purpose::vote)
+           receive(std::move(connection), who);
+       },
+     .on_rejections = {},
+     .resumption_of
+     = [this](const std::string& from) { return key_of(from); }});
+  if (!opened)
+    return opened.error();
+  at_endpoint_.emplace(std::move(*opened));
+  return {};
+}
+
 void voter_links::receive(unique_fd connection, const peer& who) {
   const auto address = formatted("{} ({})", who.id, who.address);
   if (who.intent != purpose::vote)
@@ -175,15 +197,15 @@ void voter_links::receive(unique_fd connection, const peer& who) {
   auto& added = in_[number];
   added = {.id = who.id, .address = address, .shown = heard_.find(who.id)};
   auto from = std::string{who.id};
-  const auto is_notice = from.ends_with(notice_suffix);
-  if (is_notice)
+  const auto is_noticed = from.ends_with(notice_suffix);
+  if (is_noticed)
     from.resize(from.size() - notice_suffix.size());
   added.link = carry(
     home_, std::move(connection),
     {.mine = link_side::server,
      .peer = std::make_unique<speaking_voter>(
-       [this, is_notice, from = agent_id{from}](voter_message x) {
-         if (!is_notice || is_beat(x))
+       [this, is_noticed, from = agent_id{from}](voter_message x) {
+         if (!is_noticed || is_notice(x))
            callbacks_.on_message(from, std::move(x));
        }),
      .key = who.key,

@@ -34,8 +34,10 @@ struct voter_links_config {
   credentials mine;
   agent_id self;
   socket_address
-    where;          ///< Where this process listens; port 0: the system chooses.
-  std::string host; ///< How the others find this host.
+    where{}; ///< Where this process listens; port 0: the system chooses.
+  /// How the others find this host; empty: that is not known yet, and it does not
+  /// listen but at `listen_at_endpoint`.
+  std::string host{};
   /// Timeout for one attempt to reach another, > 0. What was to be said is lost then:
   /// whoever elects says it again.
   core::duration limit = std::chrono::milliseconds{500};
@@ -69,9 +71,15 @@ public:
   voter_links(const voter_links&) = delete;
   voter_links& operator=(const voter_links&) = delete;
 
-  /// Where the others reach this process: `10.0.0.2:41000`.
+  /// Where the others reach this process: `10.0.0.2:41000`; empty: nowhere.
   const std::string& endpoint() const { return endpoint_; }
-  uint16_t port() const { return listener_->port(); }
+  uint16_t port() const { return listener_ ? listener_->port() : uint16_t{0}; }
+
+  /// Listens where nodes look for the job, too, while no coordinator does: for whoever
+  /// knows of one. Agents that join are not answered.
+  /// @retval as `listener`
+  result<void> listen_at_endpoint(const socket_address& where);
+  void leave_endpoint() { at_endpoint_.reset(); }
 
   /// Says it over the link to this one, which is made if there is none.
   /// @param where Where that one listens. Another one than before: it has moved, and
@@ -80,8 +88,9 @@ public:
             const voter_message& what);
 
   /// Says it once to whoever listens there, which may be a coordinator's port.
-  void notify(const std::string& where, const core::beat& what) {
-    send({}, where, core::succession_message{what});
+  /// @param what A beat or a survey.
+  void notify(const std::string& where, const voter_message& what) {
+    send({}, where, what);
   }
 
   /// Makes that link, and says nothing.
@@ -146,6 +155,7 @@ private:
   voter_callbacks callbacks_;
   std::string endpoint_;
   std::optional<listener> listener_;
+  std::optional<listener> at_endpoint_;
   // Of the reactor's thread.
   rejected_peers cut_;
   std::map<agent_id, way_out> out_;

@@ -106,6 +106,13 @@ TEST_CASE("voters: where the leader is", "[actors]") {
   const auto asked = from_wire(through_bytes(to_wire(find_leader{"n1:1"})));
   REQUIRE(asked);
   CHECK(std::get<find_leader>(*asked).endpoint == "n1:1");
+  const auto survey = host_survey{.seeker = n3,
+                                  .addresses = {"10.0.0.1", "node-a"},
+                                  .present = {"n1", "n2"},
+                                  .voters = {{n1, "10.0.0.1:41000"}}};
+  const auto surveyed = from_wire(through_bytes(to_wire(survey)));
+  REQUIRE(surveyed);
+  CHECK(std::get<host_survey>(*surveyed) == survey);
   const auto called = from_wire(through_bytes(to_wire(call_home{})));
   REQUIRE(called);
   CHECK(std::holds_alternative<call_home>(*called));
@@ -173,6 +180,21 @@ TEST_CASE("voters: what no honest one sends is refused", "[actors]") {
     .mutable_endpoints(0)
     ->set_address(std::string(81, '1'));
   CHECK(fault_of(long_endpoint) == "sends an endpoint that cannot be one");
+  auto addresses = to_wire(host_survey{});
+  for (size_t i = 0; i <= surveyed_addresses_max; ++i)
+    addresses.mutable_host_survey()->add_addresses("10.0.0.1");
+  CHECK(fault_of(addresses) == "sends a survey of more than a host has");
+  auto agents = to_wire(host_survey{});
+  for (size_t i = 0; i <= surveyed_agents_max; ++i)
+    agents.mutable_host_survey()->add_present("n1");
+  CHECK(fault_of(agents) == "sends a survey of more than a host has");
+  auto named = to_wire(host_survey{});
+  for (size_t i = 0; i <= remembered_voters_max; ++i)
+    named.mutable_host_survey()->add_voters()->set_agent_id("n1");
+  CHECK(fault_of(named) == "sends a survey of more than a host has");
+  auto seeker = to_wire(host_survey{});
+  seeker.mutable_host_survey()->set_seeker("a\nb");
+  CHECK(fault_of(seeker) == "sends an agent's id that cannot be one");
   auto proofs = to_wire(succession_message{core::ask{1, {{n1, 1}}}});
   for (size_t i = 0; i < told_proofs_max; ++i)
     proofs.mutable_ask()->add_ended()->set_agent_id("n2");

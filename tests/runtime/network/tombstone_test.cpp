@@ -8,6 +8,8 @@
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+
 using namespace actorrun;
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
@@ -165,6 +167,14 @@ TEST_CASE("presence: an agent is present until its socket is closed",
     REQUIRE((a && b));
     CHECK_FALSE(is_no_agent_present(job));
     CHECK(is_no_agent_present(other));
+    const auto present = present_agents(job);
+    REQUIRE(present);
+    REQUIRE(present->size() == 2);
+    CHECK(std::ranges::count(*present, "n1-7-0badcafe") == 1);
+    CHECK(std::ranges::count_if(
+            *present, [](const auto& x) { return x.ends_with("n-7-0badcaff"); })
+          == 1);
+    CHECK(present_agents(other) == std::vector<std::string>{});
     CHECK(open_presence(job, {"n1-7-0badcafe"}).error().code
           == errc::system_failure);
   }
