@@ -6,6 +6,7 @@
 #include "runtime/network/elected_coordinator.hpp"
 #include "runtime/network/hosted_coordinator.hpp"
 #include "runtime/succession/leadership.hpp"
+#include "runtime/succession/signpost.hpp"
 
 #include <functional>
 #include <memory>
@@ -29,6 +30,9 @@ struct voter_host_config {
   std::function<rendezvous_coordinator_config(bool is_first)> configure;
   /// Called for the coordinator with which the job begins, before it listens.
   std::function<void(hosted_coordinator&)> prepare;
+  /// Has operators answered that come where nodes look for the coordinator. On the
+  /// reactor's thread; must not block.
+  question_sink ask;
   /// The job is over and all agents know. Called on any thread, as the next ones.
   std::function<void(const core::outcome&)> on_closed;
   /// Our coordinator has stopped, or never led.
@@ -60,6 +64,8 @@ public:
   std::shared_ptr<ports::coordinator_locator>
   locator_for(const agent_id& agent) override;
   rendezvous_coordinator_actor coordinator() const override;
+  std::optional<leader_place> place() const override;
+  void elect(operator_question x) override;
   void resign() override;
   void stop() override;
 
@@ -79,6 +85,8 @@ private:
   result<std::string> listen(hosted_coordinator& at,
                              const core::open_coordinator& order);
   void close_coordinator(const std::string& reason);
+  void note(std::optional<leader_place> x);
+  void stand_by();
   result<uint16_t> show(const socket_address& where,
                         const std::string& announced);
   ports::location here() const;
@@ -87,6 +95,11 @@ private:
   std::shared_ptr<reactor> home_;
   voter_host_config config_;
   std::shared_ptr<voter_leadership> leadership_;
+  std::unique_ptr<signpost> signpost_; ///< Of the leadership's thread.
+
+  mutable std::mutex
+    place_mutex_; // Guards the next. Nothing waits that has it.
+  std::optional<leader_place> place_;
 
   mutable std::mutex mutex_;                        // Guards the rest.
   std::unique_ptr<hosted_coordinator> coordinator_; ///< Null: it is elsewhere.
