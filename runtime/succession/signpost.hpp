@@ -45,6 +45,8 @@ public:
   signpost(const signpost&) = delete;
   signpost& operator=(const signpost&) = delete;
 
+  uint16_t port() const { return listener_->port(); }
+
 private:
   signpost(reactor& home, signpost_config config);
 
