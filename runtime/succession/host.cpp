@@ -50,36 +50,31 @@ private:
   void try_at(const std::string& text, const listener& on_result) {
     const auto where = read_endpoint(text);
     const auto report
-      = [x = std::weak_ptr{leadership_}, text](std::optional<failure> why) {
+      = [x = std::weak_ptr{leadership_},
+         text](std::optional<failure> why, const std::string& elsewhere = {}) {
           if (const auto leadership = x.lock())
-            leadership->tell(voter_leadership::attempt{text, std::move(why)});
+            leadership->tell(
+              voter_leadership::attempt{text, std::move(why), elsewhere});
         };
     if (!where)
       return report(
         failure{errc::not_actorrun, formatted("{} is no address", text)});
-    const auto point = [x = std::weak_ptr{leadership_}](const std::string& from,
-                                                        const std::string& to) {
-      if (const auto leadership = x.lock())
-        leadership->tell(voter_leadership::attempt{
-          from,
-          failure{
-            errc::connection_refused,
-            formatted("who is at {} knows the coordinator elsewhere", from)},
-          to});
-    };
-    link_->seek_at(*where, [this, text, report, point,
-                            on_result](result<ports::location> x) {
-      if (x && !x->elsewhere.empty())
-        return point(text, x->elsewhere);
-      if (!x)
-        return report(x.error());
-      report({});
-      host_.note(leader_place{text, false});
-      if (const auto seen = numeric_address(x->local_address, 0))
-        if (const auto port = host_.show(*seen, x->local_address))
-          x->voter_port = *port;
-      on_result(std::move(x));
-    });
+    link_->seek_at(
+      *where, [this, text, report, on_result](result<ports::location> x) {
+        if (!x)
+          return report(x.error());
+        if (!x->elsewhere.empty())
+          return report(
+            failure{errc::connection_refused,
+                    formatted("the coordinator is not at {} any more", text)},
+            x->elsewhere);
+        report({});
+        host_.note(leader_place{text, false});
+        if (const auto seen = numeric_address(x->local_address, 0))
+          if (const auto port = host_.show(*seen, x->local_address))
+            x->voter_port = *port;
+        on_result(std::move(x));
+      });
   }
 
   voter_host& host_;

@@ -360,26 +360,6 @@ TEST_CASE(
   x.check_end(a, b, c, d);
 }
 
-TEST_CASE("voters: a live view goes on over a change of the leader",
-          "[voters]") {
-  voters_scene x;
-  auto& a = x.voter(1);
-  auto& b = x.voter(2);
-  auto& c = x.voter(3);
-  const auto before = x.await_world(3);
-  x.await_voters(a);
-  const auto watch = [&](const program& y) {
-    return x.control({"top", "--once", std::to_string(y.pid())});
-  };
-  CHECK(count_of(watch(b), "voters") > 0);
-  a.signal(SIGKILL);
-  REQUIRE(a.wait() == -SIGKILL);
-  x.await_world(2, before[0].generation);
-  CHECK(eventually([&] { return count_of(watch(b), "running") > 0; }));
-  CHECK(eventually([&] { return count_of(watch(c), "running") > 0; }));
-  x.check_end(b, c);
-}
-
 TEST_CASE("voters: two of three vanish, and a person has the last one go on",
           "[voters]") {
   voters_scene x;
