@@ -64,7 +64,7 @@ TEST_CASE(
   // The histories do include changes of the leader, and few end without a majority.
   CHECK(sum.reigns > 2 * seed_count);
   CHECK(sum.lost < seed_count / 5);
-  // Most of these have someone left whom an operator can have lead.
+  // In most of these an agent is left that an operator can have lead.
   CHECK(sum.ordered > seed_count / 50);
 }
 

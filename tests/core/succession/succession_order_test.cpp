@@ -184,10 +184,12 @@ TEST_CASE_METHOD(fixture,
   order(500ms, {"n1", "n4"});
   hear(505ms, n3, would{fixture::term});
   fire();
+  const auto next_round = armed.timer;
   // It was stopped meanwhile.
   CHECK(hear(990ms, n3, vote{fixture::term, time_point{590ms}}) != "");
   CHECK(uut.current_phase() == phase::follower);
-  CHECK(at(991ms, timer_fired{armed.timer}) != "");
+  const auto higher = std::to_string(fixture::term + ordered_term_step);
+  CHECK(at(991ms, timer_fired{next_round}) == "ask " + higher + " to n3");
 }
 
 TEST_CASE("succession, by order: orders and answers have texts", "[core]") {

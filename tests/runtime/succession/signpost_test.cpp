@@ -72,7 +72,7 @@ TEST_CASE_METHOD(fixture, "signpost: an agent is told where the coordinator is",
     CHECK(y->error().code == errc::connection_refused);
     CHECK(y->error().text.find("10.0.0.2:41000") != std::string::npos);
   }
-  SECTION("nobody knows just now") {
+  SECTION("that is unknown just now") {
     place.reset();
     x->seek_at({"127.0.0.1", port}, put);
     const auto y = locations.take();
