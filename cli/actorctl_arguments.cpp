@@ -310,6 +310,10 @@ result<coordinator_arguments> coordinator_from(const control_settings& settings,
     return job.error();
   const auto backend = job->backend;
   auto out = coordinator_arguments{std::move(*job), remarks_on(conf, backend)};
+  if (conf.succession)
+    out.warnings.emplace_back(
+      "--rdzv-conf: succession=on has no effect on a coordinator without an"
+      " agent: it takes no part in elections");
   out.job.place = coordinator_place::here;
   out.job.agent_count_min = settings.nodes->min;
   out.job.agent_count_max = settings.nodes->max;
