@@ -131,7 +131,10 @@ void operator_relay::on_connected(uint64_t session, result<connected> x) {
 
 void operator_relay::on_begun(uint64_t session,
                               std::shared_ptr<link_outbox> outbox) {
-  auto& x = lines_.at(session);
+  const auto i = lines_.find(session);
+  if (i == lines_.end())
+    return; // It is being closed.
+  auto& x = i->second;
   x.outbox = std::move(outbox);
   for (const auto& question : std::exchange(x.waiting, {}))
     ask(x, question);
