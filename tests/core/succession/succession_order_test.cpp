@@ -195,6 +195,8 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE("succession, by order: orders and answers have texts", "[core]") {
   CHECK(to_string(succession_effect{report_election{verdict::leads}})
         == "report_election: leads");
+  CHECK(to_string(succession_effect{report_election{verdict::terms_spent}})
+        == "report_election: terms spent");
   CHECK(to_string(
           succession_effect{report_election{verdict::others_silent, {n1, n3}}})
         == "report_election: others silent n1 n3");
