@@ -532,6 +532,10 @@ void rendezvous_coordinator_state::on_exit() {
 void rendezvous_coordinator_state::steer(const operator_question& x) {
   if (!x.may_steer)
     return x.reply(refusal_of(errc::bad_argument, "you may not steer the job"));
+  if (x.what.has_elect())
+    return x.reply(refusal_of(errc::bad_argument,
+                              "the job has a coordinator, which is asked here:"
+                              " nothing has to be given up"));
   asking_ = x.reply;
   auto event = steering_event(x.what, x.by);
   if (auto* lead = std::get_if<lead_requested>(&event))

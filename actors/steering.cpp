@@ -38,6 +38,7 @@ bool is_steering(const v1::OperatorRequest& x) {
     case v1::OperatorRequest::kInclude:
     case v1::OperatorRequest::kLogLevel:
     case v1::OperatorRequest::kLead:
+    case v1::OperatorRequest::kElect:
       return true;
     default:
       return false;

@@ -18,7 +18,7 @@ bool is_steering(const v1::OperatorRequest& x);
 
 /// The event of a request. Its texts are cut to one printable line each.
 /// @param by Who asks.
-/// @pre `is_steering(x)`
+/// @pre `is_steering(x)`, and it is no ElectLeader: agents that vote take that
 core::rendezvous_event steering_event(const v1::OperatorRequest& x,
                                       const std::string& by);
 

@@ -211,6 +211,16 @@ steer_request lead_request(const control_settings&, const operands& words) {
   return request;
 }
 
+steer_request elect_request(const control_settings& settings, const operands&) {
+  if (settings.lost_hosts.empty())
+    return bad_argument("--accept-loss is missing: it names the hosts of all"
+                        " voters that are lost");
+  auto request = v1::OperatorRequest{};
+  for (const auto& host : settings.lost_hosts)
+    request.mutable_elect()->add_accept_loss(host);
+  return request;
+}
+
 steer_request resize_request(const control_settings&, const operands& words) {
   const auto word = subject_in(words, "the number of nodes");
   if (!word)
@@ -300,6 +310,10 @@ result<coordinator_arguments> coordinator_from(const control_settings& settings,
     return job.error();
   const auto backend = job->backend;
   auto out = coordinator_arguments{std::move(*job), remarks_on(conf, backend)};
+  if (conf.succession)
+    out.warnings.emplace_back(
+      "--rdzv-conf: succession=on has no effect on a coordinator without an"
+      " agent: it takes no part in elections");
   out.job.place = coordinator_place::here;
   out.job.agent_count_min = settings.nodes->min;
   out.job.agent_count_max = settings.nodes->max;
@@ -431,6 +445,7 @@ constexpr std::pair<std::string_view, control_rule> commands[] = {
   {"exclude", {command_from<steer_from<exclude_request>>, about_something}},
   {"include", {command_from<steer_from<include_request>>, about_something}},
   {"lead", {command_from<steer_from<lead_request>>, about_something}},
+  {"elect", {command_from<steer_from<elect_request>>}},
   {"loglevel", {command_from<steer_from<log_level_request>>, about_something}},
   {"coordinator", {command_from<coordinator_from>, {.job = false}}},
   {"secret", {command_from<secret_from>, {.subject = true, .job = false}}}};

@@ -89,7 +89,7 @@ struct asked_job {
 };
 
 /// `actorctl drain`, `resize`, `restart`, `stop`, `exclude`, `include`, `lead`,
-/// `loglevel`: change what a job does.
+/// `elect`, `loglevel`: change what a job does.
 struct steer_arguments {
   v1::OperatorRequest request; ///< One of those that steer.
   asked_job job;

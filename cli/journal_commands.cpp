@@ -247,16 +247,23 @@ std::optional<job_explanation> ask_here(const snapshot& known, bool all) {
   return told ? std::optional{std::move(*told)} : std::nullopt;
 }
 
-/// As an agent of this host tells it that has no coordinator.
+/// What an agent of this host tells.
+struct agent_word {
+  job_explanation what;
+  bool is_of_coordinator = false; ///< Else the agent has none.
+};
+
 /// @param job Empty: the only one of this host.
-/// @returns none: there is no such agent
-std::optional<job_explanation> ask_agent_here(const std::string& job,
-                                              bool all) {
+/// @returns none: there is no such agent, or it cannot tell
+std::optional<agent_word> ask_agent_here(const std::string& job, bool all) {
   const auto here = find_local_job(job, answer_limit);
   if (!here || here->is_coordinator)
     return {};
+  const auto status = ask_status(*here, answer_limit);
   auto told = ask_why(*here, all, answer_limit);
-  return told ? std::optional{std::move(*told)} : std::nullopt;
+  if (!status || !told)
+    return {};
+  return agent_word{std::move(*told), status->coordinator_pid() != 0};
 }
 
 /// @returns the exit code
@@ -305,7 +312,7 @@ int explain_job(const why_arguments& arguments) {
     if (const auto told
         = is_file ? std::nullopt
                   : ask_agent_here(arguments.what.name, arguments.all))
-      return print(*told, arguments.json);
+      return print(told->what, arguments.json);
     return fail_to_open(place.error());
   }
   const auto journal = read(place->path);
@@ -325,10 +332,13 @@ int explain_job(const why_arguments& arguments) {
   if (!is_file && fate_of(known) == fate::runs)
     if (const auto told = ask_here(known, arguments.all))
       return print(*told, arguments.json);
-  // An agent may still look for the coordinator that has written this.
+  // An agent may still look for the coordinator that has written this, or know a later
+  // one, on another host.
   if (!is_file && fate_of(known) != fate::runs)
     if (const auto told = ask_agent_here(place->job.value, arguments.all)) {
-      print(*told, arguments.json);
+      const auto code = print(told->what, arguments.json);
+      if (told->is_of_coordinator)
+        return code;
       if (fate_of(known) == fate::ended)
         return unhealthy;
     }

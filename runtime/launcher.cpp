@@ -10,6 +10,7 @@
 #include "runtime/launcher/node_end_runner.hpp"
 #include "runtime/launcher/service_report.hpp"
 #include "runtime/network/job_credentials.hpp"
+#include "runtime/network/operator_relay.hpp"
 #include "runtime/network/operator_socket.hpp"
 #include "runtime/os/own_process.hpp"
 #include "runtime/os/socket_address.hpp"
@@ -18,6 +19,7 @@
 #include <cassert>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,6 +68,9 @@ struct launcher::members {
   void report_stopping(const std::string& why);
   /// Passes on a question about the job to the actor that knows most.
   void ask_about_job(operator_question x);
+  /// The same for what operators ask of this process, on the reactor's thread.
+  void take_from_operator(operator_question x);
+  void ask_agent(operator_question x);
   void pass_on_signal(int signal);
 
   // They go in the reverse order: each one may be called by those below it until
@@ -87,6 +92,10 @@ struct launcher::members {
   /// Null: there is none. `~launcher` ends it before the coordinator, which it calls;
   /// its logs outlive that, whose last event may have them shown.
   std::unique_ptr<hosted_agent> agent;
+  std::mutex agent_mutex; ///< Guards the next.
+  question_sink to_agent; ///< Null: there is none yet.
+  /// To a coordinator that moves. Null: it stays where it is.
+  std::unique_ptr<operator_relay> relay;
   std::unique_ptr<node_coordinator> coordinator;
   std::optional<operator_socket> operators;
   std::unique_ptr<service_report> service; ///< Null: no manager waits.
@@ -151,14 +160,28 @@ result<void> launcher::members::open(const agent_options* options) {
       return opened.error();
     agent = std::move(*opened);
   }
+  if (job.succession)
+    relay = std::make_unique<operator_relay>(
+      *loop, operator_relay_config{
+               .mine = *mine,
+               .where = [this] { return coordinator->place_on_network(); },
+               .otherwise = [this](auto x) { ask_agent(std::move(x)); }});
   coordinator = std::make_unique<node_coordinator>(
     system, loop,
-    node_coordinator_config{job, std::move(*mine), host, own_id, hooks.launch,
-                            hooks.is_new_job, guardian, hooks.lines},
+    node_coordinator_config{
+      job, std::move(*mine), host, own_id, hooks.launch, hooks.is_new_job,
+      [this](auto x) { take_from_operator(std::move(x)); }, guardian,
+      hooks.lines},
     journal, end);
   if (auto opened = coordinator->open(options); !opened)
     return opened;
-  return agent ? agent->spawn(*coordinator) : result<void>{};
+  if (!agent)
+    return {};
+  if (auto spawned = agent->spawn(*coordinator); !spawned)
+    return spawned;
+  const auto guard = std::lock_guard{agent_mutex};
+  to_agent = questions_to(agent->actor());
+  return {};
 }
 
 void launcher::members::show() {
@@ -200,7 +223,9 @@ void launcher::members::open_operator_socket() {
   auto opened = operator_socket::open(
     *loop, job.job,
     is_hosted ? questions_to(coordinator->actor())
-              : questions_to(agent->actor()),
+              : question_sink{[this](operator_question x) {
+                  take_from_operator(std::move(x));
+                }},
     is_hosted ? socket_role::coordinator : socket_role::agent);
   if (opened)
     operators = std::move(*opened);
@@ -226,6 +251,34 @@ void launcher::members::ask_about_job(operator_question x) {
     tell_anonymously(whom, std::move(x));
   else if (agent)
     tell_anonymously(agent->actor(), std::move(x));
+  else
+    x.reply(standby_reply(job.job));
+}
+
+// Here the agent passes on what it may; of logs and stacks it has its node's only. Who
+// takes more lines of a reading is where that has begun: the others do not know it.
+void launcher::members::take_from_operator(operator_question x) {
+  if (x.what.has_elect())
+    return coordinator->elect(std::move(x));
+  const auto is_here = [&] {
+    const auto known = coordinator->place();
+    return known && known->is_here;
+  };
+  if (relay && x.what.has_log_credit())
+    relay->take(x);
+  if (relay && operator_relay::is_for_coordinator(x.what)
+      && (x.what.has_logs() || x.what.has_stacks() || !is_here()))
+    return relay->take(std::move(x));
+  ask_agent(std::move(x));
+}
+
+void launcher::members::ask_agent(operator_question x) {
+  const auto to = [this] {
+    const auto guard = std::lock_guard{agent_mutex};
+    return to_agent;
+  }();
+  if (to)
+    to(std::move(x));
   else
     x.reply(standby_reply(job.job));
 }

@@ -22,6 +22,9 @@ struct location {
   bool is_remote = false; ///< The coordinator is in another process.
   uint16_t voter_port
     = 0; ///< Where this process answers as a voter; 0: nowhere.
+  /// The coordinator is there, and who has answered knows it; a locator follows. Empty
+  /// in what it returns.
+  std::string elsewhere{};
 };
 
 /// Reaches the coordinator of one job, wherever it runs. At most one attempt

@@ -171,6 +171,18 @@ void add_lead_options(option_adder& add, control_settings& x) {
   add_job_options(add, x, only_job);
 }
 
+void add_elect_options(option_adder& add, control_settings& x) {
+  add(
+    "--accept-loss", "HOST,...",
+    "these are lost for good: all voters that do not answer, by host, address "
+    "or agent",
+    into(x.lost_hosts, parse_lost_hosts));
+  add("-y,--yes",
+      "do not ask before it is done; without a terminal there is no question",
+      x.yes);
+  add_job_options(add, x, only_job);
+}
+
 void add_reasoned_options(option_adder& add, control_settings& x) {
   add_reason(add, x);
   add_steer_options(add, x);
@@ -234,6 +246,20 @@ result<std::vector<uint32_t>> parse_ranks(std::string_view text) {
   if (out.size() > core::selected_ranks_max)
     return bad_argument(in_quotes(text) + " are too many ranks");
   return std::vector<uint32_t>{out.begin(), out.end()};
+}
+
+result<std::vector<std::string>> parse_lost_hosts(std::string_view text) {
+  constexpr size_t count_max = 16;
+  auto out = std::vector<std::string>{};
+  for (const auto part : split(text, ',')) {
+    const auto name = trimmed(part);
+    if (!is_host(name))
+      return bad_argument(in_quotes(name) + " is no name of a host");
+    out.emplace_back(name);
+  }
+  if (out.size() > count_max)
+    return bad_argument("these are more than 16 hosts");
+  return out;
 }
 
 control_program::control_program()
@@ -369,6 +395,17 @@ control_program::control_program()
       "asked to. Refused with a reason where no other node can lead.",
       {"actorctl lead NODE [OPTIONS] [JOB]"}},
      add_lead_options},
+    {{"elect",
+      "have an agent lead a job whose other voters are lost",
+      "For a job whose nodes elect its coordinator and have lost most of those "
+      "that vote, at once and without a proof: all that are left look for a "
+      "coordinator. Has the agent that is asked, a voter or the one that leads "
+      "next, lead without those on the hosts that --accept-loss names; the "
+      "others find it. If one of these hosts lives, two groups of the job run "
+      "from then on. Refused if a leader is known, or if a voter that is not "
+      "named does not answer.",
+      {"actorctl elect --accept-loss=HOST,... [OPTIONS] [JOB]"}},
+     add_elect_options},
     {{"loglevel",
       "change what the nodes of a job log",
       "Has one node, or all nodes and the coordinator, log lines of LEVEL and "

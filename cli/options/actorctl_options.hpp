@@ -43,6 +43,7 @@ struct control_settings {
   bool waits_for_replacement = false;
   bool cancels = false;
   bool yes = false;                               ///< Ask no question.
+  std::vector<std::string> lost_hosts;            ///< Empty: not given.
   std::vector<uint32_t> ranks;                    ///< Empty: all.
   std::optional<std::chrono::milliseconds> since; ///< Before now.
   std::optional<uint32_t> tail;
@@ -69,5 +70,9 @@ struct control_program {
 /// Numbers and ranges between commas, `0,2-5`; in order, each once.
 /// @retval errc::bad_argument  it is something else, or names too many
 result<std::vector<uint32_t>> parse_ranks(std::string_view text);
+
+/// Hosts, addresses or ids of agents between commas, 1 to 16.
+/// @retval errc::bad_argument  one is none, or there are too many
+result<std::vector<std::string>> parse_lost_hosts(std::string_view text);
 
 } // namespace actorrun::cli

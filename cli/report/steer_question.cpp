@@ -107,17 +107,33 @@ std::string before(const v1::IncludeHost& x, const v1::JobStatus& job) {
                    core::printable(x.host()), name_of(job), cost);
 }
 
+// No one can lead who has a coordinator; that is refused.
+std::string before(const v1::ElectLeader& x, const v1::JobStatus& job) {
+  if (job.coordinator_pid() != 0)
+    return "";
+  auto hosts = std::string{};
+  for (const auto& host : x.accept_loss())
+    hosts += (hosts.empty() ? "" : ", ") + core::printable(host);
+  return formatted("Have this agent lead {} without {}? If {} lives, two groups"
+                   " of the job run from now on, and each may write what the"
+                   " other one writes.",
+                   name_of(job), hosts,
+                   x.accept_loss_size() == 1 ? "it" : "one of them");
+}
+
 } // namespace
 
 bool may_lose_work(const v1::OperatorRequest& x) {
   return x.has_stop() || x.has_restart() || x.has_drain() || x.has_resize()
-         || x.has_exclude() || x.has_include();
+         || x.has_exclude() || x.has_include() || x.has_elect();
 }
 
 std::string question_before(const v1::OperatorRequest& x,
                             const v1::JobStatus& job) {
   if (x.has_stop())
     return before(x.stop(), job);
+  if (x.has_elect())
+    return before(x.elect(), job);
   if (!has_workers(job))
     return "";
   if (x.has_restart())

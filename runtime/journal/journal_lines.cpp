@@ -424,8 +424,8 @@ std::string name_of(end_origin::kind x) {
   return origin_kinds[static_cast<size_t>(x)];
 }
 
-constexpr auto change_kinds
-  = std::array{"began", "silent", "ended", "handed_over", "asked", "expired"};
+constexpr auto change_kinds = std::array{
+  "began", "silent", "ended", "handed_over", "asked", "expired", "ordered"};
 
 std::string name_of(leader_change::kind x) {
   return change_kinds[static_cast<size_t>(x)];

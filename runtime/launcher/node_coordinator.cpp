@@ -237,6 +237,7 @@ result<void> node_coordinator::open_voters(const agent_options& options) {
          return out;
        },
      .prepare = [this](hosted_coordinator& x) { pass_store_clients(x); },
+     .ask = config_.ask,
      .on_closed
      = [this](const core::outcome& x) { report(core::coordinator_closed{x}); },
      .on_left = [this](const std::string& why) { leave(why); },
@@ -270,6 +271,14 @@ void node_coordinator::part(const core::ending& how) {
     elected_->part(how);
 }
 
+void node_coordinator::elect(operator_question x) {
+  if (elected_)
+    return elected_->elect(std::move(x));
+  x.reply(refusal_of(errc::bad_argument,
+                     "the coordinator of this job is not elected by its agents:"
+                     " that takes --rdzv-conf=succession=on"));
+}
+
 void node_coordinator::resign() {
   if (elected_)
     elected_->resign();
@@ -281,6 +290,11 @@ rendezvous_coordinator_actor node_coordinator::actor() const {
   if (elected_)
     return elected_->coordinator();
   return hosted_ ? hosted_->actor() : rendezvous_coordinator_actor{};
+}
+
+std::optional<endpoint> node_coordinator::place_on_network() const {
+  const auto known = place();
+  return known ? read_endpoint(known->endpoint) : std::nullopt;
 }
 
 // For people, who steer the job there.

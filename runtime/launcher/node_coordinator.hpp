@@ -9,6 +9,7 @@
 #include "runtime/launcher/node_end_runner.hpp"
 #include "runtime/network/elected_coordinator.hpp"
 #include "runtime/network/hosted_coordinator.hpp"
+#include "runtime/network/operator_session.hpp"
 #include "runtime/options.hpp"
 #include "runtime/os/unique_fd.hpp"
 #include "runtime/store/entrance.hpp"
@@ -28,6 +29,9 @@ struct node_coordinator_config {
   std::optional<agent_id> agent;
   std::string launch; ///< See `launcher_hooks`, as the next.
   bool is_new_job = false;
+  /// Has operators answered that come through another port of this process. On the
+  /// reactor's thread; must not block.
+  question_sink ask;
   /// Says when this process has ended. Null: the job has one node only.
   std::shared_ptr<socket_keeper> keeper;
   log lines;
@@ -62,6 +66,14 @@ public:
   /// Null: it is elsewhere.
   rendezvous_coordinator_actor actor() const;
 
+  /// Where it is, if agents elect it and this node knows.
+  std::optional<leader_place> place() const {
+    return elected_ ? elected_->place() : std::nullopt;
+  }
+
+  /// The same, for a connection.
+  std::optional<endpoint> place_on_network() const;
+
   /// Where the next one comes from, if this one is lost.
   core::coordinator_source next() const;
 
@@ -92,6 +104,9 @@ public:
 
   /// The agent here has ended so.
   void part(const core::ending& how);
+  /// Has this node lead without voters that an operator gives up, if agents elect the
+  /// coordinator.
+  void elect(operator_question x);
 
   /// Gives up the leadership, if this node can be elected.
   void resign();

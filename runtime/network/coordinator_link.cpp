@@ -47,7 +47,15 @@ coordinator_link::~coordinator_link() {
 }
 
 void coordinator_link::seek(bool, listener on_result) {
-  seek_at(to_.where, std::move(on_result));
+  seek_at(to_.where, [on_result](result<ports::location> x) {
+    if (x && !x->elsewhere.empty())
+      x = failure{errc::connection_refused,
+                  formatted("the coordinator is at {} now, and this node does"
+                            " not follow it: it was started without"
+                            " succession=on",
+                            core::one_line(x->elsewhere, 256))};
+    on_result(std::move(x));
+  });
 }
 
 void coordinator_link::seek_at(const endpoint& where, listener on_result) {
@@ -178,10 +186,17 @@ void coordinator_link::attach_to(connected x, const listener& on_result) {
         where.coordinator = caf::actor_cast<caf::strong_actor_ptr>(actor);
         answer(std::move(where));
       };
+  const auto on_elsewhere
+    = [this, where, answer](const std::string& there) mutable {
+        home_.cancel(std::exchange(welcome_timer_, 0));
+        where.elsewhere = there;
+        answer(std::move(where));
+      };
   link_ = carry(
     home_, std::move(x.connection),
     {.mine = link_side::client,
-     .peer = std::make_unique<remote_coordinator>(system_, lines_, on_welcome),
+     .peer = std::make_unique<remote_coordinator>(system_, lines_, on_welcome,
+                                                  on_elsewhere),
      .key = x.key,
      .trust = {to_.mine.identity, x.server_host},
      .limit = std::max<core::duration>(to_.limit, encryption_limit),

@@ -56,7 +56,7 @@ public:
   void forget_second_way() override;
   void drop() override;
 
-  /// As `seek`, at another endpoint.
+  /// As `seek`, at another endpoint. The answer may be that it is elsewhere.
   void seek_at(const endpoint& where, listener on_result);
 
 private:

@@ -95,9 +95,11 @@ private:
 } // namespace
 
 remote_coordinator::remote_coordinator(caf::actor_system& system, log lines,
-                                       welcome_taker on_welcome)
+                                       welcome_taker on_welcome,
+                                       pointer_taker on_elsewhere)
   : system_(system), lines_(std::move(lines)),
-    on_welcome_(std::move(on_welcome)) {}
+    on_welcome_(std::move(on_welcome)), on_elsewhere_(std::move(on_elsewhere)) {
+}
 
 void remote_coordinator::begin(const link_opening& x) {
   actor_
@@ -124,6 +126,13 @@ result<bool> remote_coordinator::take(std::string_view content) {
       return failure{
         errc::protocol_mismatch,
         formatted("serves the link in protocol version {}", version)};
+    if (const auto& where = x.welcome().elsewhere(); !where.empty()) {
+      if (!on_elsewhere_)
+        return failure{errc::not_actorrun, "points elsewhere"};
+      on_welcome_ = nullptr;
+      on_elsewhere_(where);
+      return false;
+    }
     std::exchange(on_welcome_, nullptr)(
       caf::actor_cast<rendezvous_coordinator_actor>(actor_));
     return false;

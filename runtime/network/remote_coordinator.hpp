@@ -21,11 +21,13 @@ using remote_coordinator_actor = remote_coordinator_interface::type;
 class remote_coordinator final : public link_peer {
 public:
   using welcome_taker = std::function<void(rendezvous_coordinator_actor)>;
+  using pointer_taker = std::function<void(const std::string& where)>;
 
-  /// @param on_welcome Called once, when the link is served.
+  /// @param on_welcome   Called once, when the link is served, …
+  /// @param on_elsewhere … or this: the coordinator is there. May be empty.
   /// @pre `system` outlives it
   remote_coordinator(caf::actor_system& system, log lines,
-                     welcome_taker on_welcome);
+                     welcome_taker on_welcome, pointer_taker on_elsewhere = {});
 
   void begin(const link_opening& x) override;
   result<bool> take(std::string_view content) override;
@@ -35,7 +37,8 @@ public:
 private:
   caf::actor_system& system_;
   log lines_;
-  welcome_taker on_welcome_; ///< Null: it was called.
+  welcome_taker on_welcome_; ///< Null: one of the two was called.
+  pointer_taker on_elsewhere_;
   remote_coordinator_actor
     actor_; ///< Null before the beginning, and after the end.
   bool has_said_strange_ = false;

@@ -66,6 +66,8 @@ public:
   void seek(bool, listener on_result) override {
     using answer = voter_leadership::answer;
     link_->drop();
+    if (const auto last = host_.place(); last && !last->is_here)
+      host_.note({});
     const auto on_answer = [this, alive = std::weak_ptr{leadership_},
                             link = link_, on_result](const answer& x) {
       if (const auto* where = std::get_if<std::string>(&x))
@@ -97,18 +99,26 @@ private:
   void try_at(const std::string& text, const listener& on_result) {
     const auto where = read_endpoint(text);
     const auto report
-      = [x = std::weak_ptr{leadership_}, text](std::optional<failure> why) {
+      = [x = std::weak_ptr{leadership_},
+         text](std::optional<failure> why, const std::string& elsewhere = {}) {
           if (const auto leadership = x.lock())
-            leadership->tell(voter_leadership::attempt{text, std::move(why)});
+            leadership->tell(
+              voter_leadership::attempt{text, std::move(why), elsewhere});
         };
     if (!where)
       return report(
         failure{errc::not_actorrun, formatted("{} is no address", text)});
     link_->seek_at(
-      *where, [this, report, on_result](result<ports::location> x) {
+      *where, [this, text, report, on_result](result<ports::location> x) {
         if (!x)
           return report(x.error());
+        if (!x->elsewhere.empty())
+          return report(
+            failure{errc::connection_refused,
+                    formatted("the coordinator is not at {} any more", text)},
+            x->elsewhere);
         report({});
+        host_.note(leader_place{text, false});
         if (const auto seen = numeric_address(x->local_address, 0))
           if (const auto port = host_.show(*seen, x->local_address))
             x->voter_port = *port;
@@ -235,6 +245,7 @@ voter_host::~voter_host() {
 void voter_host::stop() {
   leadership_->stop();
   memo_.reset();
+  signpost_.reset();
   if (config_.keeper)
     config_.keeper->close(kept_socket::voter);
   auto ending = std::unique_ptr<hosted_coordinator>{};
@@ -297,6 +308,20 @@ void voter_host::part(const core::ending& how) {
     memo_->forget();
 }
 
+std::optional<leader_place> voter_host::place() const {
+  const auto guard = std::lock_guard{place_mutex_};
+  return place_;
+}
+
+void voter_host::elect(operator_question x) {
+  leadership_->tell(voter_leadership::election_order{std::move(x)});
+}
+
+void voter_host::note(std::optional<leader_place> x) {
+  const auto guard = std::lock_guard{place_mutex_};
+  place_ = std::move(x);
+}
+
 void voter_host::resign() {
   leadership_->tell(voter_leadership::resignation{false});
 }
@@ -344,6 +369,7 @@ result<uint16_t> voter_host::show(const socket_address& where,
 
 result<std::string>
 voter_host::open_coordinator(const core::open_coordinator& order) {
+  signpost_.reset(); // It has the port.
   auto settings = config_.configure(!order.successor);
   settings.lease_all = true;
   settings.age_of_leadership = leadership_->age_of_leadership();
@@ -380,6 +406,7 @@ voter_host::open_coordinator(const core::open_coordinator& order) {
     return listening.error();
   const auto guard = std::lock_guard{mutex_};
   coordinator_ = std::move(hosted);
+  note(leader_place{*listening, true});
   return listening;
 }
 
@@ -432,7 +459,43 @@ void voter_host::close_coordinator(const std::string& reason) {
     std::swap(ending, coordinator_);
   }
   ending.reset(); // Without the lock: it calls back until then.
+  note({});
+  stand_by();
   config_.on_left(reason);
+}
+
+// Who looks for the job where it began finds the way. Another program may have taken
+// the port meanwhile.
+void voter_host::stand_by() {
+  auto where = std::optional<socket_address>{};
+  auto links = std::shared_ptr<voter_links>{};
+  {
+    const auto guard = std::lock_guard{mutex_};
+    if (founding_)
+      where = founding_->where;
+    links = links_;
+  }
+  if (!where)
+    return;
+  auto opened = signpost::open(
+    *home_, {.mine = config_.mine,
+             .where = *where,
+             .place = [this]() -> std::optional<std::string> {
+               const auto known = place();
+               return known ? std::optional{known->endpoint} : std::nullopt;
+             },
+             .ask = config_.ask,
+             .pass_voter =
+               [links](unique_fd connection, const peer& who) {
+                 links->adopt(std::move(connection), who);
+               },
+             .lines = config_.lines});
+  if (opened)
+    signpost_ = std::move(*opened);
+  else
+    config_.lines.debug("nodes that look for the job here are not shown the "
+                        "way: "
+                        + opened.error().text);
 }
 
 } // namespace actorrun::detail

@@ -7,6 +7,7 @@
 #include "runtime/network/hosted_coordinator.hpp"
 #include "runtime/succession/leadership.hpp"
 #include "runtime/succession/memo.hpp"
+#include "runtime/succession/signpost.hpp"
 
 #include <functional>
 #include <memory>
@@ -34,6 +35,9 @@ struct voter_host_config {
   std::function<rendezvous_coordinator_config(bool is_first)> configure;
   /// Called for the coordinator with which the job begins, before it listens.
   std::function<void(hosted_coordinator&)> prepare;
+  /// Has operators answered that come where nodes look for the coordinator. On the
+  /// reactor's thread; must not block.
+  question_sink ask;
   /// The job is over and all agents know. Called on any thread, as the next ones.
   std::function<void(const core::outcome&)> on_closed;
   /// Our coordinator has stopped, or never led.
@@ -68,6 +72,8 @@ public:
   rendezvous_coordinator_actor coordinator() const override;
   bool remembers_job() const override { return !former_.empty(); }
   void part(const core::ending& how) override;
+  std::optional<leader_place> place() const override;
+  void elect(operator_question x) override;
   void resign() override;
   void stop() override;
 
@@ -91,6 +97,8 @@ private:
   void take_up_memos();
   std::optional<core::host_survey> survey() const;
   void settle_memos(bool is_new);
+  void note(std::optional<leader_place> x);
+  void stand_by();
   result<uint16_t> show(const socket_address& where,
                         const std::string& announced);
   ports::location here() const;
@@ -103,6 +111,11 @@ private:
   core::endpoint_list remembered_; ///< Those that these name, and may live.
   std::unique_ptr<memo_keeper> memo_;
   std::shared_ptr<voter_leadership> leadership_;
+  std::unique_ptr<signpost> signpost_; ///< Of the leadership's thread.
+
+  mutable std::mutex
+    place_mutex_; // Guards the next. Nothing waits that has it.
+  std::optional<leader_place> place_;
 
   mutable std::mutex mutex_;                        // Guards the rest.
   std::unique_ptr<hosted_coordinator> coordinator_; ///< Null: it is elsewhere.

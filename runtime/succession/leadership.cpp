@@ -1,5 +1,7 @@
 #include "runtime/succession/leadership.hpp"
 
+#include "actors/core/text.hpp"
+#include "actors/operator_questions.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/os/thread.hpp"
 
@@ -46,6 +48,11 @@ constexpr auto unchanged_min = std::chrono::milliseconds{1'000};
 
 /// So many endpoints are remembered: more than can be asked for in any election.
 constexpr auto endpoints_max = size_t{256};
+/// An operator names so many hosts at most, in so many bytes each, …
+constexpr auto lost_count_max = 16;
+constexpr auto name_size_max = size_t{320};
+/// … and has so long a name.
+constexpr auto by_size_max = size_t{160};
 
 /// An operator's answer is on its way for so long before the coordinator ends.
 constexpr auto answer_pause = std::chrono::milliseconds{50};
@@ -54,6 +61,20 @@ constexpr auto answer_pause = std::chrono::milliseconds{50};
 bool is_everywhere(const std::string& host) {
   const auto number = numeric_address(host, 0);
   return host == "localhost" || (number && is_loopback(*number));
+}
+
+std::string joined(const std::vector<std::string>& xs) {
+  auto out = std::string{};
+  for (const auto& x : xs)
+    out += (out.empty() ? "" : ", ") + x;
+  return out;
+}
+
+std::string listed_endpoints(const endpoint_list& xs) {
+  auto out = std::vector<std::string>{};
+  for (const auto& [who, where] : xs)
+    out.push_back(formatted("{} ({})", who.value, where));
+  return joined(out);
 }
 
 } // namespace
@@ -104,6 +125,7 @@ public:
         propose();
       },
       [this](const lead_order& x) { on(x); },
+      [this](const election_order& x) { on(x); },
       [this](const resignation& x) { on(x); },
       [this](const timer_fired& x) { dispatch(x); },
       [this](const poll_due& x) {
@@ -121,6 +143,7 @@ public:
     second_seeker_ = nullptr;
     founded_ = nullptr;
     wait_.reset();
+    orderers_.clear();
     config_ = {};
     links_.reset();
   }
@@ -158,6 +181,9 @@ private:
   void on(const doubtful_foundation& x);
   void on(const electors_answer& x);
   void on(const lead_order& x);
+  void on(const election_order& x);
+  void report(const report_election& x);
+  std::string listed(const std::vector<agent_id>& agents) const;
   void on(const resignation& x);
   void propose();
   void report_written(uint64_t change);
@@ -235,8 +261,10 @@ private:
   time_point opened_{};
   bool is_leaving_ = false;
   bool is_asked_ = false; ///< An operator wants it to lead.
-  agent_id home_{};       ///< Where nodes look for the job, as it has said.
-  time_point called_{};   ///< The coordinator, to come home.
+  std::vector<std::function<void(v1::OperatorReply)>>
+    orderers_{};        ///< Wait for an election, the first first.
+  agent_id home_{};     ///< Where nodes look for the job, as it has said.
+  time_point called_{}; ///< The coordinator, to come home.
 
   // As one that looks for the leader.
   seeker seeker_;
@@ -244,8 +272,9 @@ private:
   uint64_t poll_ = 0; ///< Names the newest.
   int poll_count_ = 0;
   bool has_tried_seed_ = false;
-  std::string trying_; ///< Where the agent connects to.
-  std::string linked_; ///< Where it is linked, as far as is known.
+  bool is_pointed_ = false; ///< It has followed who points elsewhere.
+  std::string trying_;      ///< Where the agent connects to.
+  std::string linked_;      ///< Where it is linked, as far as is known.
   std::optional<failure> last_failure_;
 };
 
@@ -285,6 +314,7 @@ struct voter_leadership::state::effect_runner {
     if (const auto whom = self.config_.coordinator())
       tell_anonymously(whom, member_ended{x.who, x.generation, x.node_count});
   }
+  void operator()(const report_election& x) { self.report(x); }
   void operator()(const arm_timer& x) {
     tell_later(self.self_, x.due - self.now(), timer_fired{x.timer});
   }
@@ -646,7 +676,7 @@ void voter_leadership::state::on(const search& x) {
   seeker_ = x.on_answer;
   second_seeker_ = nullptr;
   poll_count_ = 0;
-  has_tried_seed_ = false;
+  has_tried_seed_ = is_pointed_ = false;
   trying_.clear();
   linked_.clear();
   last_failure_.reset();
@@ -719,6 +749,9 @@ void voter_leadership::state::on(const attempt& x) {
   if (x.endpoint != trying_)
     return;
   trying_.clear();
+  // Who points elsewhere may be wrong by now: others are asked then.
+  if (seeker_ && !x.elsewhere.empty() && !std::exchange(is_pointed_, true))
+    return try_at(x.elsewhere);
   if (!x.why) {
     linked_ = x.endpoint;
     seeker_ = nullptr;
@@ -809,6 +842,81 @@ void voter_leadership::state::on(const lead_order& x) {
   if (!coordinator_endpoint_.empty() && !is_leaving_)
     dispatch(hand_over_requested{
       .leaves = false, .to = x.to, .reason = x.by, .is_asked = true});
+}
+
+// Who has ended elections, or looks for a coordinator that it has never had, has nothing
+// to lead with.
+void voter_leadership::state::on(const election_order& x) {
+  const auto& lost = x.what.what.elect().accept_loss();
+  auto order = election_ordered{{}, one_line(x.what.by, by_size_max)};
+  for (const auto& name : lost)
+    order.lost.push_back(one_line(name, name_size_max));
+  const auto refuse = [&](const std::string& why) {
+    x.what.reply(refusal_of(errc::bad_argument, why));
+  };
+  if (lost.empty() || lost.size() > lost_count_max)
+    return refuse(formatted("an election names what is lost, 1 to {} hosts",
+                            lost_count_max));
+  if (is_over_)
+    return refuse("this agent leaves, or the job has ended");
+  config_.lines.warn(formatted("{} has this agent lead without those at {}",
+                               order.by, joined(order.lost)));
+  orderers_.push_back(x.what.reply);
+  dispatch(std::move(order));
+}
+
+void voter_leadership::state::report(const report_election& x) {
+  using verdict = report_election::verdict;
+  if (orderers_.empty())
+    return;
+  // One that is under way goes on; the last to ask is told so.
+  const auto which
+    = x.what == verdict::is_under_way ? orderers_.end() - 1 : orderers_.begin();
+  const auto reply = *which;
+  orderers_.erase(which);
+  const auto refuse = [&](const std::string& why) {
+    config_.lines.warn("this agent does not lead: " + why);
+    reply(refusal_of(errc::bad_argument, why));
+  };
+  switch (x.what) {
+    case verdict::leads:
+      return reply(done(formatted(
+        "agent {} leads the job, in term {}; the others find it by themselves",
+        config_.options.self.value, core_.own_tombstone().term)));
+    case verdict::has_no_charter:
+      return refuse(formatted(
+        "this agent keeps no charter of the job, as voters do and the "
+        "one that leads next{}{}",
+        told_.empty() ? "" : ": ask on the host of ", listed_endpoints(told_)));
+    case verdict::leader_known:
+      return refuse(
+        formatted("a leader is known, or was a moment ago, to agent "
+                  "{}: actorctl status shows who leads",
+                  listed(x.who)));
+    case verdict::lost_answers:
+      return refuse(
+        formatted("agent {} answers: it is not lost", listed(x.who)));
+    case verdict::others_silent:
+      return refuse(
+        formatted("agent {} does not answer, and --accept-loss does "
+                  "not name its host: name it, if it is lost for "
+                  "good",
+                  listed(x.who)));
+    case verdict::is_under_way:
+      return refuse("another such election is under way");
+    case verdict::terms_spent:
+      return refuse("the job has had too many such elections");
+  }
+}
+
+std::string
+voter_leadership::state::listed(const std::vector<agent_id>& agents) const {
+  auto out = std::vector<std::string>{};
+  for (const auto& x : agents) {
+    const auto where = endpoint_of(x);
+    out.push_back(std::string{x.value} + (where.empty() ? "" : " at " + where));
+  }
+  return joined(out);
 }
 
 // -- the handle ---------------------------------------------------------------------

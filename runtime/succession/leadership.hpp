@@ -99,6 +99,7 @@ public:
   struct attempt {
     std::string endpoint;
     std::optional<failure> why{}; ///< None: the coordinator is there.
+    std::string elsewhere{};      ///< It is here, says who was there instead.
   };
 
   struct said {
@@ -143,6 +144,11 @@ public:
     bool is_due = false;
   };
 
+  /// An operator gives up voters that are lost.
+  struct election_order {
+    operator_question what;
+  };
+
   /// Give up the leadership for good; the job may be over.
   struct resignation {
     bool job_over = false;
@@ -164,8 +170,8 @@ public:
     void(voters_told),
     // What our coordinator answers, and what must outlive it.
     void(electors_answer), void(job_told),
-    // Have another agent lead.
-    void(lead_order),
+    // Have another agent lead, or this one.
+    void(lead_order), void(election_order),
     // Give up the leadership for good; the job may be over.
     void(resignation),
     // Sent by itself.
@@ -266,6 +272,8 @@ ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::job_told)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::lead_order)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::election_order)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::resignation)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,

@@ -330,6 +330,24 @@ TEST_CASE("actorctl: lead names a node", "[cli]") {
   CHECK(has(refused_control({"lead"}), "the node is missing"));
 }
 
+TEST_CASE("actorctl: elect names what is lost", "[cli]") {
+  const auto x = control<steer_arguments>(
+    {"elect", "--accept-loss=n1, 10.0.0.2,n3-4711-ab", "--yes", "j"});
+  REQUIRE(x.request.elect().accept_loss_size() == 3);
+  CHECK(x.request.elect().accept_loss(0) == "n1");
+  CHECK(x.request.elect().accept_loss(1) == "10.0.0.2");
+  CHECK(x.request.elect().accept_loss(2) == "n3-4711-ab");
+  CHECK(x.is_confirmed);
+  CHECK(x.job.local == "j");
+  CHECK(has(refused_control({"elect", "j"}), "--accept-loss is missing"));
+  CHECK(
+    has(refused_control({"elect", "--accept-loss=n1,,n2"}), "--accept-loss"));
+  auto many = std::string{"--accept-loss=n0"};
+  for (auto i = 1; i < 17; ++i)
+    many += ",n" + std::to_string(i);
+  CHECK(has(refused_control({"elect", many}), "more than 16"));
+}
+
 TEST_CASE("actorctl: a drain that waits is taken back", "[cli]") {
   const auto x = control<steer_arguments>({"drain", "n2", "--cancel"});
   CHECK(x.request.cancel_drain().node() == "n2");

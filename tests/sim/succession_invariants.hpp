@@ -45,6 +45,9 @@ public:
   void check_sign(const model_process& leader, core::time_point due,
                   core::duration max);
 
+  /// An operator has given up what only the lost knew, but for numbers, which only grow.
+  void accept_loss() { written_restarts_ = 0; }
+
   void report(const std::string& what);
 
   const std::optional<std::string>& breach() const { return breach_; }

@@ -118,9 +118,36 @@ void succession_world::check_end() {
   was_lost_ = newest == nullptr || !has_candidate
               || !newest->charter->voters.has_majority(living);
   if (was_lost_)
-    return;
+    return give_up_the_lost();
   if (leader() == nullptr)
     return facts_.report("S8: a majority lives, and no agent leads");
+  if (run_for(recovery_max - election_max))
+    if (const auto wrong = trouble_at_end())
+      facts_.report(*wrong);
+}
+
+// S11: one of those that are left leads when an operator says that the others are lost.
+void succession_world::give_up_the_lost() {
+  if (leader() != nullptr)
+    return; // By the votes of the dead.
+  auto order = election_ordered{{}, "bob"};
+  auto* candidate = static_cast<process*>(nullptr);
+  for (const auto& x : processes_)
+    if (!x->is_alive)
+      order.lost.push_back(to_string(x->id));
+    else if (!x->is_leaving && x->kept.charter
+             && std::ranges::count(x->kept.charter->order, x->id) > 0)
+      candidate = x.get();
+  if (candidate == nullptr)
+    return;
+  was_ordered_ = true;
+  facts_.accept_loss();
+  feed(*candidate, order);
+  if (!run_for(election_max))
+    return;
+  if (leader() == nullptr)
+    return facts_.report("S11: an operator has given up the lost, and no agent "
+                         "leads");
   if (run_for(recovery_max - election_max))
     if (const auto wrong = trouble_at_end())
       facts_.report(*wrong);
@@ -513,6 +540,9 @@ void succession_world::obey(process& x, const succession_effect& effect) {
   } else if (const auto* lost = std::get_if<account_for>(&effect)) {
     x.leads->accounted_for = find(lost->who)->number;
     check_complete(x);
+  } else if (const auto* answer = std::get_if<report_election>(&effect)) {
+    if (answer->what != report_election::verdict::leads)
+      facts_.report("S11: the lost are given up, and " + to_string(effect));
   } else if (const auto* timer = std::get_if<arm_timer>(&effect)) {
     queue_.at(x.clock.when(timer->due), [this, self, id = timer->timer] {
       post(*self, [this, self, id] { feed(*self, timer_fired{id}); });

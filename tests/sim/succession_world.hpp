@@ -68,6 +68,8 @@ public:
   uint32_t alive_count() const;
   /// The voters of the newest charter were too few at the end: no leader was due.
   bool was_lost() const { return was_lost_; }
+  /// And then an operator has had one of the rest lead.
+  bool was_ordered() const { return was_ordered_; }
   const std::optional<std::string>& breach() const { return facts_.breach(); }
 
 private:
@@ -100,6 +102,7 @@ private:
   void trouble();
   void calm();
   void check_end();
+  void give_up_the_lost();
   std::optional<std::string> trouble_at_end() const;
   bool can_be_found(const process& x) const;
 
@@ -160,6 +163,7 @@ private:
   bool is_slow_
     = false; ///< Many messages are late, by as much as a few answers take.
   bool was_lost_ = false;
+  bool was_ordered_ = false;
   uint64_t last_reign_ = 0;
   uint32_t reign_count_ = 0;
 };

@@ -93,6 +93,38 @@ TEST_CASE_METHOD(terminal_scene,
 }
 
 TEST_CASE_METHOD(terminal_scene,
+                 "top: it goes on over a change of the leader, on a node that "
+                 "does not lead",
+                 "[top][voters]") {
+  if (!is_possible())
+    return;
+  const auto voter = [this](int number) -> program& {
+    return agent({.nodes = "1:3",
+                  .slots = 1,
+                  .host = number == 1,
+                  .conf = ",succession=on",
+                  .more = {"--local-addr=127.0.0." + std::to_string(number)}});
+  };
+  auto& a = voter(1);
+  auto& b = voter(2);
+  auto& c = voter(3);
+  await_world(3);
+  REQUIRE(eventually([&] {
+    return a.output().find("3 agents elect another") != std::string::npos;
+  }));
+  open(80, 24, std::to_string(b.pid()));
+  await_text("running  generation 1");
+  a.signal(SIGKILL);
+  REQUIRE(a.wait() == -SIGKILL);
+  await_text("running  generation 2");
+  press("q");
+  CHECK(eventually([&] { return content_of(code_file()) == "0\n"; }));
+  order_end();
+  CHECK(b.wait() == 0);
+  CHECK(c.wait() == 0);
+}
+
+TEST_CASE_METHOD(terminal_scene,
                  "top: it shows the job that is named, and waits for it",
                  "[top]") {
   if (!is_possible())

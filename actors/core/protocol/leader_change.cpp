@@ -30,6 +30,10 @@ std::string to_string(const leader_change& x, const agent_id& now) {
              + " has asked";
     case kind::expired:
       return "the lease of " + last + " in etcd was over, or it had left";
+    case kind::ordered:
+      return last + " and other voters are lost, as "
+             + (x.reason.empty() ? std::string{"an operator"} : x.reason)
+             + " has said";
   }
   return "unknown";
 }

@@ -22,13 +22,14 @@ struct leader_change {
     handed_over, ///< The last one wanted it.
     asked,       ///< An operator did.
     expired,     ///< The last one's lease in etcd was over, or it had left.
+    ordered,     ///< An operator has given up voters that are lost.
   };
 
   kind what = kind::began;
   agent_id from{};       ///< The last leader; empty: none is known.
   duration silent_for{}; ///< Of `silent`; 0: unknown.
   std::string
-    reason{}; ///< Of `handed_over`; of `asked` who. One line, or empty.
+    reason{}; ///< Of `handed_over`; of `asked` and `ordered` who. One line, or empty.
 
   friend bool operator==(const leader_change&, const leader_change&) = default;
 };

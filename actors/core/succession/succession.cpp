@@ -180,6 +180,8 @@ void succession::on(const timer_fired& event) {
       return arm(alarm::stand, stand_at_);
     return ask_voters();
   }
+  if (word_)
+    return go_on_by_order();
   // Its lease lasts: it needs a term that no voter refuses.
   if (phase_ == phase::candidate && is_leader())
     return stand(std::max(voter_.term(), term_heard_) + 1);
@@ -210,14 +212,16 @@ void succession::ask_voters() {
     return;
   const auto& known = *voter_.newest_charter();
   phase_ = phase::asking;
-  asked_term_ = std::max({voter_.term(), known.key.term, term_heard_}) + 1;
+  asked_term_ = std::max({voter_.term(), known.key.term, term_heard_})
+                + (word_ ? ordered_term_step : 1);
   supporters_.clear();
+  refusers_.clear();
   if (voter_.may_vote_for(self(), {}, now_))
     supporters_.insert(self());
   for (const auto& x : all_of(known)) {
     if (x == self() || voter_.is_proved_dead(x))
       continue;
-    if (known.voters.contains(x))
+    if (word_ || known.voters.contains(x))
       send(x, ask{asked_term_, voter_.proofs()});
     out_.emplace_back(examine{x});
   }
@@ -232,14 +236,18 @@ void succession::hear(const agent_id& from, const would& x) {
   count_answers();
 }
 
-void succession::hear(const agent_id&, const would_not& x) {
+void succession::hear(const agent_id& from, const would_not& x) {
   term_heard_ = std::max(term_heard_, x.term);
+  if (phase_ == phase::asking && x.term < asked_term_)
+    refusers_.insert(from);
   if ((phase_ == phase::leading || phase_ == phase::writing)
       && x.term > voter_.term())
     stand(term_heard_ + 1);
 }
 
 void succession::count_answers() {
+  if (word_)
+    return; // All have the same time to answer, the lost as well.
   const auto& known = *voter_.newest_charter();
   const auto dead = dead_supporters(known, UINT64_MAX);
   auto have = supporters_;
@@ -260,8 +268,9 @@ void succession::stand(uint64_t term) {
 }
 
 void succession::request_votes(const written_charter& by) {
-  for (const auto& x : by.voters.all())
-    if (!voter_.is_proved_dead(x) && asked_.insert(x).second)
+  for (const auto& x : word_ ? all_of(by) : by.voters.all())
+    if (!voter_.is_proved_dead(x) && !is_given_up(x, by)
+        && asked_.insert(x).second)
       send(x, vote_request{voter_.term(), now_, voter_.proofs()});
 }
 
@@ -296,7 +305,7 @@ void succession::count_votes() {
   auto have = dead;
   for (const auto& [who, _] : votes_)
     have.insert(who);
-  if (known.voters.has_majority(have))
+  if (word_ ? missing(known, have).empty() : known.voters.has_majority(have))
     return win(known, dead);
   // The next attempt asks the right voters from the start.
   if (!voter_.charter() || known.key > voter_.charter()->key) {
@@ -346,12 +355,114 @@ void succession::win(const written_charter& known, std::set<agent_id> dead) {
     if (const auto nodes = std::exchange(job_.leader_group, 0); nodes > 0)
       predecessor_ = account_for{known.order.front(), job_.newest, nodes};
     silent_since_ = now_ - std::min(silence_of_votes(), options_.promise);
+    if (word_)
+      take_over_alone(next);
   }
   std::erase(next.order, self());
   next.order.insert(next.order.begin(), self());
   voter_.hear_itself(beat_sent_);
   write(std::move(next), {});
   arm(alarm::beat, now_ + beat_interval);
+}
+
+// -- by an operator's word ----------------------------------------------------------
+
+void succession::on(const election_ordered& event) {
+  using verdict = report_election::verdict;
+  if (word_) {
+    out_.emplace_back(report_election{verdict::is_under_way});
+    return;
+  }
+  word_ = operators_word{event, now_ + order_limit};
+  if (is_leader())
+    return finish_order(verdict::leader_known, {self()});
+  if (!can_stand())
+    return finish_order(verdict::has_no_charter);
+  if (!voter_.may_vote_for(self(), {}, now_))
+    return finish_order(verdict::leader_known, {voter_.leader()});
+  ask_voters();
+}
+
+bool succession::is_given_up(const agent_id& who,
+                             const written_charter& by) const {
+  return word_ && who != self()
+         && std::ranges::any_of(word_->what.lost, [&](const auto& x) {
+              return is_at(who, by.endpoints, x);
+            });
+}
+
+// Without a majority no one may be left out but those that the operator has named: any
+// other may know a leader, or a newer charter.
+std::vector<agent_id>
+succession::missing(const written_charter& by,
+                    const std::set<agent_id>& have) const {
+  auto out = all_of(by);
+  std::erase_if(out, [&](const auto& x) {
+    return x == self() || have.contains(x) || voter_.is_proved_dead(x)
+           || is_given_up(x, by);
+  });
+  return out;
+}
+
+// Called when those that were asked have had time to answer.
+void succession::go_on_by_order() {
+  using verdict = report_election::verdict;
+  if (phase_ == phase::writing || phase_ == phase::leading)
+    return;
+  if (!voter_.may_vote_for(self(), {}, now_))
+    return finish_order(verdict::leader_known, {voter_.leader()});
+  const auto& known = *voter_.newest_charter();
+  auto have = supporters_;
+  if (phase_ == phase::candidate) {
+    have.clear();
+    for (const auto& [who, _] : votes_)
+      have.insert(who);
+  }
+  auto living = std::vector<agent_id>{};
+  for (const auto& x : all_of(known))
+    if (is_given_up(x, known) && (have.contains(x) || refusers_.contains(x)))
+      living.push_back(x);
+  if (!living.empty())
+    return finish_order(verdict::lost_answers, std::move(living));
+  auto others = missing(known, have);
+  if (others.empty() && phase_ == phase::asking)
+    return asked_term_ > ordered_term_max ? finish_order(verdict::terms_spent)
+                                          : stand(asked_term_);
+  if (now_ < word_->due)
+    return ask_voters();
+  auto promised = others;
+  std::erase_if(promised,
+                [&](const auto& x) { return !refusers_.contains(x); });
+  if (promised.empty())
+    finish_order(verdict::others_silent, std::move(others));
+  else
+    finish_order(verdict::leader_known, std::move(promised));
+}
+
+void succession::finish_order(report_election::verdict what,
+                              std::vector<agent_id> who) {
+  word_.reset();
+  out_.emplace_back(report_election{what, std::move(who)});
+  if (phase_ != phase::asking && phase_ != phase::candidate)
+    return;
+  phase_ = phase::follower;
+  wait_for_lapse();
+}
+
+// Nothing is known of when those that are given up have heard of a leader last.
+void succession::take_over_alone(written_charter& next) {
+  won_by_ = {leader_change::kind::ordered, voter_.leader(), {}, word_->what.by};
+  silent_since_ = now_;
+  const auto newest = generation_of(term_of(job_.newest) + ordered_term_step,
+                                    number_of(job_.newest));
+  if (newest < claimed_generation_end)
+    job_.newest = newest;
+  const auto gone = [&, by = next](const agent_id& x) {
+    return voter_.is_proved_dead(x) || is_given_up(x, by);
+  };
+  next.voters = voter_set{{self()}};
+  std::erase_if(next.order, gone);
+  std::erase_if(next.endpoints, [&](const auto& x) { return gone(x.first); });
 }
 
 // -- leading ----------------------------------------------------------------------
@@ -479,6 +590,8 @@ void succession::open() {
                                      silence,
                                      begins ? leader_change{} : won_by_});
   has_decided_ = false;
+  if (word_)
+    finish_order(report_election::verdict::leads);
   out_.emplace_back(ask_decider{});
   report_ended_predecessor();
 }

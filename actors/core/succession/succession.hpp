@@ -40,6 +40,15 @@ inline constexpr auto ask_pause = std::chrono::milliseconds{80};
 /// ends them all: none of them is to lead next. It hears who is here with each beat.
 inline constexpr auto leave_pause
   = beat_interval + std::chrono::milliseconds{20};
+/// A leader by an operator's word has terms and generations so much higher than the last
+/// one that is known: those who were called lost and live could not catch up by their
+/// own elections.
+inline constexpr uint64_t ordered_term_step = uint64_t{1} << 20U;
+/// No such leader has a higher term, which leaves room for all others: the journal and
+/// people get it in 32 bits.
+inline constexpr uint64_t ordered_term_max = uint64_t{1} << 31U;
+/// An operator waits for it so long at most.
+inline constexpr auto order_limit = std::chrono::seconds{2};
 
 inline constexpr duration promise_of(uint32_t node_count) {
   return std::max<duration>(promise_min, promise_per_node * node_count);
@@ -113,6 +122,7 @@ private:
   void on(const charter_proposed& event);
   void on(const members_changed& event);
   void on(const hand_over_requested& event);
+  void on(const election_ordered& event);
   void on(const timer_fired& event);
 
   void hear(const agent_id& from, const beat& x);
@@ -147,6 +157,15 @@ private:
   void win(const written_charter& known, std::set<agent_id> dead);
   duration silence_of_votes() const;
   leader_change change_of_leader() const;
+
+  // As a candidate by an operator's word.
+  bool is_given_up(const agent_id& who, const written_charter& by) const;
+  std::vector<agent_id> missing(const written_charter& by,
+                                const std::set<agent_id>& have) const;
+  void go_on_by_order();
+  void finish_order(report_election::verdict what,
+                    std::vector<agent_id> who = {});
+  void take_over_alone(written_charter& next);
 
   // As a leader.
   bool is_leader() const { return leadership_end_ != time_point{}; }
@@ -184,6 +203,13 @@ private:
   std::set<agent_id> supporters_; ///< Would vote.
   std::set<agent_id> asked_;      ///< For their votes.
   std::map<agent_id, vote> votes_;
+  /// What an operator has said.
+  struct operators_word {
+    election_ordered what;
+    time_point due{};
+  };
+  std::optional<operators_word> word_;  ///< Until it is answered.
+  std::set<agent_id> refusers_;         ///< Would not vote, whatever the term.
   time_point leader_heard_at_{};        ///< The last one's last beat.
   std::optional<leader_change> handed_; ///< To this agent, since then.
 

@@ -81,6 +81,36 @@ struct effect_writer {
     return "account_for " + to_string(x.who) + ", 1 of "
            + std::to_string(x.node_count);
   }
+  std::string operator()(const report_election& x) const {
+    using verdict = report_election::verdict;
+    auto out = std::string{"report_election: "};
+    switch (x.what) {
+      case verdict::leads:
+        out += "leads";
+        break;
+      case verdict::has_no_charter:
+        out += "has no charter";
+        break;
+      case verdict::leader_known:
+        out += "leader known";
+        break;
+      case verdict::lost_answers:
+        out += "lost answers";
+        break;
+      case verdict::others_silent:
+        out += "others silent";
+        break;
+      case verdict::is_under_way:
+        out += "is under way";
+        break;
+      case verdict::terms_spent:
+        out += "terms spent";
+        break;
+    }
+    for (const auto& who : x.who)
+      out += ' ' + to_string(who);
+    return out;
+  }
   std::string operator()(const arm_timer& x) const {
     return "arm_timer " + std::to_string(x.timer.value);
   }

@@ -61,10 +61,17 @@ struct hand_over_requested {
   bool is_asked = false; ///< By an operator, who is the reason.
 };
 
+/// An operator says that voters are lost, whatever they have promised: this agent is to
+/// lead without them. Answered by one `report_election`.
+struct election_ordered {
+  std::vector<std::string> lost; ///< As of `is_at`.
+  std::string by{};              ///< Who says so; one line.
+};
+
 using succession_event
   = std::variant<job_founded, message_heard, link_broken, process_examined,
                  decider_answered, charter_proposed, members_changed,
-                 hand_over_requested, timer_fired>;
+                 hand_over_requested, election_ordered, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -108,11 +115,30 @@ struct account_for {
   uint32_t node_count = 0; ///< Of that generation.
 };
 
+/// How an election has ended that an operator has ordered.
+struct report_election {
+  enum class verdict : uint8_t {
+    leads,          ///< This agent does.
+    has_no_charter, ///< It has never voted, and is none that leads next.
+    leader_known,   ///< There is one, or these have promised to follow one.
+    lost_answers,   ///< These are called lost, and live.
+    others_silent,  ///< These are not called lost, and do not answer.
+    is_under_way,   ///< Another such election.
+    terms_spent,    ///< No higher term is left.
+  };
+
+  verdict what = verdict::leads;
+  std::vector<agent_id> who{};
+
+  friend bool operator==(const report_election&, const report_election&)
+    = default;
+};
+
 using succession_effect
   = std::variant<send_message, keep_tombstone, examine, open_coordinator,
                  set_leadership_end, close_coordinator, ask_decider,
                  report_charter_written, move_agents, report_no_successor,
-                 account_for, arm_timer>;
+                 account_for, report_election, arm_timer>;
 
 /// One line per effect, for transcripts: `vote_request 4 to n2`.
 std::string to_string(const succession_effect& x);

@@ -121,6 +121,25 @@ agents order_of(const voter_set& voters, const agent_id& leader,
   return out;
 }
 
+bool is_at(const agent_id& who, const endpoint_list& endpoints,
+           const std::string& named) {
+  if (named.empty())
+    return false;
+  if (who.value == named)
+    return true;
+  const auto id = std::string{who.value};
+  if (id.starts_with(named + '-')
+      && std::count(id.begin() + std::ssize(named) + 1, id.end(), '-') == 1)
+    return true;
+  const auto i = endpoints.find(who);
+  if (i == endpoints.end())
+    return false;
+  auto host = i->second.substr(0, i->second.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']'))
+    host = host.substr(1, host.size() - 2);
+  return host == named;
+}
+
 endpoint_list endpoints_of(const agents& order,
                            const std::vector<voter_candidate>& here,
                            const endpoint_list& before) {

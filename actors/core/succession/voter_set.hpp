@@ -88,6 +88,11 @@ std::vector<agent_id> order_of(const voter_set& voters, const agent_id& leader,
 /// Where agents are reached, by id.
 using endpoint_list = std::map<agent_id, std::string>;
 
+/// Whether a person who names this host, address or agent means that agent.
+/// @param who An agent's id begins with its host and its process (`make_agent_id`).
+bool is_at(const agent_id& who, const endpoint_list& endpoints,
+           const std::string& named);
+
 /// The endpoints of those in the order: as they are told now, or were before.
 endpoint_list endpoints_of(const std::vector<agent_id>& order,
                            const std::vector<voter_candidate>& here,

@@ -3,6 +3,7 @@
 #include "tests/support/catch.hpp"
 
 #include <string>
+#include <vector>
 
 using namespace actorrun;
 using namespace actorrun::cli;
@@ -34,6 +35,13 @@ v1::OperatorRequest resize_to(uint32_t min, uint32_t max) {
   auto out = v1::OperatorRequest{};
   out.mutable_resize()->set_agent_count_min(min);
   out.mutable_resize()->set_agent_count_max(max);
+  return out;
+}
+
+v1::OperatorRequest election_without(const std::vector<std::string>& hosts) {
+  auto out = v1::OperatorRequest{};
+  for (const auto& x : hosts)
+    out.mutable_elect()->add_accept_loss(x);
   return out;
 }
 
@@ -132,4 +140,22 @@ TEST_CASE("steer question: only a yes is one (P5)", "[cli]") {
     CHECK(agrees(yes));
   for (const auto* no : {"", "n", "no", "yy", "yes please", "1"})
     CHECK_FALSE(agrees(no));
+}
+
+TEST_CASE("steer question: an election without hosts that may live", "[cli]") {
+  auto job = big();
+  const auto two = election_without({"n1", "n2"});
+  CHECK(may_lose_work(two));
+  CHECK(question_before(two, job)
+        == "Have this agent lead big without n1, n2? If one of them lives, two "
+           "groups of the job run from now on, and each may write what the "
+           "other one writes.");
+  job.set_phase("joining");
+  CHECK(
+    question_before(election_without({"n1"}), job)
+    == "Have this agent lead big without n1? If it lives, two groups of the "
+       "job run from now on, and each may write what the other one "
+       "writes.");
+  job.set_coordinator_pid(4711); // Refused.
+  CHECK(question_before(two, job).empty());
 }

@@ -28,6 +28,11 @@ TEST_CASE("leader_change: each says in one clause what has happened",
         == "n1-4711 has handed over, as an operator has asked");
   CHECK(told({kind::expired})
         == "the lease of the last leader in etcd was over, or it had left");
+  CHECK(told({kind::ordered, n1, {}, "bob"})
+        == "n1-4711 and other voters are lost, as bob has said");
+  CHECK(told({kind::ordered})
+        == "the last leader and other voters are lost, as an operator has "
+           "said");
   CHECK(told({static_cast<kind>(99)}) == "unknown");
   CHECK(to_string(leader_source::voters) == "voters");
   CHECK(to_string(leader_source::registry) == "etcd");

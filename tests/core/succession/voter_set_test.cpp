@@ -125,3 +125,16 @@ TEST_CASE("endpoints: of those in the order, as they are told, or were before",
         == endpoint_list{
           {a, "10.0.0.1:41000"}, {b, "10.0.0.2:1"}, {d, "10.0.0.4:1"}});
 }
+
+TEST_CASE("voters: people name them by host, address or agent", "[core]") {
+  const auto who = agent_id{"n2-gpu-4711-ab12"};
+  const auto known = endpoint_list{
+    {who, "10.0.0.2:41000"}, {a, "[fd00::1]:41000"}, {b, "no address"}};
+  CHECK(is_at(who, known, "n2-gpu"));
+  CHECK(is_at(who, known, "10.0.0.2"));
+  CHECK(is_at(who, known, "n2-gpu-4711-ab12"));
+  CHECK(is_at(a, known, "fd00::1"));
+  for (const auto* name : {"", "n2", "n2-gpu-4711", "10.0.0.20", "gpu"})
+    CHECK_FALSE(is_at(who, known, name));
+  CHECK_FALSE(is_at(c, known, "10.0.0.2"));
+}

@@ -430,6 +430,25 @@ v1::LeaseGranted granted(int64_t sent) {
 } // namespace
 
 TEST_CASE_METHOD(coordinator_fixture,
+                 "remote_coordinator: who answers may point elsewhere, where "
+                 "that is expected",
+                 "[runtime]") {
+  auto pointer = in_version(protocol_version);
+  pointer.set_elsewhere("10.0.0.2:41000");
+  CHECK(say(pointer) == "points elsewhere");
+  auto places = inbox<std::string>{};
+  auto other = remote_coordinator{
+    client.system, lines.writer(),
+    [this](rendezvous_coordinator_actor x) { found.put(std::move(x)); },
+    [&](const std::string& where) { places.put(where); }};
+  const auto content = envelope_with<v1::ToAgent>(pointer).SerializeAsString();
+  CHECK(other.take(content));
+  CHECK(places.take() == "10.0.0.2:41000");
+  CHECK(found.size() == 0);
+  other.end();
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
                  "remote_coordinator: it serves the link before it speaks, to "
                  "the actor that asks to join",
                  "[runtime]") {
