@@ -12,6 +12,9 @@ namespace {
 /// A job of one generation is not told of if it was shorter.
 constexpr auto short_job = std::chrono::seconds{10};
 
+/// Clocks that differ more are not of one job.
+constexpr auto gap_max = std::chrono::hours{24 * 365};
+
 bool is_quarantined(const node& x, const snapshot& job) {
   return std::ranges::any_of(job.quarantined,
                              [&](const auto& y) { return y.agent == x.agent; });
@@ -104,6 +107,10 @@ time_account account_of(const snapshot& x, time_point now) {
   return out;
 }
 
+namespace {
+
+/// Another coordinator has counted `later`, after `sum`. A generation that both know
+/// is one.
 void add(time_account& sum, const time_account& later) {
   sum.wall_us += later.wall_us;
   sum.all.add(later.all);
@@ -126,6 +133,48 @@ void add(time_account& sum, const time_account& later) {
   for (const auto& [host, spent] : later.hosts)
     sum.hosts[host].add(spent);
   sum.other_hosts.add(later.other_hosts);
+}
+
+/// Between the last record of a coordinator and the first of the next one; their
+/// monotonic clocks may differ.
+std::chrono::milliseconds gap_between(const snapshot& x, const snapshot& next) {
+  const auto from = x.latest.wall_ms;
+  const auto to = next.began.wall_ms;
+  const auto longest = std::chrono::milliseconds{gap_max};
+  const auto ms = to > from ? uint64_t(to) - uint64_t(from) : 0;
+  return ms > uint64_t(longest.count())
+           ? longest
+           : std::chrono::milliseconds{int64_t(ms)};
+}
+
+bool takes_over(const snapshot& next, const snapshot& x) {
+  const auto* last = x.newest_generation();
+  return last != nullptr && !next.generations.empty()
+         && next.generations.front().formed.adopted
+         && next.generations.front().formed.generation
+              == last->formed.generation;
+}
+
+} // namespace
+
+job_time time_of(const std::vector<const snapshot*>& coordinators,
+                 time_point now) {
+  auto out = job_time{};
+  for (size_t i = 0; i < coordinators.size(); ++i) {
+    const auto& x = *coordinators[i];
+    auto until = now;
+    if (i + 1 < coordinators.size()) {
+      const auto& next = *coordinators[i + 1];
+      const auto gap = gap_between(x, next);
+      // One that has given up the lead counts no more.
+      const auto is_known = takes_over(next, x) && !x.left && !x.result;
+      until = x.latest.when + (is_known ? gap : std::chrono::milliseconds{0});
+      if (!is_known)
+        out.untold_us += uint64_t(std::chrono::microseconds{gap}.count());
+    }
+    add(out.sum, account_of(x, until));
+  }
+  return out;
 }
 
 std::string summary_of(const time_account& x) {

@@ -57,9 +57,19 @@ struct time_account {
 ///            after the end of the job.
 time_account account_of(const snapshot& x, time_point now);
 
-/// Another coordinator of the same job has counted `later`, after `sum`. Generations
-/// that both know are one.
-void add(time_account& sum, const time_account& later);
+/// Of all coordinators of a job.
+struct job_time {
+  time_account sum{};
+  /// Between two of them, when no journal tells what nodes did. It is not in `sum`.
+  uint64_t untold_us = 0;
+};
+
+/// Between a coordinator and one that takes over its generation, nodes did what they
+/// had done before.
+/// @param coordinators The oldest in front; not empty, none null.
+/// @param now By the last one's monotonic clock.
+job_time time_of(const std::vector<const snapshot*>& coordinators,
+                 time_point now);
 
 /// `92.1 % training, 3.0 % starting, 4.9 % waiting for nodes`: the causes in the order
 /// of what they took. None that rounds to nothing; empty: there was no time.

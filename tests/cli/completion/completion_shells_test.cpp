@@ -120,7 +120,7 @@ TEST_CASE("completion: fish completes commands and their options",
   CHECK(offered_by_fish("actorctl ")
         == words{"coordinator", "drain", "exclude", "include", "journal",
                  "lead", "loglevel", "logs", "replay", "resize", "restart",
-                 "secret", "stacks", "status", "stop", "top", "why"});
+                 "secret", "stacks", "status", "stop", "time", "top", "why"});
   CHECK(offered_by_fish("actorctl --ver") == words{"--version"});
   CHECK(offered_by_fish("actorctl status --js") == words{"--json"});
   CHECK(offered_by_fish("actorctl status job1 --js") == words{"--json"});

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
-#include <numeric>
 #include <random>
+#include <vector>
 
 using namespace actorrun;
 using namespace actorrun::core;
@@ -22,10 +23,13 @@ using enum time_cause;
 constexpr uint64_t second = 1'000'000; // In µs.
 
 struct fixture {
-  fixture() { at(0s, coordinator_began{}); }
+  /// @param begins By the wall clock, after an epoch.
+  explicit fixture(milliseconds begins = 0s) : wall(begins) {
+    at(0s, coordinator_began{});
+  }
 
   void at(milliseconds t, fact what) {
-    uut.apply({++number, {time_point{t}, 1'000 + t.count()}, std::move(what)});
+    uut.apply({++number, {time_point{t}, (wall + t).count()}, std::move(what)});
   }
 
   /// Two places on each node; of generation 1, unless it is idle.
@@ -46,9 +50,10 @@ struct fixture {
 
   void set(milliseconds t, node x) { at(t, node_changed{std::move(x)}); }
 
-  void form(milliseconds t, uint64_t generation) {
+  void form(milliseconds t, uint64_t generation, bool adopted = false) {
     auto x = generation_formed{};
     x.generation = {generation};
+    x.adopted = adopted;
     at(t, x);
   }
 
@@ -76,6 +81,7 @@ struct fixture {
     return account(t).all.of(x);
   }
 
+  milliseconds wall;
   uint64_t number = 0;
   snapshot uut;
 };
@@ -268,52 +274,107 @@ TEST_CASE_METHOD(fixture, "time: what is not remembered is one sum", "[core]") {
 
 // -- several coordinators -------------------------------------------------------
 
-TEST_CASE("time: coordinators that succeed each other add up", "[core]") {
-  auto first = fixture{};
-  first.run();
-  auto second_one = fixture{};
-  second_one.set(1s, "a", share_state::running);
-  second_one.form(2s, 1); // It takes that over.
-  second_one.phase(2s, rendezvous_phase::running);
-  second_one.at(5s, generation_revoked{{1}, "b was lost"});
-  second_one.form(5s, 2);
-  auto sum = first.account(10s);
-  add(sum, second_one.account(6s));
-  CHECK(sum.wall_us == 16 * second);
-  CHECK(sum.generations.size() == 2);
-  CHECK(sum.generations[0].generation == generation_id{1});
-  CHECK(sum.generations[0].spent.of(training) == (28 + 2 + 6) * second);
-  CHECK(sum.end_us(0) == 0);
-  CHECK(sum.outside.of(waiting) == 4 * second);
-  check_sums(sum);
+namespace {
+
+/// @param now By the clock of the last one.
+job_time time_of_all(std::initializer_list<const fixture*> all,
+                     milliseconds now) {
+  auto xs = std::vector<const snapshot*>{};
+  for (const auto* x : all)
+    xs.push_back(&x->uut);
+  return time_of(xs, time_point{now});
 }
 
-TEST_CASE("time: a coordinator that formed nothing adds up, too", "[core]") {
+} // namespace
+
+TEST_CASE("time: workers go on while another coordinator takes over",
+          "[core]") {
+  auto first = fixture{};
+  first.run(); // Its last record is of 3 s.
+  auto next = fixture{7s};
+  next.set(1s, "a", share_state::running);
+  next.form(2s, 1, true);
+  next.phase(2s, rendezvous_phase::running);
+  next.at(5s, generation_revoked{{1}, "b was lost"});
+  next.form(5s, 2);
+  const auto x = time_of_all({&first, &next}, 6s);
+  CHECK(x.untold_us == 0);
+  CHECK(x.sum.wall_us == (7 + 6) * second);
+  REQUIRE(x.sum.generations.size() == 2);
+  CHECK(x.sum.generations[0].generation == generation_id{1});
+  CHECK(x.sum.generations[0].spent.of(training)
+        == (2 * 2 * 4 + 2 * 1 + 2 * 3) * second);
+  CHECK(x.sum.generations[0].is_revoked);
+  CHECK(x.sum.end_us(0) == 0);
+  CHECK(x.sum.outside.of(waiting) == 4 * second);
+  check_sums(x.sum);
+}
+
+TEST_CASE("time: what no journal tells is not counted", "[core]") {
+  auto first = fixture{};
+  auto next = fixture{7s};
+  next.set(0s, "a", share_state::idle);
+  SECTION("the first one formed nothing") {
+    first.set(3s, "a", share_state::idle);
+    next.form(0s, 1, true);
+    CHECK(time_of_all({&first, &next}, 0s).untold_us == 4 * second);
+  }
+  SECTION("the next one formed nothing") {
+    first.run();
+    const auto x = time_of_all({&first, &next}, 2s);
+    CHECK(x.untold_us == 4 * second);
+    // It waits since the generation of the first one has gone.
+    CHECK(x.sum.generations[0].spent.of(waiting) == 4 * second);
+    CHECK_FALSE(x.sum.end_us(0));
+  }
+  SECTION("the next one took over nothing") {
+    first.run();
+    next.form(1s, 2);
+    const auto x = time_of_all({&first, &next}, 2s);
+    CHECK(x.untold_us == 4 * second);
+    CHECK(x.sum.end_us(0) == 2 * second);
+    check_sums(x.sum);
+  }
+  SECTION("the next one took over another generation") {
+    first.run();
+    next.form(1s, 2, true);
+    CHECK(time_of_all({&first, &next}, 2s).untold_us == 4 * second);
+  }
+  SECTION("the first one leads no more") {
+    first.run();
+    first.at(3s, leadership_given_up{"asked"});
+    next.form(1s, 1, true);
+    CHECK(time_of_all({&first, &next}, 2s).untold_us == 4 * second);
+  }
+  SECTION("clocks that went back, or are of another world") {
+    first.run();
+    next.uut.began.wall_ms = 0;
+    CHECK(time_of_all({&first, &next}, 2s).untold_us == 0);
+    next.uut.began.wall_ms = std::numeric_limits<int64_t>::max() / 2;
+    CHECK(time_of_all({&first, &next}, 2s).untold_us
+          == 365 * 24 * 3'600 * second);
+  }
+}
+
+TEST_CASE("time: coordinators before the first generation, and after many",
+          "[core]") {
   auto first = fixture{};
   first.set(0s, "a", share_state::idle);
-  auto sum = first.account(1s);
-  add(sum, first.account(2s));
-  CHECK(sum.outside.of(waiting) == 6 * second);
-  auto last = fixture{};
-  last.run();
-  add(sum, last.account(4s));
-  // This one was lost, and its workers with it.
-  auto next = fixture{};
-  next.set(0s, "a", share_state::idle);
-  next.form(1s, 2);
-  add(sum, next.account(1s));
-  REQUIRE(sum.generations.size() == 2);
-  CHECK(sum.generations[0].spent.of(waiting) == 2 * second);
-  CHECK(sum.end_us(0) == 2 * second);
-  auto long_one = fixture{};
-  long_one.set(0s, "a", share_state::running);
-  for (auto i = uint64_t{3}; i < 3 + generations_remembered_max + 1; ++i)
-    long_one.form(1s * i, i);
-  const auto outside = sum.outside.all_worker_us();
-  add(sum, long_one.account(100s));
-  CHECK(sum.forgotten_generation_count == 1);
-  CHECK(sum.outside.all_worker_us() == outside + 2 * 4 * second);
-  check_sums(sum);
+  first.set(1s, "b", share_state::idle);
+  auto next = fixture{1s};
+  next.set(0s, "a", share_state::running);
+  for (auto i = uint64_t{1}; i <= generations_remembered_max + 1; ++i)
+    next.form(1s * i, i);
+  auto last = fixture{100s};
+  last.set(0s, "c", share_state::running);
+  for (auto i = uint64_t{1}; i <= generations_remembered_max + 2; ++i)
+    last.form(1s * i, 100 + i);
+  const auto x = time_of_all({&first, &next, &last}, 200s);
+  CHECK(x.sum.forgotten_generation_count == 1 + 2);
+  CHECK(x.sum.outside.of(waiting) == 2 * second);
+  CHECK(x.sum.outside.of(training) == 2 * (1 + 1 + 1 + 2) * second);
+  CHECK(x.sum.hosts.size() == 3);
+  check_sums(x.sum);
 }
 
 // -- for people -----------------------------------------------------------------
