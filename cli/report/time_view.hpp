@@ -15,7 +15,7 @@ namespace actorrun::cli {
 struct time_report {
   std::string job;   ///< Printable.
   std::string state; ///< In one word, as `actorctl why` says it.
-  core::journal::job_time time;
+  core::journal::job_time time{};
   /// Of generations that have ended, the oldest in front.
   std::vector<core::journal::explanation> ends{};
   size_t coordinator_count = 1;
