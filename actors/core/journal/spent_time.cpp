@@ -19,10 +19,10 @@ std::string to_string(time_cause x) {
       return "out_of_touch";
     case time_cause::finished:
       return "finished";
-    case time_cause::spare:
+    case time_cause::standby:
       break;
   }
-  return "spare";
+  return "standby";
 }
 
 std::string title_of(time_cause x) {

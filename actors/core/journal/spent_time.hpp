@@ -19,7 +19,7 @@ enum class time_cause : uint8_t {
   waiting,      ///< The job waits for nodes, and it is here.
   out_of_touch, ///< Its link is broken: what it does is not known.
   finished,     ///< Its workers have exited with 0; those of others have not.
-  spare,        ///< It has no place, or may have none.
+  standby,      ///< It has no place, or may have none.
 };
 
 inline constexpr size_t time_cause_count = 7;

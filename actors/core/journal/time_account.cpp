@@ -29,12 +29,12 @@ bool is_member(const node& x, const snapshot& job) {
 time_cause cause_of_idle(const node& x, const snapshot& job) {
   using enum rendezvous_phase;
   if (x.excluded || x.stands_by || is_quarantined(x, job))
-    return time_cause::spare;
+    return time_cause::standby;
   if (job.phase == gathering || job.phase == last_call)
     return time_cause::waiting;
   // The others' workers have yet to stop.
   return job.phase == stopping && is_member(x, job) ? time_cause::regrouping
-                                                    : time_cause::spare;
+                                                    : time_cause::standby;
 }
 
 } // namespace

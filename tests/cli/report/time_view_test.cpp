@@ -87,7 +87,7 @@ TEST_CASE("time view: nodes are listed by what they lost", "[cli]") {
   hosts.clear();
   for (auto i = 0; i < 40; ++i) {
     hosts["n" + std::to_string(i)].add(time_cause::training, 1, second);
-    hosts["n" + std::to_string(i)].add(time_cause::spare, 1, i * second);
+    hosts["n" + std::to_string(i)].add(time_cause::standby, 1, i * second);
   }
   const auto text = to_text(x);
   CHECK(has(text, "NODE"));

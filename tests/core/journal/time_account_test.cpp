@@ -148,7 +148,7 @@ TEST_CASE_METHOD(fixture, "time: what the end of a generation costs",
   const auto& first = x.generations[0].spent;
   CHECK(first.of(training) == 2 * 2 * 7 * second);
   CHECK(first.of(regrouping) == (2 * 1 + 2 * 3) * second);
-  CHECK(first.of(spare) == 2 * 2 * second);
+  CHECK(first.of(standby) == 2 * 2 * second);
   CHECK(first.of(waiting) == 2 * 2 * 1 * second);
   CHECK(x.generations[1].spent.of(starting) == 2 * 2 * 2 * second);
   CHECK(x.generations[1].spent.of(training) == 2 * 2 * 1 * second);
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(fixture, "time: what the end of a generation costs",
   check_sums(x);
 }
 
-TEST_CASE_METHOD(fixture, "time: nodes that are gone, away, done or spare",
+TEST_CASE_METHOD(fixture, "time: nodes that are gone, away, done or standby",
                  "[core]") {
   run();
   auto away = node_of("a", share_state::running);
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(fixture, "time: nodes that are gone, away, done or spare",
   const auto x = account(9s);
   CHECK(x.all.of(out_of_touch) == 2 * 2 * second);
   CHECK(x.all.of(finished) == 2 * 3 * second);
-  CHECK(x.all.of(spare) == 2 * 3 * second);
+  CHECK(x.all.of(standby) == 2 * 3 * second);
   CHECK(x.hosts.at("node-a").of(training) == 2 * 1 * second);
   CHECK(x.hosts.at("node-a").of(out_of_touch) == 4 * second);
   CHECK(x.hosts.at("node-c").all_worker_us() == 6 * second);
@@ -190,9 +190,9 @@ TEST_CASE_METHOD(fixture, "time: nodes that may have no place do not wait",
   phase(2s, rendezvous_phase::last_call);
   at(3s, quarantine_changed{{}});
   const auto x = account(4s);
-  CHECK(x.hosts.at("node-a").of(spare) == 8 * second);
-  CHECK(x.hosts.at("node-b").of(spare) == 8 * second);
-  CHECK(x.hosts.at("node-c").of(spare) == 4 * second);
+  CHECK(x.hosts.at("node-a").of(standby) == 8 * second);
+  CHECK(x.hosts.at("node-b").of(standby) == 8 * second);
+  CHECK(x.hosts.at("node-c").of(standby) == 4 * second);
   CHECK(x.hosts.at("node-c").of(waiting) == 4 * second);
   check_sums(x);
 }
@@ -399,7 +399,7 @@ TEST_CASE("time: causes have names for programs and for people", "[core]") {
   CHECK(names
         == "training/training starting/starting regrouping/regrouping "
            "waiting/waiting for nodes out_of_touch/out of touch "
-           "finished/finished spare/spare ");
+           "finished/finished standby/standby ");
 }
 
 // -- anything ---------------------------------------------------------------------
