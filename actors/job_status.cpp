@@ -2,6 +2,7 @@
 
 #include "actors/core/journal/node_state.hpp"
 #include "actors/core/journal/story.hpp"
+#include "actors/core/journal/time_account.hpp"
 #include "actors/core/text.hpp"
 #include "actors/status_pages.hpp"
 #include "actors/translate.hpp"
@@ -123,6 +124,18 @@ void add_history(v1::JobStatus& out, const snapshot& x, time_point now) {
   }
 }
 
+void add_time(v1::JobStatus& out, const snapshot& x, time_point now) {
+  const auto all = core::journal::account_of(x, now).all;
+  for (size_t i = 0; i < core::journal::time_cause_count; ++i) {
+    if (all.node_us[i] == 0)
+      continue;
+    auto& entry = *out.add_time();
+    entry.set_cause(to_string(core::journal::time_cause(i)));
+    entry.set_worker_us(all.worker_us[i]);
+    entry.set_node_us(all.node_us[i]);
+  }
+}
+
 v1::Leadership to_status(const core::journal::leadership_entry& x,
                          time_point now) {
   auto out = v1::Leadership{};
@@ -190,6 +203,7 @@ v1::JobStatus status_of(const snapshot& x, core::journal::moment now) {
     *out.mutable_leadership() = to_status(*x.leadership, now.when);
   add_wait(out, x, now.when);
   add_history(out, x, now.when);
+  add_time(out, x, now.when);
   auto room = status_room{out};
   for (const auto& [id, entry] : x.nodes) {
     auto agent = to_status(entry, x, now.when);
@@ -215,6 +229,7 @@ void forget_ages(v1::JobStatus& x) {
   x.clear_waiting_age_ms();
   x.clear_waiting_left_ms();
   x.clear_wall_ms();
+  x.clear_time();
   if (x.has_leadership())
     x.mutable_leadership()->clear_age_ms();
   for (auto& generation : *x.mutable_generations()) {

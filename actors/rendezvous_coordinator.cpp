@@ -1,6 +1,7 @@
 #include "actors/rendezvous_coordinator.hpp"
 
 #include "actors/core/journal/story.hpp"
+#include "actors/core/journal/time_account.hpp"
 #include "actors/core/text.hpp"
 #include "actors/job_status.hpp"
 #include "actors/log_level.hpp"
@@ -358,6 +359,7 @@ struct rendezvous_coordinator_state::effect_runner {
     st.config_.lines.debug(formatted("coordinator ends the job: {}, {}",
                                      to_string(x.result.kind),
                                      x.result.reason));
+    st.say_time();
   }
 
   void operator()(const close_job&) {
@@ -624,6 +626,18 @@ void rendezvous_coordinator_state::say_wait() {
     until ? formatted(" ({} at most)",
                       core::duration_text(*until - self_->clock().now()))
           : std::string{}));
+}
+
+// Once: agents that come back are told of the end again.
+void rendezvous_coordinator_state::say_time() {
+  const auto& known = chronicle_.now();
+  const auto time = journal::account_of(known, self_->clock().now());
+  if (std::exchange(has_said_time_, true)
+      || !journal::is_worth_telling(known, time))
+    return;
+  config_.lines.info(formatted(
+    "time: {}{}", journal::summary_of(time),
+    config_.on_records ? "; details: actorctl time " + config_.job.value : ""));
 }
 
 // Operators that wait get their answer first.

@@ -118,6 +118,7 @@ private:
   void steer(const operator_question& x);
   void keep(core::journal::chronicle::records x);
   void say_wait();
+  void say_time();
   bool has_ended() const { return rendezvous_.result().has_value(); }
   template <class Write>
   void report_agent(Write write);
@@ -153,6 +154,7 @@ private:
   core::journal::chronicle::records untold_; ///< … except for these.
   /// What it waits for that agents were told when they joined.
   enum class wait : uint8_t { none, listening, nodes } said_wait_ = wait::nodes;
+  bool has_said_time_ = false;
   bool is_closing_ = false; ///< Every agent knows the outcome.
   watch_list watches_;
   std::map<agent_id, contact> contacts_;

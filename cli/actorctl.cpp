@@ -32,6 +32,8 @@ struct dispatcher {
 
   int operator()(const replay_arguments& x) const { return replay(x); }
 
+  int operator()(const time_arguments& x) const { return show_time(x); }
+
   int operator()(const steer_arguments& x) const { return steer_job(x); }
 
   int operator()(const logs_arguments& x) const { return show_logs(x); }

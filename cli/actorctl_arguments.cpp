@@ -410,6 +410,15 @@ result<replay_arguments> replay_from(const control_settings& settings,
   return out;
 }
 
+result<time_arguments> time_from(const control_settings& settings,
+                                 const operands& words,
+                                 const host_facts& world) {
+  auto what = subject_of(settings, words, world);
+  if (!what)
+    return what.error();
+  return time_arguments{std::move(*what), settings.json, settings.node_price};
+}
+
 /// Reads a command by one of the functions above.
 template <auto read>
 result<control_command> command_from(const control_settings& settings,
@@ -436,6 +445,7 @@ constexpr std::pair<std::string_view, control_rule> commands[] = {
   {"why", {command_from<why_from>}},
   {"journal", {command_from<journal_from>}},
   {"replay", {command_from<replay_from>}},
+  {"time", {command_from<time_from>}},
   {"logs", {command_from<logs_from>}},
   {"stacks", {command_from<stacks_from>}},
   {"drain", {command_from<steer_from<drain_request>>, about_something}},

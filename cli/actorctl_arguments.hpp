@@ -81,6 +81,13 @@ struct replay_arguments {
   std::optional<journal_offset> at; ///< None: the end.
 };
 
+/// `actorctl time`: account for the time of a job.
+struct time_arguments {
+  journal_subject what;
+  bool json = false;
+  std::optional<double> node_price; ///< Per hour.
+};
+
 /// Which job to ask.
 struct asked_job {
   std::string local; ///< Of this host; empty: the only one.
@@ -114,8 +121,8 @@ struct stacks_arguments {
 using control_command
   = std::variant<status_arguments, coordinator_arguments, secret_arguments,
                  journal_arguments, why_arguments, replay_arguments,
-                 steer_arguments, logs_arguments, stacks_arguments,
-                 top_arguments, help, version>;
+                 time_arguments, steer_arguments, logs_arguments,
+                 stacks_arguments, top_arguments, help, version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

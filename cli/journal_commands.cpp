@@ -10,6 +10,7 @@
 #include "cli/report/exit_code.hpp"
 #include "cli/report/journal_view.hpp"
 #include "cli/report/status_view.hpp"
+#include "cli/report/time_view.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/journal.hpp"
 #include "runtime/status.hpp"
@@ -369,6 +370,49 @@ int replay(const replay_arguments& arguments) {
                          shown.number, why(shown, now.when).sentence)
             << to_text({status_of(shown, now)}, false);
   warn_of_damage(*all);
+  return 0;
+}
+
+namespace {
+
+/// Why generations of a coordinator have ended, in their order.
+void add_ends(const snapshot& x, std::vector<explanation>& out) {
+  for (size_t i = 0; i < x.generations.size(); ++i)
+    if (x.generations[i].revoked_at || x.generations[i].stopped_at)
+      out.push_back(why_generation(x, i));
+}
+
+} // namespace
+
+int show_time(const time_arguments& arguments) {
+  const auto place = find_journal(arguments.what);
+  if (!place)
+    return fail_to_open(place.error());
+  const auto last = read(place->path);
+  if (!last)
+    return fail(last.error(), operator_program);
+  const auto is_file = arguments.what.name.find('/') != std::string::npos;
+  const auto before = is_file
+                        ? std::vector<journal_reading>{}
+                        : read_predecessors(arguments.what.folder, *place);
+  auto all = std::vector<const snapshot*>{};
+  for (const auto& x : before)
+    all.push_back(&x.known());
+  all.push_back(&last->known());
+  const auto& known = *all.back();
+  auto report = time_report{
+    .job = core::one_line(known.coordinator.job.value, host_size_max),
+    .state = fate_of(known) == fate::lost ? "lost" : state_of(known),
+    .time = time_of(all, now_of(known)),
+    .coordinator_count = all.size(),
+    .begins_late = all.front()->coordinator.is_successor,
+    .node_price = arguments.node_price};
+  for (const auto* x : all)
+    add_ends(*x, report.ends);
+  std::cout << (arguments.json ? to_json(report) : to_text(report));
+  for (const auto& x : before)
+    warn_of_damage(x);
+  warn_of_damage(*last);
   return 0;
 }
 

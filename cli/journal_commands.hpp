@@ -14,4 +14,7 @@ int explain_job(const why_arguments& arguments);
 /// Shows a job as it was at a moment.
 int replay(const replay_arguments& arguments);
 
+/// Accounts for the time of a job.
+int show_time(const time_arguments& arguments);
+
 } // namespace actorrun::cli

@@ -182,6 +182,15 @@ json excluded_hosts_of(const v1::JobStatus& job) {
   return out;
 }
 
+json time_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.time())
+    out.push_back({{"cause", core::printable(x.cause())},
+                   {"worker_us", x.worker_us()},
+                   {"node_us", x.node_us()}});
+  return out;
+}
+
 json leader_of(const v1::JobStatus& job) {
   if (!job.has_leadership())
     return nullptr;
@@ -235,6 +244,7 @@ json to_json(const v1::JobStatus& job) {
           {"departed_nodes", departed_nodes_of(job)},
           {"excluded_hosts", excluded_hosts_of(job)},
           {"generations", generations_of(job)},
+          {"time", time_of(job)},
           {"truncated", job.truncated()},
           {"gpus_truncated", job.gpus_truncated()},
           {"vitals_truncated", job.vitals_truncated()},

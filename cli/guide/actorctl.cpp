@@ -37,6 +37,8 @@ program_guide actorctl_guide() {
      "A job on other nodes, for a program:"},
     {"actorctl top", "The same as it changes:"},
     {"actorctl why", "Why a job waits, regrouped or failed:"},
+    {"actorctl time job1",
+     "Where the time of a job went, and what failures cost:"},
     {"actorctl logs -f --rank=3",
      "What the worker of rank 3 writes, from now on:"},
     {"actorctl stacks", "Where all workers are:"},

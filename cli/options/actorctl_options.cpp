@@ -72,6 +72,15 @@ result<bool> parse_width(std::string_view text) {
   return bad_argument(in_quotes(text) + " is not an output; text and wide are");
 }
 
+/// Of a node per hour.
+result<double> parse_price(std::string_view text) {
+  constexpr auto price_max = 1e9;
+  const auto x = parse_positive(text);
+  if (x && *x > price_max)
+    return bad_argument(in_quotes(text) + " is no price of a node per hour");
+  return x;
+}
+
 // -- the commands -------------------------------------------------------------
 
 void add_status_options(option_adder& add, control_settings& x) {
@@ -111,6 +120,15 @@ void add_replay_options(option_adder& add, control_settings& x) {
       "the moment: so much after the coordinator began (+12.3s, +5m) or "
       "before the end of the journal (-2s; default: its end)",
       verbatim(x.at));
+  add_past_options(add, x);
+}
+
+void add_time_options(option_adder& add, control_settings& x) {
+  add(
+    "--price-per-node-hour", "N",
+    "also say what it cost, at this price of a node per hour, in any currency",
+    into(x.node_price, parse_price));
+  add("--json", "print one JSON document", x.json);
   add_past_options(add, x);
 }
 
@@ -320,6 +338,16 @@ control_program::control_program()
       "Shows the status of a job as it was at a moment, from its journal.",
       {"actorctl replay [--at=TIME] [--journal=FOLDER] [JOB|FILE]"}},
      add_replay_options},
+    {{"time",
+      "account for the time of a job, and what it lost by failures",
+      "Says where the time of a job's workers went: training, starting, "
+      "regrouping, waiting for nodes and so on, in all, by generation and by "
+      "node, and what each end of a generation has cost. Reads the journal of "
+      "the job, also after its end, on the host of its coordinator. Without "
+      "JOB: the job that was last heard of.",
+      {"actorctl time [--price-per-node-hour=N] [--json] [--journal=FOLDER] "
+       "[JOB|FILE]"}},
+     add_time_options},
     {{"logs",
       "print what workers have written to log files",
       "Prints the lines of the workers' log files, from all nodes, each behind "

@@ -48,6 +48,7 @@ struct control_settings {
   std::optional<std::chrono::milliseconds> since; ///< Before now.
   std::optional<uint32_t> tail;
   std::string grep;
+  std::optional<double> node_price; ///< Per hour.
   bool previous = false;
   bool only_out = false;
   bool only_err = false;

@@ -88,6 +88,8 @@ v1::JobStatus cleaned(v1::JobStatus x) {
       for (auto& who : *list)
         clean(who);
   }
+  for (auto& spent : *x.mutable_time())
+    clean(*spent.mutable_cause());
   for (auto& host : *x.mutable_excluded_hosts()) {
     clean(*host.mutable_host());
     clean(*host.mutable_reason());

@@ -60,6 +60,9 @@ constexpr metric_family term
 constexpr metric_family job_regroups
   = {"actorrun_job_regroup_seconds", "histogram", "le",
      "Time from the end of a generation until all workers of the next one ran"};
+constexpr metric_family job_time
+  = {"actorrun_job_worker_seconds_total", "counter", "cause",
+     "Time of the places of workers, by what it went to"};
 constexpr metric_family job_node_connected
   = {"actorrun_job_node_connected", "gauge", "host,agent",
      "Whether a node of the job has a link to the coordinator"};
@@ -148,6 +151,7 @@ constexpr const metric_family* families[] = {&answers,
                                              &job_quarantined,
                                              &job_excluded,
                                              &job_regroups,
+                                             &job_time,
                                              &job_node_connected,
                                              &job_node_lease_age,
                                              &term,
@@ -216,6 +220,14 @@ void add_regroups(exposition& out, const regroup_times& x) {
   out.add_part("_count", static_cast<double>(x.count()));
 }
 
+void add_time(exposition& out, const v1::JobStatus& job) {
+  constexpr auto us_per_second = 1e6;
+  out.begin(job_time);
+  for (const auto& x : job.time())
+    out.add(static_cast<double>(x.worker_us()) / us_per_second,
+            {{"cause", x.cause()}});
+}
+
 void add_links(exposition& out, const v1::JobStatus& job) {
   const auto labels = [](const v1::AgentStatus& x) {
     return metric_labels{{"host", x.host()}, {"agent", x.agent_id()}};
@@ -253,6 +265,7 @@ void add_job(exposition& out, const v1::JobStatus& job,
   one(job_excluded, static_cast<uint64_t>(job.excluded_hosts_size()));
   if (regroups != nullptr && !job.generations().empty())
     add_regroups(out, *regroups);
+  add_time(out, job);
   if (job.has_leadership())
     one(term, uint64_t{job.leadership().term()});
   add_links(out, job);

@@ -25,6 +25,12 @@ struct bad_line {
   std::string why;
 };
 
+/// Of a node: missing where its time is.
+constexpr auto counted_until_name = "counted_until_ns";
+
+/// Of a snapshot: missing likewise.
+constexpr auto time_name = "time";
+
 // -- the members of each object, for both directions ------------------------------
 
 template <class X, class T>
@@ -346,6 +352,7 @@ void members(X& x, auto f) {
   f("exemption", x.exemption);
   f("exemption_origin", x.exemption_origin);
   f("restarts", x.restart_count);
+  f("time", x.time);
 }
 
 template <is_a<departure> X>
@@ -373,6 +380,16 @@ void members(X& x, auto f) {
   f("joined_at", x.joined_at);
   f("since", x.since);
   f("gpus", x.gpus);
+  f("time", x.time);
+  f(counted_until_name, x.counted_until);
+}
+
+template <is_a<time_ledger> X>
+void members(X& x, auto f) {
+  f("since_ns", x.since);
+  f("outside", x.outside);
+  f("left", x.left);
+  f("left_others", x.left_others);
 }
 
 template <is_a<snapshot> X>
@@ -401,6 +418,7 @@ void members(X& x, auto f) {
   f("complete", x.is_complete);
   f("leadership", x.leadership);
   f("left", x.left);
+  f(time_name, x.time);
 }
 
 template <class T>
@@ -597,6 +615,26 @@ void write(const std::map<agent_id, node_entry>& xs, std::string& out) {
   write_list(std::views::values(xs), out);
 }
 
+/// Of each place by cause, then of each node.
+void write(const spent_time& x, std::string& out) {
+  auto all = std::vector<uint64_t>{x.worker_us.begin(), x.worker_us.end()};
+  all.insert(all.end(), x.node_us.begin(), x.node_us.end());
+  write_list(all, out);
+}
+
+void write(const std::map<std::string, spent_time>& xs, std::string& out) {
+  auto separator = '[';
+  for (const auto& [host, spent] : xs) {
+    out += std::exchange(separator, ',');
+    out += R"({"host":)";
+    write_text(host, out);
+    out += R"(,"time":)";
+    write(spent, out);
+    out += '}';
+  }
+  out += separator == '[' ? "[]" : "]";
+}
+
 /// Beside the number of a generation. No object has two generations.
 constexpr auto term_name = "term";
 
@@ -699,6 +737,31 @@ void decode(const json& from, std::map<agent_id, node_entry>& xs) {
     xs.insert_or_assign(x.now->agent, std::move(x));
 }
 
+// An earlier program knew fewer causes.
+void decode(const json& from, spent_time& x) {
+  auto all = std::vector<uint64_t>{};
+  decode_all(from, all);
+  const auto count = all.size() / 2;
+  if (all.size() % 2 != 0 || count > time_cause_count)
+    throw bad_line{"a list of times has another length"};
+  std::copy_n(all.begin(), count, x.worker_us.begin());
+  std::copy_n(all.begin() + ptrdiff_t(count), count, x.node_us.begin());
+}
+
+void decode(const json& from, std::map<std::string, spent_time>& xs) {
+  if (!from.is_array())
+    throw bad_line{"a list is missing"};
+  for (const auto& y : from) {
+    auto host = std::string{};
+    auto spent = spent_time{};
+    if (!y.is_object() || !y.contains("host") || !y.contains("time"))
+      throw bad_line{"an object is missing"};
+    decode(y["host"], host);
+    decode(y["time"], spent);
+    xs.insert_or_assign(std::move(host), spent);
+  }
+}
+
 template <class T>
 void decode_number(const json& from, T& x) {
   if (!from.is_number_integer())
@@ -733,6 +796,11 @@ generation_id decode_generation(const json& number, const json& beside) {
   return generation_of(term, x);
 }
 
+/// Earlier programs counted no time.
+template <class T>
+constexpr bool is_of_time
+  = std::same_as<T, spent_time> || std::same_as<T, time_ledger>;
+
 /// What may be none or false may be missing: earlier programs did not write it.
 void decode_members(const json& from, auto& x) {
   if (!from.is_object())
@@ -740,7 +808,10 @@ void decode_members(const json& from, auto& x) {
   members(x, [&](const char* name, auto& y) {
     const auto i = from.find(name);
     using type = std::remove_cvref_t<decltype(y)>;
-    if (i == from.end() && (is_optional<type> || std::same_as<type, bool>))
+    if (
+      i == from.end()
+      && (is_optional<
+            type> || std::same_as<type, bool> || is_of_time<type> || std::string_view{name} == counted_until_name))
       return;
     if (i == from.end())
       throw bad_line{formatted("\"{}\" is missing", name)};
@@ -840,6 +911,8 @@ journal_line decode_line(const json& from) {
     decode_members(from, all);
     all.number = out.number;
     all.latest = out.at;
+    if (!from.contains(time_name))
+      all.begin_to_count();
     return all;
   }
   auto told = fact{};

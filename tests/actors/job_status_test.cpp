@@ -48,6 +48,22 @@ TEST_CASE("job status: it tells since when, and until when", "[actors]") {
   CHECK(seen.agents(0).since_ms() == 250);
 }
 
+TEST_CASE("job status: it says where the time went", "[actors]") {
+  auto job = status_fixture{};
+  job.run_noted(); // Three nodes with a place each start for 100 ms.
+  const auto seen = job.status(1'100ms);
+  REQUIRE(seen.time_size() == 2);
+  CHECK(seen.time(0).cause() == "training");
+  CHECK(seen.time(0).worker_us() == 3'000'000);
+  CHECK(seen.time(0).node_us() == 3'000'000);
+  CHECK(seen.time(1).cause() == "starting");
+  CHECK(seen.time(1).worker_us() == 300'000);
+  auto later = job.status(2'000ms);
+  CHECK(later.time(0).worker_us() == 5'700'000);
+  forget_ages(later);
+  CHECK(later.time().empty());
+}
+
 TEST_CASE("job status: nodes have one word, and a reason where it needs one",
           "[actors]") {
   auto job = status_fixture{};

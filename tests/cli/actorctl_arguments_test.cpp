@@ -256,15 +256,17 @@ TEST_CASE("actorctl: variables of a job are ignored", "[cli]") {
 }
 
 TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
-  CHECK(has(refused_control({}),
-            "status, top, why, journal, replay, logs, stacks, drain, resize,"
-            " restart, stop, exclude, include, lead, loglevel, coordinator"
-            " and secret"));
+  CHECK(
+    has(refused_control({}),
+        "status, top, why, journal, replay, time, logs, stacks, drain,"
+        " resize, restart, stop, exclude, include, lead, loglevel, coordinator"
+        " and secret"));
   CHECK(has(refused_control({"stat"}), "is status meant?"));
-  CHECK(has(refused_control({"begin"}),
-            "status, top, why, journal, replay, logs, stacks, drain, resize,"
-            " restart, stop, exclude, include, lead, loglevel, coordinator"
-            " and secret"));
+  CHECK(
+    has(refused_control({"begin"}),
+        "status, top, why, journal, replay, time, logs, stacks, drain,"
+        " resize, restart, stop, exclude, include, lead, loglevel, coordinator"
+        " and secret"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
 }
 
@@ -282,6 +284,27 @@ TEST_CASE("actorctl: journals are read by job or by path", "[cli]") {
   CHECK(has(refused_control({"why", "a", "b"}, home), "b"));
   CHECK(has(refused_control({"why"}), "--journal"));
   CHECK(control<why_arguments>({"why", "./x.jsonl"}).what.name == "./x.jsonl");
+}
+
+TEST_CASE("actorctl: the time of a job is counted from its journal", "[cli]") {
+  const auto home = variables{{"HOME", "/h"}};
+  const auto x = control<time_arguments>({"time", "job1"}, home);
+  CHECK(x.what.name == "job1");
+  CHECK_FALSE(x.json);
+  CHECK_FALSE(x.node_price);
+  const auto y = control<time_arguments>(
+    {"time", "--json", "--price-per-node-hour=12.5", "./x.jsonl"}, home);
+  CHECK(y.what.name == "./x.jsonl");
+  CHECK(y.json);
+  CHECK(y.node_price == 12.5);
+  for (const auto* price : {"0", "-1", "x", "inf", "1000000001"})
+    CHECK(has(refused_control(
+                {"time", "./x", std::string{"--price-per-node-hour="} + price}),
+              "--price-per-node-hour"));
+  CHECK(
+    control<time_arguments>({"time", "./x", "--price-per-node-hour=1000000000"})
+      .node_price
+    == 1e9);
 }
 
 TEST_CASE("actorctl: a moment of a journal is told from either end", "[cli]") {

@@ -372,6 +372,12 @@ inline void fill(v1::GenerationStatus& x) {
   x.set_cost_restart(true);
 }
 
+inline void fill(v1::TimeSpent& x) {
+  x.set_cause("training");
+  x.set_worker_us(2'000'000);
+  x.set_node_us(1'000'000);
+}
+
 inline void fill(v1::ExcludedHost& x) {
   x.set_host("node-c");
   x.set_reason("bad memory");
@@ -442,6 +448,7 @@ inline void fill(v1::JobStatus& x) {
   x.set_is_healthy(true);
   x.set_wall_ms(1'700'000'000'000);
   fill(*x.mutable_leadership());
+  fill(*x.add_time());
 }
 
 // -- all of them --------------------------------------------------------------

@@ -1,5 +1,6 @@
 #include "tests/sim/coordinator.hpp"
 
+#include "actors/core/journal/time_account.hpp"
 #include "tests/sim/cluster.hpp"
 
 #include <algorithm>
@@ -251,8 +252,9 @@ void coordinator::check_journal(
   const core::rendezvous_event& event,
   const std::vector<core::rendezvous_effect>& effects) {
   using core::journal::snapshot;
-  for (const auto& x :
-       chronicle_.note(event, effects, brain_, {all_.now() + clock_, 0})) {
+  const auto now = all_.now() + clock_;
+  check_time(now);
+  for (const auto& x : chronicle_.note(event, effects, brain_, {now, 0})) {
     if (x.number != replayed_.number + 1)
       all_.checks().report("journal: a record is left out");
     replayed_.apply(x);
@@ -296,6 +298,24 @@ void coordinator::check_journal(
                          + " after " + to_string(event));
   if (step_count_ % 16 == 0 && !(replayed_ == chronicle_.now()))
     all_.checks().report("journal: the records add up to something else");
+}
+
+// No time is lost in the account of a job, and none is counted twice.
+void coordinator::check_time(core::time_point now) {
+  using namespace core::journal;
+  const auto us = ticks_of(now) - ticks_of(counted_until_);
+  counted_until_ = now;
+  if (!replayed_.result)
+    for (const auto& [agent, x] : replayed_.nodes)
+      place_us_ += uint64_t(us) * x.now->slot_count;
+  if (step_count_ % 16 != 0)
+    return;
+  const auto time = account_of(replayed_, now);
+  auto of_hosts = time.other_hosts;
+  for (const auto& [host, spent] : time.hosts)
+    of_hosts.add(spent);
+  if (time.all.all_worker_us() != place_us_ || !(of_hosts == time.all))
+    all_.checks().report("time: it does not add up");
 }
 
 void coordinator::ignores(const core::rendezvous_event& event) {

@@ -108,6 +108,7 @@ private:
                         const std::vector<core::rendezvous_effect>& effects);
   void check_journal(const core::rendezvous_event& event,
                      const std::vector<core::rendezvous_effect>& effects);
+  void check_time(core::time_point now);
   void check_master() const;
   void perform(const core::order_checks& x);
   void perform(const core::notify_drain& x);
@@ -134,6 +135,9 @@ private:
   core::lease_desk leases_;
   core::journal::chronicle chronicle_;
   core::journal::snapshot replayed_; ///< From the records alone.
+  /// How many places there were, and how long, in µs, …
+  uint64_t place_us_ = 0;
+  core::time_point counted_until_{}; ///< … until then.
   punctuality times_;
   succession succession_;
   std::function<bool()> may_decide_;

@@ -1,5 +1,7 @@
 #include "actors/core/journal/snapshot.hpp"
 
+#include "actors/core/journal/time_account.hpp"
+
 #include <algorithm>
 
 namespace actorrun::core::journal {
@@ -37,10 +39,13 @@ void snapshot::add(const coordinator_began& x) {
            .coordinator = x,
            .began = latest,
            .latest = latest,
-           .phase_since = latest};
+           .phase_since = latest,
+           .time = {.since = latest.when}};
 }
 
+// Each node's time is counted before what changes that it is for.
 void snapshot::add(const phase_changed& x) {
+  count_all();
   phase = x.phase;
   phase_since = latest;
 }
@@ -56,8 +61,12 @@ void snapshot::add(const wait_changed& x) {
 void snapshot::add(const node_changed& x) {
   auto [i, is_new] = nodes.try_emplace(x.now->agent);
   auto& known = i->second;
-  if (is_new)
+  if (is_new) {
     known.joined_at = latest;
+    known.counted_until = latest.when;
+  } else {
+    count(known);
+  }
   if (is_new || known.now->share != x.now->share
       || known.now->connected != x.now->connected)
     known.since = latest;
@@ -74,15 +83,26 @@ void snapshot::add(const operator_asked& x) {
 
 void snapshot::add(const node_gone& x) {
   const auto gone = nodes.extract(x.agent);
-  if (gone)
-    remember(departures, {*gone.mapped().now, latest, x.reason},
-             departures_remembered_max);
+  if (!gone)
+    return;
+  auto& entry = gone.mapped();
+  count(entry);
+  const auto& host = entry.now->host;
+  if (time.left.size() < hosts_counted_max || time.left.contains(host))
+    time.left[host].add(entry.time);
+  else
+    time.left_others.add(entry.time);
+  remember(departures, {*entry.now, latest, x.reason},
+           departures_remembered_max);
 }
 
 void snapshot::add(const generation_formed& x) {
+  count_all();
   restart_count = x.restart_count;
-  if (generations.size() == generations_remembered_max)
+  if (generations.size() == generations_remembered_max) {
     ++forgotten_generation_count;
+    time.outside.add(generations.front().time);
+  }
   remember(generations, generation_entry{.formed = x, .formed_at = latest},
            generations_remembered_max);
   if (generations.size() > generations_in_full_max)
@@ -131,6 +151,7 @@ void snapshot::add(const generation_stopped& x) {
 }
 
 void snapshot::add(const job_ended& x) {
+  count_all();
   result = x.result;
   ended_at = latest;
 }
@@ -155,6 +176,35 @@ void snapshot::add(const voters_changed& x) {
   leadership->term = x.term;
   leadership->voters = x.voters;
   leadership->deputies = x.deputies;
+}
+
+void snapshot::begin_to_count() {
+  time.since = latest.when;
+  for (auto& [agent, entry] : nodes)
+    entry.counted_until = latest.when;
+}
+
+uint64_t snapshot::uncounted_us(const node_entry& x, time_point now) const {
+  if (result || left)
+    return 0;
+  const auto us = ticks_of(now) - ticks_of(x.counted_until);
+  return uint64_t(std::max<int64_t>(us, 0));
+}
+
+void snapshot::count(node_entry& x) {
+  const auto us = uncounted_us(x, latest.when);
+  if (us == 0)
+    return;
+  const auto what = cause_of(*x.now, *this);
+  x.time.add(what, x.now->slot_count, us);
+  x.counted_until = latest.when;
+  auto& all = generations.empty() ? time.outside : generations.back().time;
+  all.add(what, x.now->slot_count, us);
+}
+
+void snapshot::count_all() {
+  for (auto& [agent, entry] : nodes)
+    count(entry);
 }
 
 rare_value<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {

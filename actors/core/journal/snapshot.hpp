@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/journal/record.hpp"
+#include "actors/core/journal/spent_time.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,8 @@ inline constexpr size_t generations_in_full_max = 8;
 inline constexpr size_t departures_remembered_max = 32;
 inline constexpr size_t refusals_remembered_max = 8;
 inline constexpr size_t requests_remembered_max = 16;
+/// Of nodes that are gone: the time of more hosts than these is one sum.
+inline constexpr size_t hosts_counted_max = 1'024;
 
 struct gpu_trouble {
   std::string text;
@@ -47,6 +50,7 @@ struct generation_entry {
   std::string exemption{};
   std::optional<core::end_origin> exemption_origin{};
   uint32_t restart_count = 0; ///< Spent at its end.
+  spent_time time{};          ///< Until the next one was formed.
 
   friend bool operator==(const generation_entry&, const generation_entry&)
     = default;
@@ -82,6 +86,8 @@ struct node_entry {
   moment joined_at{};
   moment since{}; ///< Of its share's state, and whether it is connected.
   rare_value<gpu_trouble> gpus{}; ///< None: they are healthy.
+  spent_time time{};              ///< Since it joined …
+  time_point counted_until{};     ///< … until then.
 
   friend bool operator==(const node_entry&, const node_entry&) = default;
 };
@@ -105,6 +111,18 @@ struct leadership_end {
 
   friend bool operator==(const leadership_end&, const leadership_end&)
     = default;
+};
+
+/// Where the time went that is not of a node that is here, nor of a generation that is
+/// remembered (`account_of`).
+struct time_ledger {
+  time_point since{};   ///< What was before is not known.
+  spent_time outside{}; ///< Of the job, outside these generations.
+  std::map<std::string, spent_time>
+    left{};                 ///< By host, of nodes that are gone.
+  spent_time left_others{}; ///< There were too many hosts.
+
+  friend bool operator==(const time_ledger&, const time_ledger&) = default;
 };
 
 /// What a coordinator knew of its job at one moment. Made by records only, so that
@@ -141,6 +159,13 @@ struct snapshot {
   bool is_complete = false;
   std::optional<leadership_entry> leadership{}; ///< None: it was not elected.
   std::optional<leadership_end> left{};         ///< None: it leads still.
+  time_ledger time{};
+
+  /// Of a snapshot that says nothing of time: it is counted from `latest` on.
+  void begin_to_count();
+
+  /// How much of a node's time until now is not in its sums; none after the end.
+  uint64_t uncounted_us(const node_entry& x, time_point now) const;
 
   /// The newest generation; null before the first.
   const generation_entry* newest_generation() const {
@@ -157,7 +182,10 @@ private:
   void add(const phase_changed& x);
   void add(const wait_changed& x);
   void add(const node_changed& x);
-  void add(const quarantine_changed& x) { quarantined = x.nodes; }
+  void add(const quarantine_changed& x) {
+    count_all();
+    quarantined = x.nodes;
+  }
   void add(const exclusions_changed& x) { excluded = x.hosts; }
   void add(const settings_changed& x) {
     coordinator.settings = x.settings;
@@ -180,7 +208,12 @@ private:
   void add(const gpus_changed& x);
   void add(const leader_chosen& x);
   void add(const voters_changed& x);
-  void add(const leadership_given_up& x) { left = {x.reason, latest}; }
+  void add(const leadership_given_up& x) {
+    count_all();
+    left = {x.reason, latest};
+  }
+  void count(node_entry& x);
+  void count_all();
   generation_entry* find(generation_id generation);
   rare_value<gpu_trouble> trouble_at(const agent_id& agent) const;
 };

@@ -176,6 +176,7 @@
       if (bar.style.flexGrow !== grow) bar.style.flexGrow = grow;
       if (bar.title !== (x.title || '')) bar.title = x.title || '';
     });
+    draw_time();
     const body = by_id('generations');
     while (body.childElementCount > generations.length) body.lastChild.remove();
     while (body.childElementCount < generations.length) {
@@ -189,6 +190,24 @@
         or_dash(x.end_reason)
       ];
       cells.forEach((text, j) => set_text(body.children[i].children[j], String(text)));
+    });
+  }
+
+  // Where the time of the places went: a bar, and the same as text.
+  function draw_time() {
+    const spent = (job.time || []).filter(x => x.worker_us > 0).sort((a, b) => b.worker_us - a.worker_us);
+    const all = spent.reduce((sum, x) => sum + x.worker_us, 0);
+    const percent = x => `${(100 * x.worker_us / all).toFixed(1)} % ${x.cause.replace(/_/g, ' ')}`;
+    set_text(by_id('spent-text'), all ? `Time: ${spent.map(percent).join(', ')}` : '');
+    const bar = by_id('spent');
+    while (bar.childElementCount > spent.length) bar.lastChild.remove();
+    while (bar.childElementCount < spent.length) bar.append(make('div'));
+    spent.forEach((x, i) => {
+      const part = bar.children[i];
+      set_class(part, x.cause === 'training' ? 'good' : 'lost');
+      const grow = String(Math.round(1000 * x.worker_us / all));
+      if (part.style.flexGrow !== grow) part.style.flexGrow = grow;
+      if (part.title !== percent(x)) part.title = percent(x);
     });
   }
 

@@ -128,6 +128,9 @@ v1::JobStatus whole_job() {
   job.set_phase_age_ms(1'500);
   job.mutable_leadership()->set_term(3);
   job.add_excluded_hosts()->set_host("bad");
+  auto& time = *job.add_time();
+  time.set_cause("training");
+  time.set_worker_us(2'500'000);
   auto& node = *job.add_agents();
   node.set_agent_id("n1-7");
   node.set_host("n\"1\\\n\x1b[31m");
@@ -249,6 +252,9 @@ TEST_CASE("metrics: the values are those of the status, in base units",
   CHECK(value_of(x, "actorrun_job_regroup_seconds_bucket", {{"le", "+Inf"}})
         == 1);
   CHECK(value_of(x, "actorrun_job_regroup_seconds_sum") == 0.07);
+  CHECK(
+    value_of(x, "actorrun_job_worker_seconds_total", {{"cause", "training"}})
+    == 2.5);
   CHECK(value_of(x, "actorrun_node_load", {{"minutes", "1"}}) == 1.5);
   CHECK(value_of(x, "actorrun_worker_cpu_cores", {{"rank", "7"}}) == 2.5);
   CHECK(value_of(x, "actorrun_worker_info", {{"rank", "6"}}) == 1);

@@ -381,6 +381,64 @@ TEST_CASE_METHOD(fixture, "journal: one of another version says so",
                " this program reads version 2)");
 }
 
+TEST_CASE("journal: of an earlier program's summary time is counted from there",
+          "[runtime]") {
+  auto known = random_job{7}.snapshots.back();
+  REQUIRE_FALSE(known.nodes.empty());
+  auto line = nlohmann::json::parse(to_line(known));
+  line.erase("time");
+  for (auto& x : line["nodes"]) {
+    x.erase("time");
+    x.erase("counted_until_ns");
+  }
+  for (auto& x : line["generations"])
+    x.erase("time");
+  const auto read = parse_journal_line(line.dump());
+  REQUIRE(read);
+  const auto& now = std::get<journal::snapshot>(*read);
+  CHECK(now.time.since == known.latest.when);
+  CHECK(now.time.left.empty());
+  for (const auto& [agent, x] : now.nodes) {
+    CHECK(x.counted_until == known.latest.when);
+    CHECK(x.time == journal::spent_time{});
+  }
+}
+
+TEST_CASE("journal: a list of times is of fewer causes, or damaged",
+          "[runtime]") {
+  const auto known = random_job{7}.snapshots.back();
+  const auto with = [&](const nlohmann::json& list) {
+    auto line = nlohmann::json::parse(to_line(known));
+    line["time"]["outside"] = list;
+    return parse_journal_line(line.dump());
+  };
+  const auto few = with({5, 6, 2, 3});
+  REQUIRE(few);
+  const auto& outside = std::get<journal::snapshot>(*few).time.outside;
+  CHECK(outside.worker_us[0] == 5);
+  CHECK(outside.worker_us[1] == 6);
+  CHECK(outside.node_us[0] == 2);
+  CHECK(outside.node_us[1] == 3);
+  CHECK(outside.all_worker_us() == 11);
+  CHECK_FALSE(with({1, 2, 3}));
+  CHECK_FALSE(with({-1, 2}));
+  CHECK_FALSE(with("x"));
+  CHECK_FALSE(with(std::vector<int>(2 * journal::time_cause_count + 2)));
+  const auto left = [&](const std::string& list) {
+    auto line = nlohmann::json::parse(to_line(known));
+    line["time"]["left"] = nlohmann::json::parse(list);
+    return parse_journal_line(line.dump());
+  };
+  const auto one = left(R"([{"host": "n1", "time": [1, 2]}])");
+  REQUIRE(one);
+  CHECK(std::get<journal::snapshot>(*one).time.left.at("n1").all_node_us()
+        == 2);
+  for (const auto* bad :
+       {R"("x")", "[1]", R"([{"host": "n1"}])", R"([{"time": [1, 2]}])",
+        R"([{"host": 1, "time": [1, 2]}])"})
+    CHECK_FALSE(left(bad));
+}
+
 TEST_CASE_METHOD(fixture, "journal: what may be missing may be missing",
                  "[runtime]") {
   const auto job = random_job{20, 30};
