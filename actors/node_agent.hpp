@@ -77,6 +77,8 @@ private:
   void on(const v1::JobEnded& x);
   void on(const v1::DrainNotice& x);
   void on(const core::limit_near& x);
+  void on(const core::notice_received& x);
+  std::string way_to_save() const;
   void on(const v1::SafePointOrder& x);
   void on(const v1::StartAhead& x);
   void on(const v1::LogLevelOrder& x);

@@ -91,6 +91,7 @@ CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::SafePointReport))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::CharterChanged))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::StartAhead))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::VotersChanged))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::NodeNotice))
 CAF_END_TYPE_ID_BLOCK(actorrun)
 
 namespace actorrun {

@@ -324,6 +324,15 @@ result<void> check_timers(const timer_options& x) {
   return check_span("the watchdog", x.watchdog, watchdog_min, watchdog_max);
 }
 
+result<void> check_notices(const notice_options& x) {
+  if (auto ok = check_text("the path of the notice file", x.file,
+                           notice_path_length_max, {"\0", 1});
+      !ok)
+    return ok;
+  return check_text("the notice command", x.command, notice_command_length_max,
+                    {"\0", 1});
+}
+
 } // namespace
 
 std::string to_string(const endpoint& x) {
@@ -471,6 +480,8 @@ result<void> validate(const agent_options& options) {
   if (auto ok = check_label("the name of the program", options.entry_name); !ok)
     return ok;
   if (auto ok = check_timers(options.timers); !ok)
+    return ok;
+  if (auto ok = check_notices(options.notices); !ok)
     return ok;
   if (auto ok = check_spares(options); !ok)
     return ok;

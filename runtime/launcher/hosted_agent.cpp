@@ -89,6 +89,11 @@ hosted_agent::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
   if (!devices)
     return devices.error();
   out->devices_.emplace(std::move(*devices));
+  // A name that is wrong would be found when it is too late.
+  auto notices = node_notices::open(options.notices, hooks.lines);
+  if (!notices)
+    return notices.error();
+  out->notices_ = std::move(*notices);
   return out;
 }
 
@@ -217,6 +222,10 @@ worker_supervisor_config hosted_agent::supervisors_config(
 result<void> hosted_agent::spawn(node_coordinator& coordinator) {
   const auto& options = config_.options;
   open_events();
+  // Of one node alone, the processes of workers would have one of their own.
+  if (notices_ && notices_->has_command() && !config_.guardian)
+    config_.guardian = start_warden(
+      loop_, [lines = config_.hooks.lines] { lines.warn(warden_lost); });
   auto processes = make_process_host();
   auto ports = make_ports(coordinator);
   if (!ports)
@@ -255,7 +264,16 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
     actor_, [this](const std::string& why) {
       end_.handle(core::actor_died{core::actor_died::role::agent, why});
     }};
-  return {};
+  return notices_ ? watch_for_notices() : result<void>{};
+}
+
+// The command gets what workers get: nobody else waits for it.
+result<void> hosted_agent::watch_for_notices() {
+  return notices_->start(
+    loop_, environment_of_workers(), config_.guardian,
+    [handle = actor_](std::string words) {
+      tell_anonymously(handle, core::notice_received{std::move(words)});
+    });
 }
 
 void hosted_agent::finish(core::ending how, bool has_coordinator) {
@@ -276,6 +294,7 @@ void hosted_agent::finish(core::ending how, bool has_coordinator) {
 }
 
 void hosted_agent::end() {
+  notices_.reset();
   watch_.release();
   const auto agent = std::exchange(actor_, node_agent_actor{});
   if (!agent)

@@ -194,7 +194,8 @@ agent_recorder record_agent(caf::actor_system& system) {
         [to](const stacks_seen&) { to.write("seen"); },
         [to](const devices_report& x) { to.write("devices " + x.event); },
         [to](const v1::DrainNotice& x) {
-          to.write("drain in " + std::to_string(x.deadline_ms()) + " ms");
+          to.write((x.stays() ? "save in " : "drain in ")
+                   + std::to_string(x.deadline_ms()) + " ms");
         },
         [to](const v1::SafePointOrder& x) {
           to.write(to_string(from_wire(x)) + " of "
@@ -216,6 +217,9 @@ agent_recorder record_agent(caf::actor_system& system) {
         [to](const group_event& x) { to.write(to_text(x)); },
         [to](const core::leave_requested&) { to.write("leave requested"); },
         [to](const core::limit_near&) { to.write("limit near"); },
+        [to](const core::notice_received& x) {
+          to.write("notice: " + x.words);
+        },
         [to](const core::coordinator_not_found&) { to.write("not found"); },
         [to](const core::second_way_found&) { to.write("second way"); },
         [to](const core::timer_fired&) { to.write("timer"); },
@@ -270,6 +274,7 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
                  + std::to_string(x.generation()));
       },
       [to](const v1::LeaveNotice& x) { to.write(to_text(x)); },
+      [to](const v1::NodeNotice& x) { to.write("notice: " + x.words()); },
       // CAF 1 answers with an error for a promise that is gone.
       [self, answers, kept = std::vector<status_promise>{}](
         const v1::StatusRequest&) mutable -> caf::result<v1::JobStatus> {
