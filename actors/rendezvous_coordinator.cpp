@@ -473,7 +473,7 @@ rendezvous_coordinator_state::make_behavior() {
     [this](const v1::NodeNotice& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
         dispatch(node_noticed{agent, one_line(x.words(), notice_size_max),
-                              drain_time_default, electorate_now()});
+                              drain_time_default});
       });
     },
     [this](const v1::StatusRequest& x) { return answer_status(x); },

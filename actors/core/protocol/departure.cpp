@@ -105,6 +105,7 @@ bool departure::say_drained() {
   if (link_.is(coordinator_link::state::joined))
     step_.add(send_leaving{0});
   ending_.emplace();
+  ending_->notice = notice_;
   return true;
 }
 

@@ -51,8 +51,7 @@ public:
 
   void on(const notice_received& event);
 
-  /// Again and again until the coordinator lets it leave: it may have just begun,
-  /// hand the lead over, or be another one.
+  /// Again and again until the coordinator lets it leave: it may have just begun.
   void tell_notice();
 
   /// Workers that have not all started yet get it then.

@@ -141,32 +141,15 @@ operator_decision operator_desk::decide(const node_noticed& x) {
     else if (is_missed)
       text += "; without it" + need() + ", so the job waits for another one";
     out.answer = std::move(text);
-  } else if (auto to = successor_of_leader(x)) {
-    out.answer = node + " hands the lead over to " + to->value
-                 + ", and leaves when that leads";
-    out.hands_over = hand_over_leadership{std::move(*to), by};
   } else {
     out.what = "save in " + time;
     out.answer = node
-                 + " hosts the coordinator, and no other node can take that"
-                   " over now: the job goes on until the machine is gone, and"
-                   " all workers are to save before";
+                 + " hosts the coordinator, which no other node can: the job"
+                   " goes on until that machine is gone, and all workers are to"
+                   " save before";
     out.saves_within = x.time;
   }
   return out;
-}
-
-/// Another node that can lead; none: there is none, or it cannot be chosen.
-std::optional<agent_id>
-operator_desk::successor_of_leader(const node_noticed& x) const {
-  if (!x.among || x.among->by == leader_source::registry)
-    return std::nullopt;
-  const auto& others = x.among->others;
-  const auto i = std::ranges::find_if(others, [this](const auto& id) {
-    const auto* known = agents_.find(id);
-    return known != nullptr && known->is_candidate();
-  });
-  return i != others.end() ? std::optional{*i} : std::nullopt;
 }
 
 /// The node that has waited longest for a place; null: none waits.

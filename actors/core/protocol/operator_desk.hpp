@@ -76,7 +76,6 @@ private:
   result<std::string> drain(const drain_requested& x, operator_decision& out);
   std::string let_go(agent_record& record, drain_order x,
                      operator_decision& out) const;
-  std::optional<agent_id> successor_of_leader(const node_noticed& x) const;
   const agent_record* next_to_take_part() const;
   result<std::string> withdraw_drain(const drain_withdrawal_requested& x);
   result<std::string> resize(const resize_requested& x, operator_decision& out);

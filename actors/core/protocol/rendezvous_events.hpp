@@ -194,7 +194,6 @@ struct node_noticed {
   agent_id agent;
   std::string words{}; ///< Of whoever has said so; one line. May be empty.
   duration time{0};    ///< That its workers get.
-  std::optional<electorate> among{}; ///< As in `lead_requested`.
 };
 
 /// Nodes are to log more, or less.

@@ -17,6 +17,9 @@ TEST_CASE_METHOD(fixture, "membership: a notice is told until something follows"
   SECTION("it is drained") {
     CHECK(at(1s, drain_ordered{60s}) == "arm_timer 6; notify_workers 1");
     CHECK(at(2s, fire(5)) == "");
+    at(3s, succeeded(1));
+    at(3s, coordinator_disconnected{});
+    CHECK(last<finish>().how.notice == "spot");
   }
   SECTION("the node cannot leave, and its workers save") {
     CHECK(at(1s, drain_ordered{60s, false, true}) == "notify_workers 1");

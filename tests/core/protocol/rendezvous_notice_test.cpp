@@ -9,13 +9,8 @@ namespace {
 struct fixture : rendezvous_fixture {
   using rendezvous_fixture::rendezvous_fixture;
 
-  static node_noticed noticed(const std::string& agent,
-                              std::vector<agent_id> others = {},
-                              leader_source by = leader_source::voters) {
-    auto x = node_noticed{{agent}, "spot", 60s, {}};
-    if (!others.empty())
-      x.among = electorate{by, {"a"}, std::move(others)};
-    return x;
+  static node_noticed noticed(const std::string& agent) {
+    return {{agent}, "spot", 60s};
   }
 
   std::string answer(milliseconds t, const node_noticed& x) {
@@ -89,35 +84,24 @@ TEST_CASE("notice: a drain that waits for a replacement waits no longer",
   CHECK(x.uut.waiting_drains().empty());
 }
 
-TEST_CASE("notice: the coordinator's node hands the lead over before", "[core]") {
+TEST_CASE("notice: without the coordinator's node there is no job, so all save",
+          "[core]") {
   auto x = fixture{{1, 3, 0}};
   x.at(0s, x.join_here("a"));
   x.at(0s, x.join("b"));
   x.at(0s, x.join("c"));
-  SECTION("to a node that stays") {
-    x.at(1s, x.noticed("c"));
-    CHECK(x.at(1s, x.noticed("a", {{"gone"}, {"c"}, {"b"}}))
-          == "answer_operator done: node node-a hands the lead over to b, and"
-             " leaves when that leads; hand_over_leadership b");
-    CHECK(x.last<hand_over_leadership>().by
-          == "the notice on node-a (\"spot\")");
-    CHECK_FALSE(x.uut.agents().at({"a"}).is_draining());
-  }
-  SECTION("if there is none, all save") {
-    const auto [others, by]
-      = GENERATE(table<std::vector<agent_id>, leader_source>(
-        {{{}, leader_source::voters},
-         {{{"gone"}}, leader_source::voters},
-         {{{"b"}}, leader_source::registry}}));
-    const auto text = x.at(1s, x.noticed("a", others, by));
-    CHECK(text.starts_with("notify_drain a, which stays; notify_drain b, which"
-                           " stays; notify_drain c, which stays; "
-                           "answer_operator done: node node-a hosts the"
-                           " coordinator, and no other node"));
-    CHECK(x.last<notify_drain>().time == 60s);
-    CHECK(x.last<answer_operator>().what == "save in 60.0 s");
-    CHECK_FALSE(x.uut.agents().at({"a"}).drain);
-  }
+  x.at(1s, x.join("d")); // It has no workers.
+  x.at(1s, x.disconnect("c"));
+  CHECK(x.at(1s, x.noticed("a"))
+        == "notify_drain a, which stays; notify_drain b, which stays; "
+           "answer_operator done: node node-a hosts the coordinator, which no"
+           " other node can: the job goes on until that machine is gone, and"
+           " all workers are to save before");
+  CHECK(x.last<notify_drain>().time == 60s);
+  CHECK(x.last<notify_drain>().reason
+        == "asked for by the notice on node-a (\"spot\")");
+  CHECK(x.last<answer_operator>().what == "save in 60.0 s");
+  CHECK_FALSE(x.uut.agents().at({"a"}).drain);
 }
 
 TEST_CASE_METHOD(fixture, "notice: what comes too early or too late is left",
