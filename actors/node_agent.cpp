@@ -582,11 +582,13 @@ void node_agent_state::on(const v1::DrainNotice& x) {
 
 /// What workers do that are to save, and go on.
 std::string node_agent_state::way_to_save() const {
-  return membership_.has_safe_points() ? "all workers are to save at a safe point"
+  return membership_.has_safe_points()
+           ? "all workers are to save at a safe point"
          : membership_.has_running_workers()
            ? "the workers get "
                + name_of_notice(config_.supervisor.workers.notice_signal)
-           : "no worker runs here now, and those that start later get no notice";
+           : "no worker runs here now, and those that start later get no "
+             "notice";
 }
 
 void node_agent_state::on(const notice_received& x) {

@@ -196,7 +196,8 @@ struct notice_options {
   std::string command{};
 
   bool is_any_set() const { return !file.empty() || !command.empty(); }
-  friend bool operator==(const notice_options&, const notice_options&) = default;
+  friend bool operator==(const notice_options&, const notice_options&)
+    = default;
 };
 
 /// This node's part in a job.

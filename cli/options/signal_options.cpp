@@ -130,11 +130,12 @@ void add_signal_options(CLI::App& app, run_settings& out) {
       "step the workers save at a safe point, or get the --notice-signal "
       "(120s, 5m; default: they do not)",
       into(out.notice_before, span_parser(std::chrono::seconds{1})));
-  add("--notice-file", "FILE",
-      "this node is drained when this file appears, or changes if it is there at "
-      "the start, because its machine is about to go; its first line says why "
-      "(default: none)",
-      into(out.notices.file, parse_file_name));
+  add(
+    "--notice-file", "FILE",
+    "this node is drained when this file appears, or changes if it is there at "
+    "the start, because its machine is about to go; its first line says why "
+    "(default: none)",
+    into(out.notices.file, parse_file_name));
   add("--notice-command", "COMMAND",
       "a command for the shell that runs beside the job; when it ends with 0, "
       "this node is drained, and its last line of output says why; otherwise "

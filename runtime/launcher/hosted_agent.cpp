@@ -269,11 +269,11 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
 
 // The command gets what workers get: nobody else waits for it.
 result<void> hosted_agent::watch_for_notices() {
-  return notices_->start(
-    loop_, environment_of_workers(), config_.guardian,
-    [handle = actor_](std::string words) {
-      tell_anonymously(handle, core::notice_received{std::move(words)});
-    });
+  return notices_->start(loop_, environment_of_workers(), config_.guardian,
+                         [handle = actor_](std::string words) {
+                           tell_anonymously(
+                             handle, core::notice_received{std::move(words)});
+                         });
 }
 
 void hosted_agent::finish(core::ending how, bool has_coordinator) {

@@ -129,7 +129,8 @@ void command_runner::stop() {
   auto end = pollfd{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
   ::poll(&end, 1, static_cast<int>(end_max.count()));
   forget_process();
-  if (::waitpid(pid, nullptr, WNOHANG) == 0) // It hangs; somebody has to wait for it.
+  if (::waitpid(pid, nullptr, WNOHANG)
+      == 0) // It hangs; somebody has to wait for it.
     run_aside([pid] { ::waitpid(pid, nullptr, 0); });
 }
 
@@ -157,8 +158,8 @@ std::string command_runner::start_process() {
   const auto err_end = unique_fd{err[1]};
   open_output(err_, unique_fd{err[0]});
   const auto settings = group_settings{out_end.get(), err_end.get()};
-  auto words = std::array{std::string{"sh"}, std::string{"-c"},
-                          config_.command};
+  auto words
+    = std::array{std::string{"sh"}, std::string{"-c"}, config_.command};
   auto arguments = std::array<char*, words.size() + 1>{};
   std::ranges::transform(words, arguments.begin(),
                          [](auto& x) { return x.data(); });
@@ -196,7 +197,8 @@ std::string command_runner::start_process() {
 void command_runner::on_end() {
   auto info = siginfo_t{};
   const auto id = static_cast<id_t>(pid_);
-  const auto is_known = ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  const auto is_known
+    = ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
   if (is_known && info.si_pid == 0)
     return;
   // What is in the pipes; what it has left behind may hold them open.

@@ -41,8 +41,7 @@ core::file_version version_of(const struct stat& info) {
   return {.device = info.st_dev,
           .inode = info.st_ino,
           .size = static_cast<uint64_t>(info.st_size),
-          .written_ns
-          = info.st_mtim.tv_sec * second_ns + info.st_mtim.tv_nsec};
+          .written_ns = info.st_mtim.tv_sec * second_ns + info.st_mtim.tv_nsec};
 }
 
 /// Never waits for another process, as opening a FIFO would. What is no regular file
@@ -62,8 +61,8 @@ core::file_look look_at(const std::string& path) {
     return out;
   auto place = std::array<char, beginning_size>{};
   const auto n = ::read(fd.get(), place.data(), place.size());
-  const auto text
-    = std::string_view{place.data(), static_cast<size_t>(std::max<ssize_t>(n, 0))};
+  const auto text = std::string_view{
+    place.data(), static_cast<size_t>(std::max<ssize_t>(n, 0))};
   const auto end = text.find('\n');
   out.is_line_whole = end != text.npos || text.size() == place.size();
   out.first_line = core::one_line(text.substr(0, end), core::notice_size_max);
@@ -109,13 +108,15 @@ struct file_watcher::shared {
                     : most;
     auto places = std::array{
       pollfd{.fd = wake_up.get(), .events = POLLIN, .revents = 0},
-      pollfd{.fd = changes ? changes.get() : -1, .events = POLLIN, .revents = 0}};
+      pollfd{
+        .fd = changes ? changes.get() : -1, .events = POLLIN, .revents = 0}};
     const auto until = std::chrono::steady_clock::now() + time;
     for (;;) {
       const auto left = std::chrono::ceil<milliseconds>(
         until - std::chrono::steady_clock::now());
-      const auto n = ::poll(places.data(), places.size(),
-                            static_cast<int>(std::max(left, milliseconds{0}).count()));
+      const auto n
+        = ::poll(places.data(), places.size(),
+                 static_cast<int>(std::max(left, milliseconds{0}).count()));
       if (n <= 0 || places[0].revents != 0 || is_about_file())
         return;
     }
@@ -163,9 +164,8 @@ file_watcher::open(const std::string& path) {
   if (!S_ISDIR(info.st_mode) || !absolute.has_filename())
     return bad_argument(
       formatted("the notice file {} has to be a file in a folder", path));
-  return std::unique_ptr<file_watcher>{
-    new file_watcher{absolute.string(),
-                     core::file_watch{look_at(absolute.string()).version}}};
+  return std::unique_ptr<file_watcher>{new file_watcher{
+    absolute.string(), core::file_watch{look_at(absolute.string()).version}}};
 }
 
 file_watcher::~file_watcher() {

@@ -159,9 +159,9 @@ TEST_CASE_METHOD(steering_fixture,
   CHECK(ask(request).has_refusal());
 }
 
-TEST_CASE_METHOD(steering_fixture,
-                 "coordinator: a node whose machine goes is drained in its words",
-                 "[actor]") {
+TEST_CASE_METHOD(
+  steering_fixture,
+  "coordinator: a node whose machine goes is drained in its words", "[actor]") {
   run_two_leased();
   auto notice = v1::NodeNotice{};
   notice.set_agent_id("2");

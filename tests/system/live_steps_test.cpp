@@ -124,9 +124,8 @@ TEST_CASE_METHOD(fixture,
   more = {};
   node();
   await_status([](const json& x) {
-    return std::ranges::any_of(x["agents"], [](const json& y) {
-      return y["state"] == "standby";
-    });
+    return std::ranges::any_of(
+      x["agents"], [](const json& y) { return y["state"] == "standby"; });
   });
   std::ofstream{folder() + "/going"} << "spot: terminate\n";
   const auto now = await_steps(4, last.generation);

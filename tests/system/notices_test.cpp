@@ -15,9 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Saves on the notice signal and goes on; ends in order on SIGTERM.
-constexpr auto saving_worker = "trap 'echo $RANK >> saved' USR1; trap 'exit 0' TERM;"
-                               " : > up-$ACTORRUN_GENERATION-$RANK;"
-                               " while :; do sleep 0.05; done";
+constexpr auto saving_worker
+  = "trap 'echo $RANK >> saved' USR1; trap 'exit 0' TERM;"
+    " : > up-$ACTORRUN_GENERATION-$RANK;"
+    " while :; do sleep 0.05; done";
 
 /// Ends on the notice signal.
 constexpr auto leaving_worker = "trap 'echo $RANK >> saved; exit 0' USR1;"
@@ -69,15 +70,17 @@ TEST_CASE_METHOD(notice_scene,
                  "words",
                  "[notices]") {
   node();
-  auto& b = node({"--notice-command=while ! [ -e go ]; do sleep 0.05; done; echo "
-                  "no; echo 'spot: terminate at 12:02'; echo words >&2"});
+  auto& b
+    = node({"--notice-command=while ! [ -e go ]; do sleep 0.05; done; echo "
+            "no; echo 'spot: terminate at 12:02'; echo words >&2"});
   await_up(await_nodes(2));
   CHECK_FALSE(b.says("this machine is about to go", 300ms));
   write("go", "");
   CHECK(b.says("this machine is about to go: spot: terminate at 12:02"));
   CHECK(b.wait() == 0);
-  CHECK(count_of(b.output(), "left the job, as its machine is about to go: spot:"
-                             " terminate at 12:02")
+  CHECK(count_of(b.output(),
+                 "left the job, as its machine is about to go: spot:"
+                 " terminate at 12:02")
         == 1);
   const auto now = await_nodes(1);
   CHECK(now["restarts"] == 0);
@@ -107,15 +110,17 @@ TEST_CASE_METHOD(notice_scene, "notices: a folder that is missing is an error",
                  "[notices]") {
   auto& a = node({"--notice-file=" + folder() + "/none/going"});
   CHECK(a.wait() == 2);
-  CHECK(count_of(a.output(), "the folder " + folder() + "/none of the notice file"
-                               " going cannot be watched: No such file")
+  CHECK(count_of(a.output(), "the folder " + folder()
+                               + "/none of the notice file"
+                                 " going cannot be watched: No such file")
         == 1);
 }
 
-TEST_CASE_METHOD(notice_scene,
-                 "notices: where no other node can lead, the coordinator's node "
-                 "stays, and all save",
-                 "[notices]") {
+TEST_CASE_METHOD(
+  notice_scene,
+  "notices: where no other node can lead, the coordinator's node "
+  "stays, and all save",
+  "[notices]") {
   auto& a = node({"--notice-file=" + folder() + "/going"}, saving_worker);
   auto& b = node({}, saving_worker);
   const auto before = await_nodes(2);
@@ -123,7 +128,8 @@ TEST_CASE_METHOD(notice_scene,
   write("going", "maintenance\n");
   require(eventually([&] { return text_of("saved").size() == 4; }),
           "both workers save");
-  CHECK(a.says("the workers are to save within 60.0 s, asked for by the notice"));
+  CHECK(
+    a.says("the workers are to save within 60.0 s, asked for by the notice"));
   CHECK(b.says("(\"maintenance\"): the workers get SIGUSR1"));
   CHECK(await_nodes(2)["generation"] == before["generation"]);
 }
@@ -140,8 +146,9 @@ TEST_CASE_METHOD(notice_scene,
                                "until [ $(wc -l < tries) -ge 2 ];"
                                " do sleep 0.05; done 2>/dev/null"}});
   CHECK(a.wait() == 0);
-  CHECK(count_of(a.output(), "the notice command ended with code 7 (\"no route\");"
-                             " it is started again in 1.0 s")
+  CHECK(count_of(a.output(),
+                 "the notice command ended with code 7 (\"no route\");"
+                 " it is started again in 1.0 s")
         == 1);
 }
 
@@ -151,9 +158,10 @@ TEST_CASE_METHOD(notice_scene,
                  "[notices]") {
   const auto signal = GENERATE(SIGTERM, SIGKILL);
   const auto nodes = GENERATE(as<std::string>{}, "1", "1:2");
-  auto& a = node({"--notice-command=trap '' TERM HUP; sleep 1000 & echo $$ $! > "
-                  "pids; wait"},
-                 saving_worker, nodes);
+  auto& a
+    = node({"--notice-command=trap '' TERM HUP; sleep 1000 & echo $$ $! > "
+            "pids; wait"},
+           saving_worker, nodes);
   await_up(await_nodes(1));
   auto leader = pid_t{0};
   auto child = pid_t{0};
@@ -171,10 +179,11 @@ TEST_CASE_METHOD(notice_scene,
                  "notices: a worker saves before its child has to die",
                  "[notices]") {
   // The child is a data loader, without which nothing can be saved.
-  constexpr auto worker = "sleep 1000 & child=$!;"
-                          " trap 'sleep 0.1; kill -0 $child && echo $child > "
-                          "saved; exit 0' TERM;"
-                          " echo $$ $child > pids; while :; do sleep 0.05; done";
+  constexpr auto worker
+    = "sleep 1000 & child=$!;"
+      " trap 'sleep 0.1; kill -0 $child && echo $child > "
+      "saved; exit 0' TERM;"
+      " echo $$ $child > pids; while :; do sleep 0.05; done";
   const auto is_stopped = GENERATE(false, true);
   auto& a = node({"--stop-scope=worker"}, worker, "1");
   auto leader = pid_t{0};
@@ -214,20 +223,21 @@ TEST_CASE_METHOD(notice_scene,
     row{"gcp.sh", "preempted", "", "Compute Engine: this machine is preempted"},
     row{"gcp.sh", "maintenance", "TERMINATE_ON_HOST_MAINTENANCE",
         "Compute Engine: maintenance-event TERMINATE_ON_HOST_MAINTENANCE"},
-    row{"azure.sh", "azure",
-        R"({"DocumentIncarnation":2,"Events":[{"EventId":"x","EventType":"Preempt",)"
-        R"("Resources":["vm_1"],"NotBefore":"now"},{"EventId":"y",)"
-        R"("EventType":"Reboot","Resources":["vm_0"],"NotBefore":"Tue, 01 Jan"}]})",
-        "Azure: Reboot of vm_0, not before Tue, 01 Jan"});
+    row{
+      "azure.sh", "azure",
+      R"({"DocumentIncarnation":2,"Events":[{"EventId":"x","EventType":"Preempt",)"
+      R"("Resources":["vm_1"],"NotBefore":"now"},{"EventId":"y",)"
+      R"("EventType":"Reboot","Resources":["vm_0"],"NotBefore":"Tue, 01 Jan"}]})",
+      "Azure: Reboot of vm_0, not before Tue, 01 Jan"});
   const auto server = "http://127.0.0.1:" + text_of("port");
   node();
-  auto& b
-    = agent({.nodes = "1:2",
-             .slots = 1,
-             .more = {"--notice-command=exec sh " NOTICE_EXAMPLES "/"
-                      + std::string{x.script}},
-             .command = {"sh", "-c", leaving_worker},
-             .environment = {{"METADATA_SERVER", server}, {"POLL_SECONDS", "1"}}});
+  auto& b = agent(
+    {.nodes = "1:2",
+     .slots = 1,
+     .more = {"--notice-command=exec sh " NOTICE_EXAMPLES "/"
+              + std::string{x.script}},
+     .command = {"sh", "-c", leaving_worker},
+     .environment = {{"METADATA_SERVER", server}, {"POLL_SECONDS", "1"}}});
   await_up(await_nodes(2));
   write("aws-expire", ""); // It needs another token then.
   CHECK_FALSE(b.says("notice command", 2'500ms));
@@ -257,11 +267,11 @@ TEST_CASE_METHOD(notice_scene, "notices: a batch script has all workers save",
   const auto path = folder() + ":"
                     + fs::path{ACTORRUN_PROGRAM}.parent_path().string() + ":"
                     + environment().at("PATH");
-  auto& batch = start({"sh", NOTICE_EXAMPLES "/slurm.sh", "--no-python", "sh", "-c",
-                       "trap 'echo saved > saved; exit 0' USR1; : > up;"
-                       " while :; do sleep 0.05; done"},
-                      {{"SLURM_JOB_ID", "7"}, {"TMPDIR", folder()},
-                       {"PATH", path}});
+  auto& batch
+    = start({"sh", NOTICE_EXAMPLES "/slurm.sh", "--no-python", "sh", "-c",
+             "trap 'echo saved > saved; exit 0' USR1; : > up;"
+             " while :; do sleep 0.05; done"},
+            {{"SLURM_JOB_ID", "7"}, {"TMPDIR", folder()}, {"PATH", path}});
   require(eventually([&] { return fs::exists(folder() + "/up"); }),
           "the worker runs");
   batch.signal(SIGUSR1);

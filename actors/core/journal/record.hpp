@@ -57,7 +57,8 @@ struct node {
   std::vector<int64_t> pids{}; ///< Of its workers, by local rank.
   /// It is to leave: when, at the latest, …
   std::optional<time_point> drained_at{};
-  rare_value<std::string> drained_by{}; ///< … and who has asked; empty: unknown.
+  rare_value<std::string>
+    drained_by{};        ///< … and who has asked; empty: unknown.
   bool excluded = false; ///< Its host is.
   rare_value<waiting_drain> waits_to_drain{};
   /// Why it gets no place for a while: `cost 3 generations within 41 s`; empty: it

@@ -12,7 +12,7 @@ namespace {
 /// `ended with code 7 ("curl: (7) Failed to connect")`
 std::string text_of(const command_ended& x) {
   const auto name = signal_name(x.signal);
-  auto out = x.signal == 0 ? "ended with code " + std::to_string(x.code)
+  auto out = x.signal == 0  ? "ended with code " + std::to_string(x.code)
              : name.empty() ? "was killed by signal " + std::to_string(x.signal)
                             : "was killed by " + name;
   const auto& line = x.last_err.empty() ? x.last_out : x.last_err;
@@ -60,16 +60,15 @@ void command_watch::start(time_point now, effects& out) {
 }
 
 // One that has run for long has worked until then.
-void command_watch::fail(const std::string& how, time_point now,
-                         effects& out) {
+void command_watch::fail(const std::string& how, time_point now, effects& out) {
   if (now - started_ >= longest_pause)
     pause_ = first_pause;
   if (!warned_ || now - *warned_ >= warning_pause) {
     warned_ = now;
-    out.emplace_back(warn_of_command{
-      "the notice command " + how + "; it is started again in "
-      + duration_text(pause_)
-      + ", and until it works, nothing is learned from it"});
+    out.emplace_back(
+      warn_of_command{"the notice command " + how + "; it is started again in "
+                      + duration_text(pause_)
+                      + ", and until it works, nothing is learned from it"});
   }
   out.emplace_back(alarms_.arm(alarm::restart, now + pause_));
   pause_ = std::min<duration>(2 * pause_, longest_pause);

@@ -304,8 +304,8 @@ using membership_effect
                  forget_second_way, send_join, check_control, send_keep_alive,
                  send_started, send_failed, send_succeeded, send_stopped,
                  send_safe_point, send_leaving, send_left, send_notice,
-                 start_group, stop_group, kill_group, order_safe_point, notify_workers,
-                 set_fence, finish>;
+                 start_group, stop_group, kill_group, order_safe_point,
+                 notify_workers, set_fence, finish>;
 
 /// One line per effect: `start_group 3`.
 std::string to_string(const membership_effect& x);

@@ -128,9 +128,8 @@ operator_decision operator_desk::decide(const node_noticed& x) {
   const auto node = agents_.title(record);
   const auto by = notice_text(record, x.words);
   const auto time = duration_text(x.time);
-  auto out = operator_decision{"drain " + record.offering.agent.value + " in "
-                                 + time,
-                               std::string{}};
+  auto out = operator_decision{
+    "drain " + record.offering.agent.value + " in " + time, std::string{}};
   if (record.offering.leased) {
     const auto is_missed = !can_spare(record);
     const auto is_placed = agents_.is_at_work(record);

@@ -124,8 +124,7 @@ TEST_CASE("signals: a file or a command says that the machine goes", "[cli]") {
   const auto asked
     = accepted({"--notice-file=/run/going", "--notice-command=sleep 5", "a"});
   CHECK(asked.agent.notices == notice_options{"/run/going", "sleep 5"});
-  CHECK(accepted({"a"}, {{"PET_NOTICE_COMMAND", "x | y"}})
-          .agent.notices.command
+  CHECK(accepted({"a"}, {{"PET_NOTICE_COMMAND", "x | y"}}).agent.notices.command
         == "x | y");
   CHECK(has(refused({"--notice-command= ", "a"}), "command"));
   CHECK(has(refused({"--notice-file=", "a"}), "--notice-file"));

@@ -32,7 +32,8 @@ const auto failed = command_ended{.code = 7};
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "command watch: a command that ends with 0 is a notice",
+TEST_CASE_METHOD(fixture,
+                 "command watch: a command that ends with 0 is a notice",
                  "[core]") {
   CHECK(at(0s, command_wanted{}) == "start_command");
   CHECK(at(5s, command_ended{.last_out = "spot: terminate", .last_err = "x"})
@@ -46,16 +47,17 @@ TEST_CASE_METHOD(fixture,
                  "doubles",
                  "[core]") {
   at(0s, command_wanted{});
-  CHECK(at(0s, failed)
-        == "warn: the notice command ended with code 7; it is started again in "
-           "1.0 s, and until it works, nothing is learned from it; arm_timer 1");
+  CHECK(
+    at(0s, failed)
+    == "warn: the notice command ended with code 7; it is started again in "
+       "1.0 s, and until it works, nothing is learned from it; arm_timer 1");
   CHECK(due() == 1s);
   CHECK(at(1s, fire(1)) == "start_command");
   CHECK(at(1s, failed) == "arm_timer 2");
   CHECK(due() == 3s);
   auto now = 3s;
-  for (auto [timer, pause] : {std::pair{2, 4s}, {3, 8s}, {4, 16s}, {5, 32s},
-                              {6, 60s}, {7, 60s}}) {
+  for (auto [timer, pause] :
+       {std::pair{2, 4s}, {3, 8s}, {4, 16s}, {5, 32s}, {6, 60s}, {7, 60s}}) {
     CHECK(at(now, fire(uint64_t(timer))) == "start_command");
     at(now, failed);
     CHECK(due() == now + pause);
@@ -75,9 +77,11 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "command watch: a warning says what it knows",
                  "[core]") {
   at(0s, command_wanted{});
-  const auto says = [this](const command_event& event, const std::string& text) {
-    CHECK(at(0s, event).starts_with("warn: the notice command " + text + "; it"));
-  };
+  const auto says
+    = [this](const command_event& event, const std::string& text) {
+        CHECK(at(0s, event).starts_with("warn: the notice command " + text
+                                        + "; it"));
+      };
   SECTION("what it has written") {
     says(command_ended{.code = 7, .last_out = "a", .last_err = "curl: (7)"},
          "ended with code 7 (\"curl: (7)\")");

@@ -5,7 +5,8 @@ using namespace actorrun;
 using namespace actorrun::test;
 using fixture = membership_fixture;
 
-TEST_CASE_METHOD(fixture, "membership: a notice is told until something follows",
+TEST_CASE_METHOD(fixture,
+                 "membership: a notice is told until something follows",
                  "[core]") {
   run();
   CHECK(at(0s, notice_received{"spot"}) == "send_notice spot; arm_timer 5");
@@ -33,7 +34,8 @@ TEST_CASE_METHOD(fixture, "membership: a notice is told until something follows"
   }
 }
 
-TEST_CASE_METHOD(fixture, "membership: the next coordinator is told of a notice",
+TEST_CASE_METHOD(fixture,
+                 "membership: the next coordinator is told of a notice",
                  "[core]") {
   run();
   at(0s, coordinator_disconnected{});
@@ -47,7 +49,8 @@ TEST_CASE_METHOD(fixture, "membership: the next coordinator is told of a notice"
   CHECK(at(1s, accepted()).find("send_notice") == std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "membership: after it has saved the next is told, too",
+TEST_CASE_METHOD(fixture,
+                 "membership: after it has saved the next is told, too",
                  "[core]") {
   run();
   at(0s, notice_received{"spot"});

@@ -52,12 +52,14 @@ TEST_CASE_METHOD(fixture, "notice: all come to a safe point before", "[core]") {
            " (\"spot\")");
 }
 
-TEST_CASE_METHOD(fixture, "notice: it names the node that stands by", "[core]") {
+TEST_CASE_METHOD(fixture, "notice: it names the node that stands by",
+                 "[core]") {
   run();
   at(0s, join("e"));
   at(0s, join("d"));
-  CHECK(answer(1s, noticed("b")).ends_with("; node node-e stands by to take its"
-                                           " place"));
+  CHECK(answer(1s, noticed("b"))
+          .ends_with("; node node-e stands by to take its"
+                     " place"));
   // Of a node that has none, none is taken.
   CHECK(answer(1s, noticed("d")) == "node node-d leaves; it has no workers");
 }
@@ -119,7 +121,8 @@ TEST_CASE_METHOD(fixture, "notice: what comes too early or too late is left",
   }
 }
 
-TEST_CASE_METHOD(fixture, "notice: one without words names the node", "[core]") {
+TEST_CASE_METHOD(fixture, "notice: one without words names the node",
+                 "[core]") {
   run();
   auto x = noticed("b");
   x.words.clear();

@@ -1,5 +1,4 @@
 #include "runtime/notices/node_notices.hpp"
-
 #include "runtime/os/own_process.hpp"
 #include "tests/runtime/deadline.hpp"
 #include "tests/runtime/folders.hpp"
@@ -23,7 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct fixture {
-  fixture() { uut_options.file = folder / "inner/going"; fs::create_directory(folder / "inner"); }
+  fixture() {
+    uut_options.file = folder / "inner/going";
+    fs::create_directory(folder / "inner");
+  }
 
   ~fixture() {
     uut.reset();
@@ -129,8 +131,7 @@ TEST_CASE_METHOD(fixture, "node_notices: a file that is there has to change",
     std::ofstream{folder / "inner/other"} << "x\n";
     std::ofstream{folder / "inner/going2"} << "x\n";
   }
-  SECTION("it is written at once") {
-  }
+  SECTION("it is written at once") {}
   write("now, and so longer\n");
   CHECK(soon([this] { return has({"now, and so longer"}); }));
 }
@@ -144,7 +145,8 @@ TEST_CASE_METHOD(fixture, "node_notices: without its folder there is no start",
     CHECK(opened.error().code == errc::bad_argument);
     return opened.error().text;
   };
-  CHECK(refused(folder / "none/going").find("No such file") != std::string::npos);
+  CHECK(refused(folder / "none/going").find("No such file")
+        != std::string::npos);
   write("");
   CHECK(refused(folder / "inner/going/going").find("a file in a folder")
         != std::string::npos);
@@ -152,10 +154,12 @@ TEST_CASE_METHOD(fixture, "node_notices: without its folder there is no start",
         != std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "node_notices: a command that ends with 0 is a notice",
+TEST_CASE_METHOD(fixture,
+                 "node_notices: a command that ends with 0 is a notice",
                  "[runtime]") {
   uut_options.file.clear();
-  uut_options.command = "echo first; printf 'spot: \\033[31mterminate'; echo x >&2";
+  uut_options.command
+    = "echo first; printf 'spot: \\033[31mterminate'; echo x >&2";
   open();
   start();
   CHECK(soon([this] { return has({"spot: terminate"}); }));
@@ -170,10 +174,11 @@ TEST_CASE_METHOD(fixture, "node_notices: of much output the last line counts",
   CHECK(soon([this] { return has({"last"}); }));
 }
 
-TEST_CASE_METHOD(fixture,
-                 "node_notices: a command that fails is started again, and what "
-                 "it has left is killed",
-                 "[runtime]") {
+TEST_CASE_METHOD(
+  fixture,
+  "node_notices: a command that fails is started again, and what "
+  "it has left is killed",
+  "[runtime]") {
   uut_options.file.clear();
   // What it has started holds its output open, and a lock.
   uut_options.command = "cd " + folder.path()
@@ -199,9 +204,8 @@ TEST_CASE_METHOD(fixture, "node_notices: a command goes with its owner",
   start();
   auto leader = pid_t{0};
   auto child = pid_t{0};
-  REQUIRE(soon([&] {
-    return bool(std::ifstream{folder / "pids"} >> leader >> child);
-  }));
+  REQUIRE(soon(
+    [&] { return bool(std::ifstream{folder / "pids"} >> leader >> child); }));
   uut.reset();
   CHECK(::kill(leader, 0) != 0);
   CHECK(soon([&] { return ::kill(child, 0) != 0; }));
