@@ -324,7 +324,7 @@ using node_agent_actor = interface<
   void(vitals_report),
   // Sent by itself: some samples are late.
   void(status_due),
-  // An operator lets this node leave: give its workers notice.
+  // This node is to leave: give its workers notice.
   void(v1::DrainNotice),
   // The node is to be checked before it takes part again: answer with NodeFitness.
   void(v1::CheckOrder),
@@ -346,6 +346,8 @@ using node_agent_actor = interface<
   void(core::leave_requested),
   // A time limit will end the job.
   void(core::limit_near),
+  // This machine is about to go.
+  void(core::notice_received),
   // No link to the coordinator came up.
   void(core::coordinator_not_found), void(core::second_way_found),
   // Sent by itself: a timer that it has armed; whether a coordinator is back.
@@ -378,6 +380,8 @@ using rendezvous_coordinator_actor = interface<
   void(v1::NodeFitness),
   // The agent is about to leave, or has left.
   void(v1::LeaveNotice),
+  // The machine of the agent is about to go.
+  void(v1::NodeNotice),
   // The status of the job, page by page.
   v1::JobStatus(v1::StatusRequest),
   // An operator asks.
@@ -535,4 +539,5 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_known)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::loss_due)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::report_fitness)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::check_ended)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::notice_received)
 ACTORRUN_END_LOCAL_TYPES(actorrun_actors)

@@ -192,6 +192,13 @@ struct node_agent_state::effect_runner {
 
   void operator()(const send_left&) { leave_notice(0, true); }
 
+  void operator()(const send_notice& x) {
+    auto notice = v1::NodeNotice{};
+    notice.set_agent_id(st.id());
+    notice.set_words(x.words);
+    st.report(std::move(notice));
+  }
+
   void operator()(const start_group& x) {
     st.pids_.clear();
     const auto& told = st.present_;
@@ -324,6 +331,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
       dispatch(x);
     },
     [this](const limit_near& x) { on(x); },
+    [this](const notice_received& x) { on(x); },
     [this](const coordinator_not_found& x) {
       dispatch(x);
       say_missing(x.why);
@@ -590,24 +598,41 @@ void node_agent_state::end_job(const v1::JobEnded& x) {
 void node_agent_state::on(const v1::DrainNotice& x) {
   const auto time = std::chrono::milliseconds{std::min<uint64_t>(
     x.deadline_ms(), std::chrono::milliseconds{drain_time_max}.count())};
-  config_.lines.warn(formatted(
-    "this node leaves the job in {} at the latest, {}: {}",
-    core::duration_text(time), reason_line(x.reason()),
-    x.at_safe_point()
-      ? "all workers come to a safe point before"
-      : "its workers get "
-          + name_of_notice(config_.supervisor.workers.notice_signal)));
-  dispatch(drain_ordered{time, x.at_safe_point()});
+  if (x.stays())
+    config_.lines.warn(formatted("the workers are to save within {}, {}: {}",
+                                 core::duration_text(time),
+                                 reason_line(x.reason()), way_to_save()));
+  else
+    config_.lines.warn(formatted(
+      "this node leaves the job in {} at the latest, {}: {}",
+      core::duration_text(time), reason_line(x.reason()),
+      x.at_safe_point()
+        ? "all workers come to a safe point before"
+        : "its workers get "
+            + name_of_notice(config_.supervisor.workers.notice_signal)));
+  dispatch(drain_ordered{time, x.at_safe_point(), x.stays()});
+}
+
+/// What workers do that are to save, and go on.
+std::string node_agent_state::way_to_save() const {
+  return membership_.has_safe_points()
+           ? "all workers are to save at a safe point"
+         : membership_.has_running_workers()
+           ? "the workers get "
+               + name_of_notice(config_.supervisor.workers.notice_signal)
+           : "no worker runs here now, and those that start later get no "
+             "notice";
+}
+
+void node_agent_state::on(const notice_received& x) {
+  config_.lines.warn("this machine is about to go"
+                     + (x.words.empty() ? std::string{} : ": " + x.words));
+  dispatch(x);
 }
 
 void node_agent_state::on(const limit_near& x) {
-  config_.lines.info(formatted(
-    "the time limit of the job is {} away: {}", core::duration_text(x.left),
-    membership_.has_safe_points() ? "all workers are to save at a safe point"
-    : membership_.has_running_workers()
-      ? "the workers get "
-          + name_of_notice(config_.supervisor.workers.notice_signal)
-      : "no worker runs here now, and those that start later get no notice"));
+  config_.lines.info(formatted("the time limit of the job is {} away: {}",
+                               core::duration_text(x.left), way_to_save()));
   dispatch(x);
 }
 

@@ -82,6 +82,8 @@ private:
   void on(const core::report_fitness& x);
   void begin_checks();
   void on(const core::limit_near& x);
+  void on(const core::notice_received& x);
+  std::string way_to_save() const;
   void on(const v1::SafePointOrder& x);
   void on(const v1::StartAhead& x);
   void on(const v1::LogLevelOrder& x);

@@ -279,6 +279,7 @@ struct rendezvous_coordinator_state::effect_runner {
     notice.set_deadline_ms(milliseconds_of(x.time));
     notice.set_reason(x.reason);
     notice.set_at_safe_point(x.at_safe_point);
+    notice.set_stays(x.stays);
     send(x.agent, std::move(notice));
   }
 
@@ -479,6 +480,12 @@ rendezvous_coordinator_state::make_behavior() {
           dispatch(agent_left{agent});
         else
           dispatch(agent_leaving{agent, x.signal()});
+      });
+    },
+    [this](const v1::NodeNotice& x) {
+      if_own(x, [&](const agent_id& agent, contact&) {
+        dispatch(node_noticed{agent, one_line(x.words(), notice_size_max),
+                              drain_time_default});
       });
     },
     [this](const v1::StatusRequest& x) { return answer_status(x); },

@@ -93,6 +93,7 @@ CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::StartAhead))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::VotersChanged))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::NodeFitness))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::CheckOrder))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::NodeNotice))
 CAF_END_TYPE_ID_BLOCK(actorrun)
 
 namespace actorrun {

@@ -348,6 +348,15 @@ result<void> check_checks(const check_options& x) {
                     check_limit_max);
 }
 
+result<void> check_notices(const notice_options& x) {
+  if (auto ok = check_text("the path of the notice file", x.file,
+                           notice_path_length_max, {"\0", 1});
+      !ok)
+    return ok;
+  return check_text("the notice command", x.command, notice_command_length_max,
+                    {"\0", 1});
+}
+
 } // namespace
 
 std::string to_string(const endpoint& x) {
@@ -497,6 +506,8 @@ result<void> validate(const agent_options& options) {
   if (auto ok = check_timers(options.timers); !ok)
     return ok;
   if (auto ok = check_checks(options.checks); !ok)
+    return ok;
+  if (auto ok = check_notices(options.notices); !ok)
     return ok;
   if (auto ok = check_spares(options); !ok)
     return ok;

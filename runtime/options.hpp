@@ -205,6 +205,26 @@ struct check_options {
   friend bool operator==(const check_options&, const check_options&) = default;
 };
 
+/// In bytes; the system takes no longer path.
+inline constexpr size_t notice_path_length_max = 4'095;
+
+/// In bytes.
+inline constexpr size_t notice_command_length_max = 4'096;
+
+/// What says that this machine is about to go, so that its node is drained.
+struct notice_options {
+  /// A file that appears then, or is written again: its first line says why. Empty:
+  /// none. Its folder must be there.
+  std::string file{};
+  /// A command for `/bin/sh -c` that ends with 0 then: its last line of output says
+  /// why. Empty: none.
+  std::string command{};
+
+  bool is_any_set() const { return !file.empty() || !command.empty(); }
+  friend bool operator==(const notice_options&, const notice_options&)
+    = default;
+};
+
 /// This node's part in a job.
 struct agent_options {
   /// The address at which other nodes reach this one. Empty: the local address
@@ -214,6 +234,7 @@ struct agent_options {
   core::log_options logs;
   timer_options timers{};
   check_options checks{};
+  notice_options notices{};
   /// TORCHELASTIC_SIGNALS_TO_HANDLE of the workers: the signals that end this
   /// agent, which the program around the launcher handles.
   std::string signals_to_handle = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";

@@ -186,6 +186,8 @@ struct ending {
   int signal = 0; ///< The signal that made it leave; 0: none.
   /// Of the last generation that it took part in; none: of no one.
   std::optional<generation_plan> last{};
+  /// It was drained because its machine is about to go, in these words.
+  std::optional<std::string> notice{};
 
   /// Whether the job has succeeded, on all its nodes, and nothing went wrong here.
   bool succeeded() const {

@@ -81,6 +81,7 @@ struct run_settings {
   bool stops_children = true; ///< It reaches what workers have started, too.
   std::optional<int> notice_signal;                       ///< 0: none.
   std::optional<std::chrono::milliseconds> notice_before; ///< The time limit.
+  notice_options notices;  ///< Of the end of this machine.
   std::string report_file; ///< Path; empty: not given.
   bool prints_no_report = false;
   std::string entry_name;               ///< Empty: not given.

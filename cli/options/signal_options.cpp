@@ -2,6 +2,7 @@
 
 #include "actors/core/text.hpp"
 #include "cli/options/signal_values.hpp"
+#include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 
 #include <algorithm>
@@ -50,6 +51,12 @@ parse_shutdown_timeout(const std::string& text) {
 
 result<int> parse_notice_signal(const std::string& text) {
   return text == "none" ? result<int>{0} : parse_stop_signal(text);
+}
+
+result<std::string> parse_notice_command(const std::string& text) {
+  if (trimmed(text).empty())
+    return bad_argument("a command for the shell is missing");
+  return text;
 }
 
 /// What to write so that `signal` is free for other use.
@@ -123,6 +130,17 @@ void add_signal_options(CLI::App& app, run_settings& out) {
       "step the workers save at a safe point, or get the --notice-signal "
       "(120s, 5m; default: they do not)",
       into(out.notice_before, span_parser(std::chrono::seconds{1})));
+  add(
+    "--notice-file", "FILE",
+    "this node is drained when this file appears, or changes if it is there at "
+    "the start, because its machine is about to go; its first line says why "
+    "(default: none)",
+    into(out.notices.file, parse_file_name));
+  add("--notice-command", "COMMAND",
+      "a command for the shell that runs beside the job; when it ends with 0, "
+      "this node is drained, and its last line of output says why; otherwise "
+      "it is started again after a pause (default: none)",
+      into(out.notices.command, parse_notice_command));
   add("--shutdown-timeout", "TIME",
       "time from the stop signal to SIGKILL, whatever the reason for the "
       "stop (default: 30; 0 kills at once)",
@@ -163,6 +181,7 @@ result<void> settle_signals(const run_settings& settings,
       formatted("--notice-signal: {} also stops workers, and they could not "
                 "distinguish the two",
                 core::signal_name(workers.stop_signal)));
+  out.agent.notices = settings.notices;
   out.agent.signals_to_handle = signal_names(out.signals_to_handle);
   const auto timeout
     = parse_kill_timeout(world.variable(kill_timeout_variable).value_or(""));

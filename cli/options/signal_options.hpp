@@ -1,5 +1,6 @@
 // Defines the options about signals: those that end this node's part of the job,
-// those that are passed on to workers, and the one that asks workers to end.
+// those that are passed on to workers, the one that asks workers to end, and what says
+// that this machine is about to go.
 #pragma once
 
 #include "cli/options/command_line.hpp"

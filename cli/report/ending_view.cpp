@@ -26,6 +26,14 @@ int exit_code_of_failure(const core::outcome& result) {
                             : exit_code::program_not_executable);
 }
 
+/// Of a node that was drained.
+std::string left_text(const core::ending& how) {
+  if (!how.notice)
+    return "left the job, as an operator has asked";
+  return "left the job, as its machine is about to go"
+         + (how.notice->empty() ? std::string{} : ": " + *how.notice);
+}
+
 } // namespace
 
 bool has_stood_by(const core::ending& how) {
@@ -83,8 +91,7 @@ std::string sentence_of(const core::ending& how) {
   if (const auto x = trouble_of(how))
     return sentence_of(*x);
   if (!how.result && how.signal == 0)
-    return "left the job, as an operator has asked; no worker of this node is"
-           " left";
+    return left_text(how) + "; no worker of this node is left";
   if (!how.result)
     return formatted(
       "left the job on signal {}; no worker of this node is left", how.signal);

@@ -126,6 +126,7 @@ void members(X& x, auto f) {
   f("leaving", x.leaving);
   f("pids", x.pids);
   f("drained_at_ns", x.drained_at);
+  f("drained_by", x.drained_by);
   f("excluded", x.excluded);
   f("waits_to_drain", x.waits_to_drain);
   f("stands_by", x.stands_by);

@@ -90,6 +90,11 @@ hosted_agent::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
   if (!devices)
     return devices.error();
   out->devices_.emplace(std::move(*devices));
+  // A name that is wrong would be found when it is too late.
+  auto notices = node_notices::open(options.notices, hooks.lines);
+  if (!notices)
+    return notices.error();
+  out->notices_ = std::move(*notices);
   return out;
 }
 
@@ -236,7 +241,7 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
   const auto& options = config_.options;
   open_events();
   const auto is_checked = !options.checks.commands.empty();
-  if (is_checked)
+  if (is_checked || (notices_ && notices_->has_command()))
     ensure_guardian();
   auto processes = make_process_host();
   auto ports = make_ports(coordinator);
@@ -282,7 +287,16 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
     actor_, [this](const std::string& why) {
       end_.handle(core::actor_died{core::actor_died::role::agent, why});
     }};
-  return {};
+  return notices_ ? watch_for_notices() : result<void>{};
+}
+
+// The command gets what workers get: nobody else waits for it.
+result<void> hosted_agent::watch_for_notices() {
+  return notices_->start(loop_, environment_of_workers(), config_.guardian,
+                         [handle = actor_](std::string words) {
+                           tell_anonymously(
+                             handle, core::notice_received{std::move(words)});
+                         });
 }
 
 void hosted_agent::finish(core::ending how, bool has_coordinator) {
@@ -303,6 +317,7 @@ void hosted_agent::finish(core::ending how, bool has_coordinator) {
 }
 
 void hosted_agent::end() {
+  notices_.reset();
   watch_.release();
   const auto agent = std::exchange(actor_, node_agent_actor{});
   if (!agent)

@@ -11,6 +11,7 @@
 #include "runtime/launcher/node_end_runner.hpp"
 #include "runtime/logs/node_logs.hpp"
 #include "runtime/network/actor_watch.hpp"
+#include "runtime/notices/node_notices.hpp"
 #include "runtime/processes/warden.hpp"
 #include "runtime/timers/node_timers.hpp"
 
@@ -76,6 +77,7 @@ private:
                      std::shared_ptr<ports::master_ports> ports) const;
   void ensure_guardian();
   node_checker_config checks() const;
+  result<void> watch_for_notices();
   void finish(core::ending how, bool has_coordinator);
 
   caf::actor_system& system_;
@@ -86,6 +88,7 @@ private:
   std::optional<node_devices> devices_;
   std::unique_ptr<node_logs> logs_;
   std::unique_ptr<node_timers> timers_;
+  std::unique_ptr<node_notices> notices_; ///< Null: nothing says that it goes.
   node_agent_actor actor_;
   actor_watch watch_;
   /// Set when the processes of its workers are gone. An agent that is killed cannot

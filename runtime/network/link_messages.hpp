@@ -43,6 +43,7 @@ inline constexpr auto link_table<v1::ToCoordinator> = [] {
     link_row(x::kSafePointReport, &x::mutable_safe_point_report),
     link_row(x::kLeaveNotice, &x::mutable_leave_notice),
     link_row(x::kNodeFitness, &x::mutable_node_fitness),
+    link_row(x::kNodeNotice, &x::mutable_node_notice),
     link_row(x::kStatusRequest, &x::mutable_status_request),
     link_row(x::kNodeStatus, &x::mutable_node_status),
     link_row(x::kLogChunk, &x::mutable_log_chunk),

@@ -158,3 +158,23 @@ TEST_CASE_METHOD(steering_fixture,
         == "the job was stopped by alice (pid 7): enough");
   CHECK(ask(request).has_refusal());
 }
+
+TEST_CASE_METHOD(
+  steering_fixture,
+  "coordinator: a node whose machine goes is drained in its words", "[actor]") {
+  run_two_leased();
+  auto notice = v1::NodeNotice{};
+  notice.set_agent_id("2");
+  notice.set_words("spot:\n\x1b[31mterminate" + std::string(999, 'x'));
+  send(a.handle, uut, notice); // Not of this agent.
+  CHECK(b.told().empty());
+  send(b.handle, uut, notice);
+  CHECK(b.told() == "drain in 60000 ms");
+  CHECK(a.told().empty());
+  const auto now = status();
+  CHECK(now.agents(1).state() == "draining");
+  CHECK(now.agents(1).reason().starts_with(
+    "leaves, as the notice on node-2 (\"spot: terminatexxx"));
+  send(b.handle, uut, notice);
+  CHECK(b.told().empty());
+}

@@ -483,3 +483,28 @@ TEST_CASE_METHOD(node_agent_fixture,
   REQUIRE(seen[0].agents_size() == 1);
   CHECK(seen[0].agents(0).share() == v1::SHARE_IDLE);
 }
+
+TEST_CASE_METHOD(node_agent_fixture,
+                 "node_agent: it tells of a machine that goes until something "
+                 "follows",
+                 "[actors]") {
+  run_workers();
+  tell_anonymously(uut, core::notice_received{"spot"});
+  run();
+  CHECK(coordinator.told() == "notice: spot");
+  auto order = v1::DrainNotice{};
+  order.set_deadline_ms(30'000);
+  SECTION("its node is drained") {
+    say(order);
+    CHECK(host->told() == "notify 1 10");
+    exit_all(1, 0);
+    CHECK(coordinator.told().starts_with("leaving"));
+  }
+  SECTION("its workers are to save, and go on") {
+    order.set_stays(true);
+    say(order);
+    CHECK(host->told() == "notify 1 10");
+    exit_all(1, 0);
+    CHECK(coordinator.told() == "succeeded 1");
+  }
+}

@@ -165,6 +165,11 @@ inline void fill(v1::LeaveNotice& x) {
   x.set_done(true);
 }
 
+inline void fill(v1::NodeNotice& x) {
+  x.set_agent_id("a");
+  x.set_words("spot: terminate at 12:02");
+}
+
 inline void fill(v1::WorkersStarted& x) {
   x.set_agent_id("a");
   x.set_generation(7);
@@ -259,6 +264,7 @@ inline void fill(v1::DrainNotice& x) {
   x.set_deadline_ms(30'000);
   x.set_reason("an operator drains the node");
   x.set_at_safe_point(true);
+  x.set_stays(true);
 }
 
 inline void fill(v1::SafePointOrder& x) {

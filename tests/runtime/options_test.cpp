@@ -338,6 +338,23 @@ TEST_CASE("options: with virtual ranks there is a device for each worker",
   CHECK(with(false, 1).empty());
 }
 
+TEST_CASE("options: notices have a path and a command in bounds", "[runtime]") {
+  const auto path = [](const std::string& text) {
+    return verdict_on_agent([&](auto& x) { x.notices.file = text; });
+  };
+  CHECK(path(std::string(notice_path_length_max, 'x')).empty());
+  CHECK(has(path(std::string(notice_path_length_max + 1, 'x')),
+            "the path of the notice file is longer than"));
+  CHECK(has(path(std::string{"a\0b", 3}), "the path of the notice file has"));
+  const auto command = [](const std::string& text) {
+    return verdict_on_agent([&](auto& x) { x.notices.command = text; });
+  };
+  CHECK(command(std::string(notice_command_length_max, 'x')).empty());
+  CHECK(has(command(std::string(notice_command_length_max + 1, 'x')),
+            "the notice command is longer than"));
+  CHECK(has(command(std::string{"a\0b", 3}), "the notice command has"));
+}
+
 TEST_CASE("options: timers have a path and a watchdog in bounds", "[runtime]") {
   const auto path = [](const std::string& text) {
     return verdict_on_agent([&](auto& x) { x.timers.path = text; });

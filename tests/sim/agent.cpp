@@ -30,6 +30,9 @@ constexpr auto failed_check_percent = 30;
 constexpr auto slow_drain_max = core::duration{100ms};
 constexpr auto slow_drain_percent = 10;
 constexpr auto no_drain_percent = 40;
+
+/// That workers get when their machine is about to go.
+constexpr auto notice_time = core::duration{300ms};
 /// As worker_supervisor waits for files, at the most.
 constexpr auto examination_max = core::duration{500ms};
 constexpr auto slow_files_percent = 5;
@@ -672,6 +675,10 @@ void agent::perform(const core::send_left&) {
                   });
 }
 
+void agent::perform(const core::send_notice& x) {
+  send(core::node_noticed{id(), x.words, notice_time});
+}
+
 void agent::perform(const core::start_group& x) {
   if (unkillable_count_ > 0)
     all_.checks().report("unkillable: " + id().value
@@ -785,7 +792,9 @@ void agent::hear_of_limit(core::duration left) {
 // Its workers have some time, and then it leaves.
 void agent::check_drain(const core::membership_event& event) {
   const auto* order = std::get_if<core::drain_ordered>(&event);
-  if (order == nullptr || std::exchange(is_draining_, true))
+  if (order != nullptr && order->stays)
+    has_limit_ = true;
+  if (order == nullptr || order->stays || std::exchange(is_draining_, true))
     return;
   const auto longest = order->time + 2 * core::duration{all_.plan().grace}
                        + 4 * core::duration{all_.plan().kill_timeout}

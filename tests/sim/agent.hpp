@@ -113,6 +113,7 @@ private:
   void perform(const core::order_safe_point& x);
   void perform(const core::send_leaving& x);
   void perform(const core::send_left& x);
+  void perform(const core::send_notice& x);
   void perform(const core::start_group& x);
   void perform(const core::stop_group& x);
   void perform(const core::kill_group& x);

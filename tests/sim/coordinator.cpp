@@ -637,7 +637,7 @@ void coordinator::perform(const core::order_checks& x) {
 }
 
 void coordinator::perform(const core::notify_drain& x) {
-  send(x.agent, core::drain_ordered{x.time, x.at_safe_point});
+  send(x.agent, core::drain_ordered{x.time, x.at_safe_point, x.stays});
 }
 
 void coordinator::perform(const core::forget_agent& x) {

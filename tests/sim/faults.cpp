@@ -570,6 +570,14 @@ void operator_drains(cluster& all) {
   });
 }
 
+void machine_is_to_go(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr || x->process().paused())
+    return;
+  all.note("the machine of " + to_string(x->id()) + " is about to go");
+  x->handle(core::notice_received{"spot"});
+}
+
 void operator_resizes(cluster& all) {
   const auto max = uint32_t(all.roll().between(0, all.plan().agent_count + 2));
   const auto min
@@ -690,6 +698,7 @@ constexpr auto harmful = std::array{
   fault_kind{3, timers_come_late},
   fault_kind{8, messages_come_late},
   fault_kind{8, operator_drains},
+  fault_kind{4, machine_is_to_go},
   fault_kind{5, operator_resizes},
   fault_kind{12, operator_changes_their_mind},
   fault_kind{6, time_limit_is_near},

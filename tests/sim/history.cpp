@@ -129,6 +129,9 @@ struct event_writer {
   string operator()(const core::drain_ordered&) const {
     return "drain_ordered";
   }
+  string operator()(const core::notice_received&) const {
+    return "notice_received";
+  }
   string operator()(const core::limit_near&) const { return "limit_near"; }
 
   // rendezvous
@@ -203,6 +206,9 @@ struct event_writer {
   }
   string operator()(const core::log_level_requested& x) const {
     return "log_level_requested " + x.level;
+  }
+  string operator()(const core::node_noticed& x) const {
+    return "node_noticed " + x.agent.value;
   }
   string operator()(const core::lead_requested& x) const {
     return "lead_requested " + x.node;

@@ -580,11 +580,13 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
                           const core::rendezvous& after) {
   using phase = core::rendezvous::phase;
   const auto* answer = find_in<core::answer_operator>(effects);
-  if ((answer != nullptr) != is_of_operator(event))
+  // It is repeated until something follows.
+  const auto is_notice = std::holds_alternative<core::node_noticed>(event);
+  if ((answer != nullptr) != is_of_operator(event) && !is_notice)
     return report("steering: an operator's request has no answer, or an answer"
                   " no request");
   for (const auto& x : effects) {
-    if (const auto* y = std::get_if<core::notify_drain>(&x))
+    if (const auto* y = std::get_if<core::notify_drain>(&x); y && !y->stays)
       drained_.emplace(coordinator, y->agent);
     // Should it come back, it is a new one.
     if (const auto* y = std::get_if<core::forget_agent>(&x))
@@ -636,7 +638,8 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
       && candidate_count(after) < after.settings().agent_count_min)
     report("steering: too few nodes are left");
   const auto* drained = find_in<core::notify_drain>(effects);
-  if (drained == nullptr || !was_active)
+  // What a machine does that goes is nobody's choice.
+  if (drained == nullptr || !was_active || is_notice)
     return;
   auto drained_one = after.agents().at(drained->agent);
   drained_one.drain.reset();

@@ -143,97 +143,99 @@ std::string to_text(const group_event& x) {
 agent_recorder record_agent(caf::actor_system& system) {
   auto out = agent_recorder{};
   const auto& to = out.inbox;
-  out.handle = system.spawn(
-    [to, reasons = out.reasons, revoked = out.revoked, status = out.status,
-     asked = out.asked](
-      node_agent_actor::pointer self) -> node_agent_actor::behavior_type {
-      return {
-        [to, reasons](const v1::JoinAccepted& x) {
-          to.write(to_text(x));
-          reasons.write(x.waiting_for());
-        },
-        [to](const v1::JoinRejected& x) { to.write(to_text(x)); },
-        [to](const v1::LeaseGranted& x) {
-          const auto age = x.age_ns() / 1'000'000;
-          to.write("granted " + std::to_string(x.sent_ns())
-                   + (age > 0 ? ", " + std::to_string(age) + " ms old" : ""));
-        },
-        [to](const v1::GenerationFormed& x) { to.write(to_text(x)); },
-        [to, revoked](const v1::GenerationRevoked& x) {
-          *revoked = x;
-          to.write(to_text(x));
-        },
-        [to](const v1::JobEnded& x) { to.write(to_text(x)); },
-        [](const v1::StatusRequest&) { return v1::JobStatus{}; },
-        [to](const operator_question&) { to.write("operator"); },
-        [self, status, asked](const v1::NodeStatusRequest& x) {
-          asked->push_back(x.request());
-          if (!*status)
-            return;
-          auto answer = **status;
-          answer.set_request(x.request());
-          tell(self,
-               caf::actor_cast<rendezvous_coordinator_actor>(
-                 self->current_sender()),
-               std::move(answer));
-        },
-        [to](const v1::LogReading& x) {
-          to.write("read " + std::to_string(x.reading()) + " of "
-                   + std::to_string(x.what().generation()) + ", credit "
-                   + std::to_string(x.credit())
-                   + (x.what().has_tail()
-                        ? ", tail " + std::to_string(x.what().tail())
-                        : ""));
-        },
-        [to](const v1::LogCredit& x) {
-          to.write("credit " + std::to_string(x.reading()) + " "
-                   + std::to_string(x.size()));
-        },
-        [to](const v1::StacksRequest& x) {
-          to.write("stacks " + std::to_string(x.request()));
-        },
-        [to](const log_lines_read&) { to.write("lines"); },
-        [to](const logs_drained&) { to.write("drained"); },
-        [to](const stacks_seen&) { to.write("seen"); },
-        [to](const devices_report& x) { to.write("devices " + x.event); },
-        [to](const v1::DrainNotice& x) {
-          to.write("drain in " + std::to_string(x.deadline_ms()) + " ms");
-        },
-        [to](const v1::CheckOrder&) { to.write("check"); },
-        [to](const core::report_fitness& x) {
-          to.write(x.unfit.empty() ? "fit" : "unfit: " + x.unfit);
-        },
-        [to](const v1::SafePointOrder& x) {
-          to.write(to_string(from_wire(x)) + " of "
-                   + std::to_string(x.generation()));
-        },
-        [to](const v1::StartAhead& x) {
-          to.write("start ahead of " + std::to_string(x.generation()) + ", "
-                   + std::to_string(x.restart_count()) + " restarts");
-        },
-        [to](const v1::CharterChanged& x) {
-          to.write("charter " + std::to_string(x.charter().revision()));
-        },
-        [to](const v1::VotersChanged& x) {
-          to.write(std::to_string(x.voters_size()) + " voters");
-        },
-        [to](const v1::LogLevelOrder& x) { to.write("log " + x.level()); },
-        [to](const vitals_report&) { to.write("vitals"); },
-        [to](const status_due&) { to.write("status due"); },
-        [to](const group_event& x) { to.write(to_text(x)); },
-        [to](const core::leave_requested&) { to.write("leave requested"); },
-        [to](const core::limit_near&) { to.write("limit near"); },
-        [to](const core::coordinator_not_found&) { to.write("not found"); },
-        [to](const core::second_way_found&) { to.write("second way"); },
-        [to](const core::timer_fired&) { to.write("timer"); },
-        [to](const loss_due&) { to.write("loss due"); },
-        [to](const notify_group& x) {
-          to.write("notify " + std::to_string(x.signal));
-        },
-        [to](const ports::location&) { to.write("link up"); },
-        [to](const job_observer_actor&) { to.write("observer"); },
-      };
-    });
+  out.handle = system.spawn([to, reasons = out.reasons, revoked = out.revoked,
+                             status = out.status,
+                             asked = out.asked](node_agent_actor::pointer self)
+                              -> node_agent_actor::behavior_type {
+    return {
+      [to, reasons](const v1::JoinAccepted& x) {
+        to.write(to_text(x));
+        reasons.write(x.waiting_for());
+      },
+      [to](const v1::JoinRejected& x) { to.write(to_text(x)); },
+      [to](const v1::LeaseGranted& x) {
+        const auto age = x.age_ns() / 1'000'000;
+        to.write("granted " + std::to_string(x.sent_ns())
+                 + (age > 0 ? ", " + std::to_string(age) + " ms old" : ""));
+      },
+      [to](const v1::GenerationFormed& x) { to.write(to_text(x)); },
+      [to, revoked](const v1::GenerationRevoked& x) {
+        *revoked = x;
+        to.write(to_text(x));
+      },
+      [to](const v1::JobEnded& x) { to.write(to_text(x)); },
+      [](const v1::StatusRequest&) { return v1::JobStatus{}; },
+      [to](const operator_question&) { to.write("operator"); },
+      [self, status, asked](const v1::NodeStatusRequest& x) {
+        asked->push_back(x.request());
+        if (!*status)
+          return;
+        auto answer = **status;
+        answer.set_request(x.request());
+        tell(
+          self,
+          caf::actor_cast<rendezvous_coordinator_actor>(self->current_sender()),
+          std::move(answer));
+      },
+      [to](const v1::LogReading& x) {
+        to.write("read " + std::to_string(x.reading()) + " of "
+                 + std::to_string(x.what().generation()) + ", credit "
+                 + std::to_string(x.credit())
+                 + (x.what().has_tail()
+                      ? ", tail " + std::to_string(x.what().tail())
+                      : ""));
+      },
+      [to](const v1::LogCredit& x) {
+        to.write("credit " + std::to_string(x.reading()) + " "
+                 + std::to_string(x.size()));
+      },
+      [to](const v1::StacksRequest& x) {
+        to.write("stacks " + std::to_string(x.request()));
+      },
+      [to](const log_lines_read&) { to.write("lines"); },
+      [to](const logs_drained&) { to.write("drained"); },
+      [to](const stacks_seen&) { to.write("seen"); },
+      [to](const devices_report& x) { to.write("devices " + x.event); },
+      [to](const v1::DrainNotice& x) {
+        to.write((x.stays() ? "save in " : "drain in ")
+                 + std::to_string(x.deadline_ms()) + " ms");
+      },
+      [to](const v1::CheckOrder&) { to.write("check"); },
+      [to](const core::report_fitness& x) {
+        to.write(x.unfit.empty() ? "fit" : "unfit: " + x.unfit);
+      },
+      [to](const v1::SafePointOrder& x) {
+        to.write(to_string(from_wire(x)) + " of "
+                 + std::to_string(x.generation()));
+      },
+      [to](const v1::StartAhead& x) {
+        to.write("start ahead of " + std::to_string(x.generation()) + ", "
+                 + std::to_string(x.restart_count()) + " restarts");
+      },
+      [to](const v1::CharterChanged& x) {
+        to.write("charter " + std::to_string(x.charter().revision()));
+      },
+      [to](const v1::VotersChanged& x) {
+        to.write(std::to_string(x.voters_size()) + " voters");
+      },
+      [to](const v1::LogLevelOrder& x) { to.write("log " + x.level()); },
+      [to](const vitals_report&) { to.write("vitals"); },
+      [to](const status_due&) { to.write("status due"); },
+      [to](const group_event& x) { to.write(to_text(x)); },
+      [to](const core::leave_requested&) { to.write("leave requested"); },
+      [to](const core::limit_near&) { to.write("limit near"); },
+      [to](const core::notice_received& x) { to.write("notice: " + x.words); },
+      [to](const core::coordinator_not_found&) { to.write("not found"); },
+      [to](const core::second_way_found&) { to.write("second way"); },
+      [to](const core::timer_fired&) { to.write("timer"); },
+      [to](const loss_due&) { to.write("loss due"); },
+      [to](const notify_group& x) {
+        to.write("notify " + std::to_string(x.signal));
+      },
+      [to](const ports::location&) { to.write("link up"); },
+      [to](const job_observer_actor&) { to.write("observer"); },
+    };
+  });
   return out;
 }
 
@@ -280,6 +282,7 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
       [to](const v1::NodeFitness& x) {
         to.write(x.unfit().empty() ? "fit" : "unfit: " + x.unfit());
       },
+      [to](const v1::NodeNotice& x) { to.write("notice: " + x.words()); },
       // CAF 1 answers with an error for a promise that is gone.
       [self, answers, kept = std::vector<status_promise>{}](
         const v1::StatusRequest&) mutable -> caf::result<v1::JobStatus> {

@@ -25,7 +25,7 @@ struct fixture : scene {
   program& node() {
     auto command = words{STEPPING_WORKER, folder()};
     command.insert(command.end(), worker.begin(), worker.end());
-    return agent({.nodes = "1:4", .more = more, .command = command});
+    return agent({.nodes = nodes, .more = more, .command = command});
   }
 
   std::vector<position> positions() const {
@@ -71,6 +71,7 @@ struct fixture : scene {
 
   void order_last_step() { std::ofstream{folder() + "/end"}; }
 
+  std::string nodes = "1:4";
   words more;
   words worker; ///< More of its arguments.
 };
@@ -108,6 +109,34 @@ TEST_CASE_METHOD(fixture, "live: joiners and leavers cost no step", "[live]") {
   CHECK(b.wait() == 0);
   CHECK(c.wait() == ends_with);
   CHECK(text_of("lost") == "");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "live: a machine that goes costs no step, and the node that "
+                 "stands by takes its place",
+                 "[live]") {
+  nodes = "1:2";
+  auto& a = node();
+  auto last = await_steps(2);
+  more = {"--notice-file=" + folder() + "/going"};
+  auto& b = node();
+  last = await_steps(4, last.generation);
+  more = {};
+  node();
+  await_status([](const json& x) {
+    return std::ranges::any_of(
+      x["agents"], [](const json& y) { return y["state"] == "standby"; });
+  });
+  std::ofstream{folder() + "/going"} << "spot: terminate\n";
+  const auto now = await_steps(4, last.generation);
+  CHECK(now.step >= last.step);
+  CHECK(b.wait() == 0);
+  CHECK(b.says("all workers come to a safe point before"));
+  CHECK(a.says("stands by to take its place"));
+  CHECK(text_of("lost") == "");
+  CHECK(line_count(text_of("saved")) == 2 + 4);
+  const auto why = read({ACTORCTL_PROGRAM, "why"});
+  CHECK(why.find("(\"spot: terminate\")") != std::string::npos);
 }
 
 TEST_CASE_METHOD(fixture,

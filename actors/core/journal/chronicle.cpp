@@ -312,6 +312,8 @@ void chronicle::note_node(const agent_record& record, step& at) {
     seen.unfit = offer.unfit;
   if (record.drain)
     seen.drained_at = record.drain->due;
+  if (record.is_draining())
+    seen.drained_by = record.drain->by;
   if (record.waits_to_drain())
     seen.waits_to_drain = waiting_drain{record.drain->by, record.drain->asked};
   const auto i = pids_.find(offer.agent);

@@ -74,7 +74,9 @@ std::string reason_of(const node_entry& x, const snapshot& job) {
   if (!x.now->leaving && !x.now->connected)
     return "its link is broken; its lease decides";
   if (x.now->drained_at)
-    return "an operator lets it leave";
+    return x.now->drained_by
+             ? clean("leaves, as " + *x.now->drained_by + " has asked")
+             : "an operator lets it leave";
   for (const auto& y : job.excluded)
     if (x.now->excluded && y.host == x.now->host)
       return clean(to_string(y));

@@ -10,8 +10,8 @@ namespace actorrun::core::journal {
 /// `running`, `starting`, `stopping`, `failed`, `succeeded`: its workers of the
 /// newest generation. `standby`: a generation runs without it. `waiting`: it waits
 /// for a generation. `leaving`: it is about to leave. `away`: its link is broken.
-/// `draining`: an operator lets it leave. `excluded`: it gets no place. `unfit`:
-/// likewise, until its checks succeed.
+/// `draining`: it is to leave. `excluded`: it gets no place. `unfit`: likewise, until
+/// its checks succeed.
 std::string state_of(const node_entry& x, const snapshot& job);
 
 /// Empty if the word says all. Printable.

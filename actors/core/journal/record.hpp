@@ -55,8 +55,10 @@ struct node {
   bool connected = true;
   bool leaving = false;
   std::vector<int64_t> pids{}; ///< Of its workers, by local rank.
-  /// An operator lets it leave: when, at the latest.
+  /// It is to leave: when, at the latest, …
   std::optional<time_point> drained_at{};
+  rare_value<std::string>
+    drained_by{};        ///< … and who has asked; empty: unknown.
   bool excluded = false; ///< Its host is.
   rare_value<waiting_drain> waits_to_drain{};
   /// Why it gets no place for a while: `cost 3 generations within 41 s`; empty: it

@@ -453,7 +453,10 @@ void add_missing(const snapshot& x, time_point now, lines& out) {
       out.push_back("leaving: " + name);
     else if (entry.now->drained_at)
       out.push_back("leaves in " + duration_text(*entry.now->drained_at - now)
-                    + ", as an operator has asked: " + name);
+                    + ", as "
+                    + (entry.now->drained_by ? clean(*entry.now->drained_by)
+                                             : "an operator")
+                    + " has asked: " + name);
     else if (entry.now->excluded)
       out.push_back("stands by, because its host is excluded: " + name);
     else if (entry.now->unfit)

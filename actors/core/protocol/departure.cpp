@@ -1,9 +1,17 @@
 #include "actors/core/protocol/departure.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace actorrun::core {
+
+namespace {
+
+/// From one notice to the coordinator to the next.
+constexpr auto notice_pause = std::chrono::seconds{2};
+
+} // namespace
 
 std::optional<duration> departure::time_left() const {
   const auto due = step_.due(membership_step::alarm::drain);
@@ -50,6 +58,9 @@ void departure::on(const leave_requested& event) {
 void departure::on(const drain_ordered& event) {
   if (ending_)
     return;
+  step_.disarm(membership_step::alarm::notice);
+  if (event.stays)
+    return workers_.on(limit_near{event.time});
   if (drain_ == drain::none) {
     drain_ = drain::at_safe_point;
     if (!share_.may_run())
@@ -60,6 +71,20 @@ void departure::on(const drain_ordered& event) {
     drain_ = drain::with_notice;
     give_due_notice();
   }
+}
+
+void departure::on(const notice_received& event) {
+  if (ending_ || notice_)
+    return;
+  notice_ = event.words;
+  tell_notice();
+}
+
+void departure::tell_notice() {
+  if (!notice_ || has_begun() || !link_.is(coordinator_link::state::joined))
+    return;
+  step_.add(send_notice{*notice_});
+  step_.arm(membership_step::alarm::notice, step_.now() + notice_pause);
 }
 
 void departure::give_due_notice() {
@@ -80,6 +105,7 @@ bool departure::say_drained() {
   if (link_.is(coordinator_link::state::joined))
     step_.add(send_leaving{0});
   ending_.emplace();
+  ending_->notice = notice_;
   return true;
 }
 

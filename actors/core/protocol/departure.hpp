@@ -49,6 +49,11 @@ public:
   /// the order without.
   void on(const drain_ordered& event);
 
+  void on(const notice_received& event);
+
+  /// Again and again until the coordinator lets it leave: it may have just begun.
+  void tell_notice();
+
   /// Workers that have not all started yet get it then.
   void give_due_notice();
 
@@ -85,6 +90,7 @@ private:
   node_workers& workers_;
   drain drain_ = drain::none;
   std::optional<time_point> noticed_at_; ///< Workers know of the drain.
+  std::optional<std::string> notice_;    ///< Its machine is about to go.
   std::optional<ending> ending_;
   bool is_asked_to_leave_ = false; ///< By a signal here.
 };

@@ -113,6 +113,7 @@ void membership::on(const join_accepted& event) {
       check_control();
   }
   workers_.report_safe_points();
+  departure_.tell_notice();
   if (departure_.how())
     step_.add(send_leaving{departure_.how()->signal});
 }
@@ -348,6 +349,8 @@ void membership::on(const timer_fired& event) {
       return departure_.finish();
     case alarm::drain:
       return departure_.leave_drained();
+    case alarm::notice:
+      return departure_.tell_notice();
     case alarm::second_way:
       if (share_.may_run())
         link_.try_second_way();

@@ -53,6 +53,9 @@ struct effect_writer {
   }
   std::string operator()(const send_leaving&) const { return "send_leaving"; }
   std::string operator()(const send_left&) const { return "send_left"; }
+  std::string operator()(const send_notice& x) const {
+    return "send_notice " + x.words;
+  }
   std::string operator()(const start_group& x) const {
     return "start_group " + to_string(x.plan.generation);
   }

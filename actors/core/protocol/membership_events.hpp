@@ -149,12 +149,24 @@ struct leave_requested {
   int signal = 0;
 };
 
-/// An operator lets this agent leave when its workers have had some time. Only the
-/// first order has an effect.
+/// This agent is to leave when its workers have had some time. Only the first order
+/// has an effect.
 struct drain_ordered {
   duration time{0};
   /// The generation ends there before that: its workers need no notice.
   bool at_safe_point = false;
+  /// It does not leave: a machine goes without which the job ends, and the workers
+  /// are to save before.
+  bool stays = false;
+};
+
+/// In bytes, of the words of a notice.
+inline constexpr size_t notice_size_max = 160;
+
+/// This machine is about to go. Only the first notice has an effect.
+struct notice_received {
+  /// Of whoever has said so; one line, at most `notice_size_max`. May be empty.
+  std::string words{};
 };
 
 /// A time limit will end the job: workers with safe points save at one, the others
@@ -171,7 +183,7 @@ using membership_event
                  job_ended, group_started, group_failed, group_succeeded,
                  group_stopped, group_parked, group_safe_point,
                  safe_point_ordered, start_ahead_ordered, leave_requested,
-                 drain_ordered, limit_near, timer_fired>;
+                 drain_ordered, notice_received, limit_near, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -243,6 +255,11 @@ struct send_leaving {
 
 struct send_left {};
 
+/// Have the coordinator let this agent leave.
+struct send_notice {
+  std::string words{};
+};
+
 struct start_group {
   generation_plan plan;
 };
@@ -290,9 +307,9 @@ using membership_effect
   = std::variant<arm_timer, seek_coordinator, drop_link, try_second_way,
                  forget_second_way, send_join, check_control, send_keep_alive,
                  send_started, send_failed, send_succeeded, send_stopped,
-                 send_safe_point, send_leaving, send_left, start_group,
-                 stop_group, kill_group, order_safe_point, notify_workers,
-                 set_fence, finish>;
+                 send_safe_point, send_leaving, send_left, send_notice,
+                 start_group, stop_group, kill_group, order_safe_point,
+                 notify_workers, set_fence, finish>;
 
 /// One line per effect: `start_group 3`.
 std::string to_string(const membership_effect& x);

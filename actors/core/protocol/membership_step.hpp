@@ -15,9 +15,10 @@ enum class membership_alarm {
   parting,
   drain,
   second_way,
+  notice,
 };
 
 using membership_step = machine_step<membership_effect, membership_alarm,
-                                     size_t(membership_alarm::second_way) + 1>;
+                                     size_t(membership_alarm::notice) + 1>;
 
 } // namespace actorrun::core

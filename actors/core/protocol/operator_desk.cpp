@@ -43,6 +43,11 @@ uint32_t count_of(const agent_table& agents, const std::string& host) {
 
 } // namespace
 
+std::string notice_text(const agent_record& node, const std::string& words) {
+  return "the notice on " + node.offering.host
+         + (words.empty() ? std::string{} : " (\"" + words + "\")");
+}
+
 // -- nodes leave ---------------------------------------------------------------
 
 operator_decision operator_desk::decide(const drain_requested& x) {
@@ -89,8 +94,9 @@ result<std::string> operator_desk::drain(const drain_requested& x,
                    + (settings.ranked ? ""
                                       : "; start another one first, or give"
                                         " --wait-for-replacement"));
-  record.drain = drain_order{.by = x.by, .time = x.time, .asked = view_.now};
+  auto order = drain_order{.by = x.by, .time = x.time, .asked = view_.now};
   if (!can_go) {
+    record.drain = std::move(order);
     orders_.add_drain(
       {agent, x.by, std::chrono::ceil<std::chrono::milliseconds>(x.time)});
     return node
@@ -98,14 +104,61 @@ result<std::string> operator_desk::drain(const drain_requested& x,
              " actorctl drain --cancel "
            + x.node;
   }
-  out.begins_to_leave = agent;
+  return let_go(record, std::move(order), out);
+}
+
+/// @returns what becomes of the node
+std::string operator_desk::let_go(agent_record& record, drain_order x,
+                                  operator_decision& out) const {
+  const auto node = agents_.title(record);
+  const auto time = duration_text(x.time);
+  out.begins_to_leave = record.offering.agent;
+  record.drain = std::move(x);
   if (record.holds.value == 0)
     return node + " leaves; it has no workers";
   const auto at_safe_point
     = view_.has_safe_points && agents_.runs_current(record);
-  return node + " leaves in " + duration_text(x.time) + " at the latest, or "
+  return node + " leaves in " + time + " at the latest, or "
          + (at_safe_point ? "when all workers have come to a safe point"
                           : "when its workers have ended");
+}
+
+operator_decision operator_desk::decide(const node_noticed& x) {
+  auto& record = *agents_.find(x.agent);
+  const auto node = agents_.title(record);
+  const auto by = notice_text(record, x.words);
+  const auto time = duration_text(x.time);
+  auto out = operator_decision{
+    "drain " + record.offering.agent.value + " in " + time, std::string{}};
+  if (record.offering.leased) {
+    const auto is_missed = !can_spare(record);
+    const auto is_placed = agents_.is_at_work(record);
+    auto text = let_go(
+      record, drain_order{.by = by, .time = x.time, .asked = view_.now}, out);
+    if (const auto* next = next_to_take_part(); next != nullptr && is_placed)
+      text += "; " + agents_.title(*next) + " stands by to take its place";
+    else if (is_missed)
+      text += "; without it" + need() + ", so the job waits for another one";
+    out.answer = std::move(text);
+  } else {
+    out.what = "save in " + time;
+    out.answer = node
+                 + " hosts the coordinator, which no other node can: the job"
+                   " goes on until that machine is gone, and all workers are to"
+                   " save before";
+    out.saves_within = x.time;
+  }
+  return out;
+}
+
+/// The node that has waited longest for a place; null: none waits.
+const agent_record* operator_desk::next_to_take_part() const {
+  const agent_record* out = nullptr;
+  for (const auto& [id, x] : agents_.records())
+    if (x.is_candidate() && !agents_.is_at_work(x)
+        && (out == nullptr || x.arrival < out->arrival))
+      out = &x;
+  return out;
 }
 
 operator_decision operator_desk::decide(const drain_withdrawal_requested& x) {

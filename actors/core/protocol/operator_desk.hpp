@@ -1,4 +1,4 @@
-// Answers what operators ask of a job.
+// Answers what operators, and machines that are about to go, ask of a job.
 #pragma once
 
 #include "actors/core/protocol/agent_table.hpp"
@@ -36,7 +36,11 @@ struct operator_decision {
   uint32_t newcomers_before = 0;
   std::optional<set_log_level> level{};
   std::optional<hand_over_leadership> hands_over{};
+  std::optional<duration> saves_within{}; ///< All workers.
 };
+
+/// Names a notice in the place of an operator: `the notice on n2 ("spot: terminate")`
+std::string notice_text(const agent_record& node, const std::string& words);
 
 /// Nothing that is asked costs a restart, and what would leave a job that runs with
 /// too few nodes is refused. Each request changes facts; what follows for the
@@ -57,6 +61,10 @@ public:
   operator_decision decide(const log_level_requested& x);
   operator_decision decide(const lead_requested& x);
 
+  /// That machine goes, so this is never refused.
+  /// @pre its agent is here, and neither leaves nor drains
+  operator_decision decide(const node_noticed& x);
+
   /// Whether enough nodes are left without those of the host.
   bool can_spare_host(const std::string& host) const;
 
@@ -66,6 +74,9 @@ public:
 
 private:
   result<std::string> drain(const drain_requested& x, operator_decision& out);
+  std::string let_go(agent_record& record, drain_order x,
+                     operator_decision& out) const;
+  const agent_record* next_to_take_part() const;
   result<std::string> withdraw_drain(const drain_withdrawal_requested& x);
   result<std::string> resize(const resize_requested& x, operator_decision& out);
   result<std::string> exclude(const exclusion_requested& x);

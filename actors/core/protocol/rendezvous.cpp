@@ -198,6 +198,17 @@ void rendezvous::on(const Request& request) {
   carry_out(operator_desk{agents_, orders_, view}.decide(request), request.by);
 }
 
+// What comes too early or too late comes again, or is not needed.
+void rendezvous::on(const node_noticed& event) {
+  const auto* record = agents_.find(event.agent);
+  const auto view = operator_view_now();
+  if (record == nullptr || record->leaving || record->is_draining()
+      || !view.why_not_now.empty())
+    return;
+  carry_out(operator_desk{agents_, orders_, view}.decide(event),
+            notice_text(*record, event.words));
+}
+
 void rendezvous::carry_out(operator_decision x, const std::string& by) {
   for (const auto& agent : x.no_longer_stand_by)
     if (agents().at(agent).stands_by)
@@ -210,6 +221,13 @@ void rendezvous::carry_out(operator_decision x, const std::string& by) {
     newcomers_.admit(std::move(x.admission), count - x.newcomers_before);
   if (x.begins_to_leave)
     regrouping_.begin_drain(*agents_.find(*x.begins_to_leave));
+  if (x.saves_within)
+    for (const auto& [id, record] : agents())
+      if (record.connected && record.holds.value != 0)
+        step_.add(notify_drain{.agent = id,
+                               .time = *x.saves_within,
+                               .reason = "asked for by " + by,
+                               .stays = true});
   if (x.level)
     step_.add(std::move(*x.level));
   step_.add(answer_operator{by, std::move(x.what),

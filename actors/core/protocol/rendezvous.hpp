@@ -164,6 +164,7 @@ private:
 
   // what operators ask
   void on(const stop_requested& event);
+  void on(const node_noticed& event);
   template <class Request>
   void on(const Request& request);
   operator_view operator_view_now() const;

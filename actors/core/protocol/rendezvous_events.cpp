@@ -60,7 +60,7 @@ struct effect_writer {
            + (x.exemption.empty() ? "" : ", exempt");
   }
   std::string operator()(const notify_drain& x) const {
-    return "notify_drain " + x.agent.value;
+    return "notify_drain " + x.agent.value + (x.stays ? ", which stays" : "");
   }
   std::string operator()(const report_exclusion& x) const {
     return "report_exclusion " + x.host;

@@ -196,6 +196,14 @@ struct lead_requested {
   std::optional<electorate> among{}; ///< None: the leader is not elected.
 };
 
+/// The machine of a node is about to go, whatever the job needs. Its agent says so
+/// until something follows.
+struct node_noticed {
+  agent_id agent;
+  std::string words{}; ///< Of whoever has said so; one line. May be empty.
+  duration time{0};    ///< That its workers get.
+};
+
 /// Nodes are to log more, or less.
 struct log_level_requested {
   std::string level;  ///< As LOGLEVEL has it: `DEBUG`.
@@ -212,7 +220,7 @@ using rendezvous_event
                  stop_requested, drain_requested, drain_withdrawal_requested,
                  resize_requested, restart_requested, exclusion_requested,
                  inclusion_requested, log_level_requested, lead_requested,
-                 timer_fired>;
+                 node_noticed, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -293,6 +301,8 @@ struct notify_drain {
   std::string reason;
   /// It leaves when all workers have come to one; its own get no notice.
   bool at_safe_point = false;
+  /// It does not leave, but its workers are to save within this time.
+  bool stays = false;
 };
 
 /// Have these nodes checked before they take part again.

@@ -115,7 +115,8 @@ event_log::lines event_log::note(const ending& how, time_point now,
     x.raw_error = how.why->text;
   else if (!how.result)
     x.raw_error = is_drained
-                    ? "left the job, as an operator has asked"
+                    ? how.notice ? "left the job, as its machine is about to go"
+                                 : "left the job, as an operator has asked"
                     : "left the job on signal " + std::to_string(how.signal);
   else if (!succeeded)
     x.raw_error = how.result->reason;

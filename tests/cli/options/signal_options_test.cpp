@@ -119,6 +119,20 @@ TEST_CASE(
   CHECK(has(refused({"--stop-scope=all", "a"}), "\"all\" is none of"));
 }
 
+TEST_CASE("signals: a file or a command says that the machine goes", "[cli]") {
+  CHECK_FALSE(accepted({"a"}).agent.notices.is_any_set());
+  const auto asked
+    = accepted({"--notice-file=/run/going", "--notice-command=sleep 5", "a"});
+  CHECK(asked.agent.notices == notice_options{"/run/going", "sleep 5"});
+  CHECK(accepted({"a"}, {{"PET_NOTICE_COMMAND", "x | y"}}).agent.notices.command
+        == "x | y");
+  CHECK(has(refused({"--notice-command= ", "a"}), "command"));
+  CHECK(has(refused({"--notice-file=", "a"}), "--notice-file"));
+  const auto longest = std::string(notice_command_length_max, 'x');
+  CHECK(accepted({"--notice-command", longest, "a"}).agent.notices.command
+        == longest);
+}
+
 TEST_CASE("signals: torch's variable sets the timeout after SIGKILL", "[cli]") {
   const auto name = std::string{"TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT"};
   const auto timeout = [&](const std::string& value) {

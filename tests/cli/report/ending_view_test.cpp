@@ -70,6 +70,18 @@ TEST_CASE("ending: each has its word, its code and its sentence", "[cli]") {
      0,
      0,
      "left the job, as an operator has asked; no worker of this node is left"},
+    {{.notice = ""},
+     "left",
+     0,
+     0,
+     "left the job, as its machine is about to go; no worker of this node is"
+     " left"},
+    {{.notice = "spot"},
+     "left",
+     0,
+     0,
+     "left the job, as its machine is about to go: spot; no worker of this node"
+     " is left"},
   };
   for (const auto& x : rows) {
     INFO(x.sentence);

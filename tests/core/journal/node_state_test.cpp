@@ -97,6 +97,8 @@ TEST_CASE_METHOD(fixture, "node_state: what comes before its workers",
   now.drained_at = time_point{};
   CHECK(state() == "draining");
   CHECK(reason() == "an operator lets it leave");
+  now.drained_by = std::string{"the notice on n2"};
+  CHECK(reason() == "leaves, as the notice on n2 has asked");
   now.connected = false;
   CHECK(state() == "away");
   CHECK(reason() == "its link is broken; its lease decides");

@@ -444,8 +444,9 @@ TEST_CASE_METHOD(fixture, "journal: what may be missing may be missing",
   const auto job = random_job{20, 30};
   auto line = to_line(job.snapshots.back());
   line.pop_back();
-  for (const auto* part : {",\"gpus\":null", ",\"excluded\":false",
-                           ",\"waits_to_drain\":null", ",\"stands_by\":null"}) {
+  for (const auto* part :
+       {",\"gpus\":null", ",\"excluded\":false", ",\"waits_to_drain\":null",
+        ",\"stands_by\":null", ",\"drained_by\":null"}) {
     REQUIRE(line.find(part) != line.npos);
     for (size_t at = 0; (at = line.find(part, at)) != line.npos;)
       line.erase(at, std::string_view{part}.size());
