@@ -213,8 +213,10 @@ voter_host::open_coordinator(const core::open_coordinator& order) {
   auto settings = config_.configure(!order.successor);
   settings.lease_all = true;
   settings.may_decide = leadership_->leadership_check();
-  if (order.successor)
+  if (order.successor) {
     settings.beginning.known = order.known;
+    settings.beginning.is_proved = true;
+  }
   settings.own_agent = config_.agent;
   settings.write_job = [leadership = std::weak_ptr{leadership_}](
                          const auto& job, uint64_t change) {
