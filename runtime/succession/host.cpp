@@ -374,8 +374,10 @@ voter_host::open_coordinator(const core::open_coordinator& order) {
   settings.lease_all = true;
   settings.age_of_leadership = leadership_->age_of_leadership();
   settings.beginning.silence = order.silence;
-  if (order.successor)
+  if (order.successor) {
     settings.beginning.known = order.known;
+    settings.beginning.is_proved = true;
+  }
   settings.own_agent = config_.agent;
   settings.write_job = [leadership = std::weak_ptr{leadership_}](
                          const auto& job, uint64_t change) {

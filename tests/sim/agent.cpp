@@ -120,6 +120,8 @@ void agent::handle(const core::membership_event& event) {
   if (std::holds_alternative<core::leave_requested>(event))
     leaving_ = true;
   is_job_over_ |= std::holds_alternative<core::job_ended>(event);
+  if (all_.plan().voting)
+    check_written(event);
   check_drain(event);
   for (const auto& effect : effects)
     run(effect);
@@ -132,6 +134,17 @@ void agent::handle(const core::membership_event& event) {
     all_.checks().report("I6: " + id().value + " goes without a word");
   if (const auto x = std::exchange(late_fence_, {}))
     handle(*x);
+}
+
+// A majority of the voters has stored it before any agent sees it (S3).
+void agent::check_written(const core::membership_event& event) {
+  if (const auto* x = std::get_if<core::generation_formed>(&event);
+      x && x->plan.generation.value > all_.elections().written_generation())
+    all_.checks().report("S3: " + id().value + " sees generation "
+                         + to_string(x->plan.generation)
+                         + ", which no majority of the voters has stored");
+  if (const auto* x = std::get_if<core::job_ended>(&event))
+    all_.checks().told_end(id(), x->result);
 }
 
 // Of orders the newest count, and of numbers the highest that were given: while a
@@ -241,7 +254,7 @@ void agent::check_beginning(
   if (granted != nullptr && awaited_
       && (share == share_state::idle || share == share_state::succeeded)
       && brain_.current_link() == core::membership::link::joined
-      && now() < granted->sent + all_.plan().limits.fence())
+      && now() < granted->sent - granted->age + all_.plan().limits.fence())
     all_.checks().report("I8: " + id().value + " does not begin generation "
                          + to_string(awaited_->generation));
 }
@@ -520,6 +533,8 @@ void agent::perform(const core::try_second_way&) {
     all_.checks().report("link: " + id().value
                          + " tries a second way without a reason");
   all_.try_second_way(*this, served_by_);
+  if (auto* x = all_.elector_of(*process_))
+    x->seek_second_way();
 }
 
 void agent::perform(const core::forget_second_way&) {

@@ -55,6 +55,7 @@ public:
 
   bool leased() const { return brain_.offering().leased; }
   os_process& process() const { return *process_; }
+  const std::shared_ptr<os_process>& shared_process() const { return process_; }
   machine& workers() { return machine_; }
 
   /// Its node is checked, or a check has ended.
@@ -160,6 +161,7 @@ private:
 
   void hear(const core::membership_event& event);
   void check_link();
+  void check_written(const core::membership_event& event);
   void check_share(const core::membership_event& event,
                    core::share_state before, generation_id generation_before);
   void check_orders(const core::membership_event& event,

@@ -29,9 +29,9 @@ constexpr auto host_names = std::array{
 cluster::cluster(scenario plan, history::mode how)
   : plan_(std::move(plan)), roll_(plan_.seed + 0x9e3779b97f4a7c15),
     queue_(plan_.tick), trace_(how),
-    checks_(plan_.job, plan_.clocks_differ.count() == 0), world_{plan_, queue_,
-                                                                 roll_,
-                                                                 checks_} {
+    // What is formed and not stored was never seen: its number may be given again.
+    checks_(plan_.job, plan_.clocks_differ.count() == 0 && !plan_.voting),
+    world_{plan_, queue_, roll_, checks_}, promises_(checks_) {
   for (uint32_t i = 0; i < host_names.size(); ++i)
     free_names_.insert(
       free_names_.begin() + long(roll_.between(0, free_names_.size())), i);
@@ -104,14 +104,21 @@ agent& cluster::add_agent(uint32_t host, mistake made) {
                                             std::move(offering), settings));
   auto& x = *agents_.back();
   open_node(process, true);
-  if (plan_.elected)
+  if (plan_.voting)
+    add_elector(x);
+  else if (plan_.elected)
     candidates_.emplace(process.get(),
                         std::make_unique<candidate>(*this, process, x));
   if (hosting)
     spawn_coordinator(process, false);
   if (made == mistake::lie)
     x.lie();
-  x.start();
+  if (plan_.voting && agents_.size() == 1)
+    electors_.at(process.get())->found();
+  if (plan_.is_leader_spare && agents_.size() == 1)
+    process->after(500ms, [&x] { x.start(); });
+  else
+    x.start();
   return x;
 }
 
@@ -155,7 +162,9 @@ coordinator& cluster::open_coordinator(std::shared_ptr<os_process> process,
   x.start({.successor = order.successor,
            .unseen = before_term_of_now(),
            .known = order.known,
-           .writes_outcome = true});
+           .is_proved = plan_.voting && !getenv("NOPROOF"),
+           .writes_outcome = !plan_.voting,
+           .silence = order.silence});
   return x;
 }
 
@@ -174,6 +183,8 @@ candidate* cluster::candidate_of(const os_process& process) {
 void cluster::resign(os_process& process) {
   if (const auto i = candidates_.find(&process); i != candidates_.end())
     i->second->resign(false);
+  if (auto* x = elector_of(process))
+    x->resign(false);
 }
 
 void cluster::signal_node(agent& who, int signal) {
@@ -276,6 +287,7 @@ void cluster::on_finished(agent& who) {
   const auto find_bound
     = 1200ms + 2 * plan_.limits.connect + plan_.election_bound();
   if (healed_ && now() > healed_at_ + find_bound && !closed_ && how.why
+      && (!plan_.voting || (can_elect() && can_be_found(who)))
       && (how.why->code == errc::coordinator_lost
           || how.why->code == errc::connection_timed_out))
     checks_.report("I8: " + who.id().value
@@ -288,6 +300,8 @@ void cluster::on_closed(coordinator& who, const core::outcome& result) {
   closed_ = true;
   if (const auto i = candidates_.find(&who.process()); i != candidates_.end())
     i->second->resign(true);
+  if (auto* x = elector_of(who.process()))
+    x->resign(true);
   nodes_.at(&who.process())->handle(core::coordinator_closed{result});
 }
 
@@ -296,7 +310,7 @@ void cluster::on_closed(coordinator& who, const core::outcome& result) {
 void cluster::begin() {
   for (uint32_t i = 0; i < plan_.agent_count; ++i)
     new_host();
-  const auto hosts_first = plan_.embedded && !plan_.elected;
+  const auto hosts_first = plan_.voting || (plan_.embedded && !plan_.elected);
   if (hosts_first) {
     add_agent(0);
   } else if (!plan_.elected) {
@@ -330,6 +344,14 @@ std::optional<std::string> cluster::run() {
   for (const auto& x : agents_)
     if (x->process().alive())
       checks_.report("I8: the process of " + x->id().value + " has not ended");
+  if (plan_.is_shrinking)
+    for (const auto& x : agents_)
+      if (x->how_ended()
+          && !(x->how_ended()->result
+               && x->how_ended()->result->kind
+                    == core::outcome::verdict::succeeded))
+        checks_.report(
+          "S9: nodes were lost one by one, and the job has not succeeded");
   if (!checks_.quiet())
     checks_.report("I7: workers have outlived their agents");
   for (const auto& x : coordinators_)
@@ -350,6 +372,8 @@ void cluster::keep_generation() {
 }
 
 void cluster::watch() {
+  if (elections_.breach())
+    checks_.report(*elections_.breach());
   if (generation_count_max_
       && checks_.generation_count() > *generation_count_max_)
     checks_.report("detection: a generation was given up without need");
@@ -388,6 +412,7 @@ void cluster::heal() {
   world_.start_error = 0;
   world_.refusal = errc::none;
   is_registry_away_ = false;
+  cut_.clear();
   for (uint32_t host = 0; host < paths_.size(); ++host)
     speak(host);
   // Wardens wake up first: a coordinator's process may be an agent's, too.
@@ -412,11 +437,12 @@ void cluster::later(core::duration delay, action what) {
 }
 
 /// Agents that can take part in a generation together.
-uint32_t cluster::able_count() const {
+uint32_t cluster::able_count() {
   auto count = uint32_t{0};
   auto ranks = std::set<uint32_t>{};
   for (const auto& x : agents_) {
-    if (!x->active() || x->settings() != plan_.job || is_excluded(x->host()))
+    if (!x->active() || x->settings() != plan_.job || is_excluded(x->host())
+        || (plan_.voting && !can_be_found(*x)))
       continue;
     ++count;
     if (const auto rank = x->brain().offering().node_rank)
@@ -433,6 +459,8 @@ bool cluster::is_excluded(uint32_t host) const {
 }
 
 void cluster::check_liveness() {
+  if (plan_.voting && !can_elect())
+    return; // Nobody is to lead.
   const auto able = able_count();
   const auto& job = serving() ? current()->brain().settings() : plan_.job;
   if (!ran_since_ && able >= job.agent_count_min)

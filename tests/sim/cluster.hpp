@@ -4,7 +4,9 @@
 #include "tests/sim/agent.hpp"
 #include "tests/sim/candidate.hpp"
 #include "tests/sim/coordinator.hpp"
+#include "tests/sim/elector.hpp"
 #include "tests/sim/node.hpp"
+#include "tests/sim/promises.hpp"
 #include "tests/sim/registry.hpp"
 
 #include <unordered_map>
@@ -73,6 +75,18 @@ public:
                                 std::function<bool()> may_decide);
   void end_leadership(coordinator& who);
 
+  // -- for those who elect ----------------------------------------------------
+
+  succession_invariants& elections() { return elections_; }
+  promises& orders() { return promises_; }
+  elector* elector_of(const os_process& process);
+  elector* elector_of(const agent_id& id);
+  /// Messages between both would arrive.
+  bool reaches(const elector& from, const agent_id& to);
+  void send_elector(elector& from, const agent_id& to, elector_message what);
+  void examine(elector& who, const agent_id& whom);
+  void break_voter_links(agent& gone);
+
   // -- for the faults ---------------------------------------------------------
 
   /// Agents whose process is alive and that have not finished.
@@ -115,6 +129,9 @@ public:
   void crash_actor(os_process& process, core::actor_died::role which);
   void cut_link(agent& who);
   void silence(uint32_t host, side from);
+  /// Between these hosts, in these directions.
+  void cut_paths(host_pairs pairs, core::duration length);
+  uint32_t host_count() const { return uint32_t(paths_.size()); }
   void set_registry_away(bool is_away) { is_registry_away_ = is_away; }
   /// From now on a firewall resets all connections of this host.
   void reset(uint32_t host);
@@ -142,8 +159,14 @@ private:
   void heal();
   void open_node(const std::shared_ptr<os_process>& process, bool has_agent);
   void spawn_coordinator(std::shared_ptr<os_process> process, bool misled);
+  elector& add_elector(agent& who);
+  bool has_way(uint32_t from, uint32_t to) const;
+  void await_proof(elector& who, agent& target, core::time_point due);
+  bool can_be_found(const agent& who);
+  bool can_elect();
+  void wake_links(uint32_t host, core::duration late);
   bool is_excluded(uint32_t host) const;
-  uint32_t able_count() const;
+  uint32_t able_count();
   bool run_until(core::time_point limit);
   bool job_runs() const;
   void check_liveness();
@@ -153,6 +176,7 @@ private:
   /// The newest coordinator in this process that is no other's.
   coordinator* hosted_by(const os_process& process) const;
   void arrive(const std::shared_ptr<attempt>& x);
+  bool tell_reached(const attempt& x);
   void miss(const std::shared_ptr<attempt>& x, errc code);
   void await_end(coordinator& who, agent& target, core::time_point due);
   core::duration way();
@@ -172,6 +196,10 @@ private:
   std::vector<std::unique_ptr<coordinator>> coordinators_;
   std::map<os_process*, std::unique_ptr<node>> nodes_;
   std::map<os_process*, std::unique_ptr<candidate>> candidates_;
+  std::map<os_process*, std::unique_ptr<elector>> electors_;
+  succession_invariants elections_;
+  promises promises_;
+  host_pairs cut_;
   std::map<const link*, coordinator*> far_ends_;
   std::vector<std::optional<uint32_t>> node_ranks_; ///< By host; if ranked.
   std::vector<std::string> names_;                  ///< By host, …

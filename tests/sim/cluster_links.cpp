@@ -55,12 +55,18 @@ route cluster::route_between(const agent& who,
                              const coordinator& target) const {
   if (&who.process() == &target.process())
     return {&open_path_, &open_path_};
+  if (!target.host())
+    return {paths_[who.host()].get(), &open_path_};
   return {paths_[who.host()].get(),
-          target.host() ? paths_[*target.host()].get() : &open_path_};
+          paths_[*target.host()].get(),
+          &cut_,
+          {who.host(), *target.host()}};
 }
 
 void cluster::seek(agent& who, bool was_member) {
-  if (plan_.elected)
+  if (plan_.voting)
+    electors_.at(&who.process())->seek();
+  else if (plan_.elected)
     candidates_.at(&who.process())->seek(was_member);
   else
     connect(who, current()->number(), false);
@@ -115,10 +121,19 @@ void cluster::arrive(const std::shared_ptr<attempt>& x) {
   x->opened->send(side::coordinator, [this, x, local] {
     if (std::exchange(x->done, true))
       return;
-    if (x->is_for_candidate)
-      candidates_.at(&x->who->process())->on_reached();
+    if (x->is_for_candidate && !tell_reached(*x))
+      return x->opened->close(side::agent);
     x->who->on_found(x->opened, x->target->number(), !local);
   });
+}
+
+/// @returns whether the attempt is still wanted
+bool cluster::tell_reached(const attempt& x) {
+  auto& process = x.who->process();
+  if (plan_.voting)
+    return electors_.at(&process)->on_reached(x.target->number());
+  candidates_.at(&process)->on_reached();
+  return true;
 }
 
 void cluster::miss(const std::shared_ptr<attempt>& x, errc code) {
@@ -128,7 +143,9 @@ void cluster::miss(const std::shared_ptr<attempt>& x, errc code) {
     if (x->opened)
       x->opened->close(side::agent);
     const auto why = failure{code, "no coordinator there"};
-    if (x->is_for_candidate)
+    if (x->is_for_candidate && plan_.voting)
+      electors_.at(&x->who->process())->on_missed(x->target->number(), why);
+    else if (x->is_for_candidate)
       candidates_.at(&x->who->process())->on_missed(why);
     else
       x->who->on_not_found(why, x->tried);
@@ -247,6 +264,10 @@ void cluster::stall_link(agent& who) {
 void cluster::speak(uint32_t host, core::duration late) {
   paths_[host]->silent = {};
   paths_[host]->resets = false;
+  wake_links(host, late);
+}
+
+void cluster::wake_links(uint32_t host, core::duration late) {
   for (const auto& [at, x] : by_host_)
     if (at == host)
       x->wake(late);

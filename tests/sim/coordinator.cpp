@@ -49,6 +49,7 @@ void coordinator::start(const core::coordinator_started& beginning) {
 
 void coordinator::step_down() {
   closed_ = true;
+  gate_.drop();
   for (const auto& x : opened_)
     x->close(side::coordinator);
 }
@@ -70,7 +71,10 @@ void coordinator::handle(const core::rendezvous_event& event) {
   const auto was_stopping = phase == core::rendezvous::phase::stopping;
   const auto asked = brain_.settings();
   succession_.before(brain_, all_.now());
+  if (std::holds_alternative<core::member_ended>(event))
+    succession_.account();
   const auto effects = decide(event);
+  order_ = all_.orders().decided(event, effects);
   note_job();
   times_.after(brain_, event, effects, all_.now(), slack());
   if (all_.trace().on())
@@ -127,7 +131,8 @@ coordinator::decide(const core::rendezvous_event& event) {
 core::duration coordinator::slack() const {
   const auto usual = 1ms + 3 * all_.shared().timer_lateness_ever
                      + process_->pause_count() * all_.plan().trouble_max;
-  return may_decide_ ? usual + all_.plan().trouble_max + 1s : usual;
+  return may_decide_ ? usual + (1 + hang_count_) * all_.plan().trouble_max + 1s
+                     : usual;
 }
 
 // Each event of an agent has the answer that the agent waits for.
@@ -488,6 +493,8 @@ void coordinator::receive(const std::shared_ptr<link>& from,
                           const agent_id& agent,
                           const core::rendezvous_event& event,
                           core::time_point sent) {
+  if (defer([=, this] { receive(from, agent, event, sent); }))
+    return;
   auto& known = links_[agent];
   if (std::holds_alternative<core::agent_joined>(event)) {
     if (known && known != from)
@@ -516,6 +523,8 @@ void coordinator::receive(const std::shared_ptr<link>& from,
 void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
                                      const agent_id& agent,
                                      core::time_point sent) {
+  if (defer([=, this] { receive_keep_alive(from, agent, sent); }))
+    return;
   if (links_[agent] != from || !may_act())
     return;
   const auto is_granted = leases_.hear(agent, sent, all_.now() + clock_);
@@ -529,7 +538,12 @@ void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
   if (std::exchange(stamps_[agent], sent) != sent)
     note_heard(agent);
   if (is_granted)
-    all_.to_agent(from, agent, core::lease_granted{sent});
+    all_.to_agent(from, agent, core::lease_granted{sent, age()});
+}
+
+core::duration coordinator::age() const {
+  const auto* elector = all_.elector_of(*process_);
+  return elector != nullptr ? elector->age() : core::duration::zero();
 }
 
 void coordinator::note_heard(const agent_id& agent) {
@@ -538,6 +552,8 @@ void coordinator::note_heard(const agent_id& agent) {
 }
 
 void coordinator::on_closed(const link* closed) {
+  if (defer([=, this] { on_closed(closed); }))
+    return;
   const auto i = joined_.find(closed);
   if (i == joined_.end())
     return;
@@ -570,6 +586,15 @@ void coordinator::show(std::function<void()> what) {
     (*now)();
 }
 
+void coordinator::on_written(const core::charter_written& event) {
+  if (defer([=, this] { on_written(event); }))
+    return;
+  if (!may_act())
+    return gate_.drop();
+  for (const auto& what : gate_.on(event))
+    what();
+}
+
 // Voters store one charter after the other, whatever becomes of this process.
 void coordinator::write() {
   const auto longest = all_.plan().write_max;
@@ -589,6 +614,8 @@ void coordinator::perform(const core::arm_timer& x) {
   const auto due = x.due - clock_;
   process_->at(all_.on_time(due) + all_.timer_lateness(),
                [this, due, timer = x.timer] {
+                 if (defer([this, timer] { handle(core::timer_fired{timer}); }))
+                   return;
                  is_late_ = all_.now() > due + limits_.keep_alive_interval;
                  late_count_ += is_late_;
                  handle(core::timer_fired{timer});
@@ -606,8 +633,10 @@ void coordinator::perform(const core::accept_agent& x) {
   const auto leased = brain_.agents().at(x.agent).offering.leased;
   if (leased)
     leases_.open(x.agent, all_.now() + clock_);
+  show_voters(x.agent);
   send(x.agent, leased ? core::join_accepted{limits.keep_alive_interval,
-                                             limits.fence(), brain_.job()}
+                                             limits.fence(), brain_.job(),
+                                             age()}
                        : core::join_accepted{.job = brain_.job()});
 }
 
@@ -648,8 +677,14 @@ void coordinator::perform(const core::forget_agent& x) {
 }
 
 void coordinator::perform(const core::announce_generation& x) {
-  if (all_.checks().announced(number_, x, brain_.settings()))
+  all_.orders().check(brain_);
+  if (all_.checks().announced(number_, x, brain_.settings())) {
     succession_.formed(all_.now());
+    if (auto* elector = all_.elector_of(*process_))
+      show([this, elector, generation = x.plans.front().generation] {
+        all_.elections().check_generation(elector->facts(), generation.value);
+      });
+  }
   for (const auto& plan : x.plans)
     send(plan.own.agent, core::generation_formed{plan, brain_.job()});
 }
@@ -667,14 +702,19 @@ void coordinator::perform(const core::write_outcome& x) {
 }
 
 void coordinator::note_job() {
-  const auto has_voters = all_.plan().write_max.count() > 0;
+  const auto has_voters = all_.plan().has_voters();
   if (has_voters && job_.decided && gate_.is_open())
     return;
-  const auto job = has_voters ? brain_.job_and_end() : brain_.job();
+  auto job = has_voters ? brain_.job_and_end() : brain_.job();
+  auto* elector = all_.elector_of(*process_);
+  if (elector != nullptr)
+    job.leader_group = leader_group();
   if (job == job_)
     return;
   job_ = job;
-  if (has_voters)
+  if (elector != nullptr)
+    elector->propose(*this, job_, gate_.change());
+  else if (has_voters)
     write();
   if (auto* x = all_.candidate_of(*process_); x != nullptr && may_decide_)
     x->change_job(job_);
@@ -699,7 +739,7 @@ void coordinator::perform(const core::explain_failures& x) {
 }
 
 void coordinator::perform(const core::end_job& x) {
-  if (brain_.generation().value == 0 && all_.plan().write_max.count() > 0
+  if (brain_.generation().value == 0 && all_.plan().has_voters()
       && stored_.decided)
     all_.checks().ended_before(number_, x.result);
   else if (!std::exchange(is_writing_, false))
@@ -707,6 +747,82 @@ void coordinator::perform(const core::end_job& x) {
   told_.insert(x.agents.begin(), x.agents.end());
   for (const auto& agent : x.agents)
     send(agent, core::job_ended{x.result});
+}
+
+uint32_t coordinator::leader_group() const {
+  const auto& own = all_.elector_of(*process_)->owner().id();
+  const auto i = brain_.agents().find(own);
+  const auto generation = brain_.generation();
+  return i != brain_.agents().end() && generation.value != 0
+             && i->second.member_of == generation
+           ? brain_.common_plan().node_count
+           : 0;
+}
+
+// -- who elects -----------------------------------------------------------------
+
+coordinator::electors_answer coordinator::electors() const {
+  auto out = electors_answer{};
+  out.has_ended = brain_.result() && gate_.is_open();
+  const auto is_listening
+    = brain_.current_phase() == core::rendezvous::phase::gathering
+      && !brain_.gives_up_then();
+  if (is_listening)
+    return out;
+  out.here.emplace();
+  for (const auto& [agent, x] : brain_.agents())
+    if (x.is_candidate() && links_.at(agent))
+      out.here->push_back({.agent = agent,
+                           .host = x.offering.host,
+                           .endpoint = to_string(agent)});
+  return out;
+}
+
+void coordinator::tell_voters(const std::vector<agent_id>& voters) {
+  voters_ = voters;
+  for (const auto& [agent, _] : brain_.agents())
+    show_voters(agent);
+}
+
+void coordinator::show_voters(const agent_id& agent) {
+  auto* to = all_.elector_of(agent);
+  if (to == nullptr || voters_.empty())
+    return;
+  if (const auto& known = links_[agent])
+    show([known, to, voters = voters_] {
+      known->send(side::coordinator, [to, voters] { to->know(voters); });
+    });
+}
+
+void coordinator::perform(const core::hand_over_leadership& x) {
+  if (auto* elector = all_.elector_of(*process_))
+    process_->after(50ms, [this, elector, x] {
+      if (elector->hosted() == this)
+        elector->hand_over({.to = x.to, .reason = x.by, .is_asked = true});
+    });
+}
+
+void coordinator::perform(const core::answer_operator&) {
+  if (order_ != 0)
+    show([this, order = order_] { all_.orders().told(order); });
+}
+
+// -- its actor hangs ------------------------------------------------------------
+
+bool coordinator::defer(action what) {
+  if (is_hung_)
+    deferred_.push_back(std::move(what));
+  return is_hung_;
+}
+
+void coordinator::hang(core::duration length) {
+  is_hung_ = true;
+  ++hang_count_;
+  process_->after(length, [this] {
+    is_hung_ = false;
+    for (auto& what : std::exchange(deferred_, {}))
+      what();
+  });
 }
 
 void coordinator::perform(const core::close_job&) {

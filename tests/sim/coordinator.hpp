@@ -6,12 +6,14 @@
 #include "actors/core/protocol/lease_desk.hpp"
 #include "actors/core/protocol/output_gate.hpp"
 #include "actors/core/protocol/speakers.hpp"
+#include "actors/core/succession/voter_set.hpp"
 #include "tests/sim/history.hpp"
 #include "tests/sim/machine.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/punctuality.hpp"
 #include "tests/sim/succession.hpp"
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -51,6 +53,25 @@ public:
   /// @param is_closed The coordinator has nothing more to do.
   void hear_late(bool is_closed = false);
 
+  /// What it wanted to be known is stored.
+  void on_written(const core::charter_written& event);
+
+  struct electors_answer {
+    bool has_ended = false; ///< The job, and that is stored.
+    /// Those that stay; none: agents of an earlier coordinator are coming back.
+    std::optional<std::vector<core::voter_candidate>> here;
+  };
+
+  /// Who can vote, and lead.
+  electors_answer electors() const;
+
+  /// Its agents are told who votes.
+  void tell_voters(const std::vector<agent_id>& voters);
+
+  /// Its actor handles no message, for so long.
+  void hang(core::duration length);
+  bool is_hung() const { return is_hung_; }
+
   /// A link was closed, possibly one over which no agent has joined.
   void on_closed(const link* closed);
 
@@ -75,6 +96,8 @@ public:
   bool closed() const { return closed_; }
 
 private:
+  /// How long ago it was confirmed that it leads.
+  core::duration age() const;
   void note_heard(const agent_id& agent);
   /// The node ranks of the current generation's members that it knows.
   std::map<agent_id, uint32_t> ranks_of_members() const;
@@ -119,11 +142,14 @@ private:
   void perform(const core::report_stand_by&) {}
   void perform(const core::report_return&) {}
   void perform(const core::set_log_level&) {}
-  void perform(const core::hand_over_leadership&) {}
-  void perform(const core::answer_operator&) {}
+  void perform(const core::hand_over_leadership& x);
+  void perform(const core::answer_operator& x);
   void send(const agent_id& agent, core::membership_event event);
   void show(std::function<void()> what);
+  void show_voters(const agent_id& agent);
   void write();
+  bool defer(action what);
+  uint32_t leader_group() const;
 
   cluster& all_;
   std::shared_ptr<os_process> process_;
@@ -161,7 +187,12 @@ private:
   core::charter stored_;               ///< As it is told.
   core::time_point write_due_{};       ///< Of the last that was begun.
   core::output_gate<std::function<void()>> gate_;
-  bool is_over_ = false; ///< It waits for its last write, or for none.
+  std::vector<agent_id> voters_; ///< As agents are told.
+  bool is_hung_ = false;
+  uint32_t hang_count_ = 0;
+  std::deque<action> deferred_; ///< Till it goes on.
+  uint64_t order_ = 0;          ///< That the answer to an operator is about.
+  bool is_over_ = false;        ///< It waits for its last write, or for none.
   /// Whose workers were ordered to stop over the present link, by generation.
   std::map<agent_id, generation_id> stopped_;
   std::optional<timer_id> fired_; ///< A timer that is over.

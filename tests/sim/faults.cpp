@@ -1,5 +1,7 @@
 #include "tests/sim/faults.hpp"
 
+#include "tests/sim/election_faults.hpp"
+
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -448,7 +450,7 @@ void firewall_resets(cluster& all) {
 // -- etcd ---------------------------------------------------------------------
 
 void registry_is_away(cluster& all) {
-  if (!all.plan().elected)
+  if (!all.plan().elected || all.plan().voting)
     return;
   all.note("etcd is away");
   all.set_registry_away(true);
@@ -747,8 +749,13 @@ void plan_faults(cluster& all) {
     for (uint32_t i = 0; i < 6; ++i)
       all.later(roll.between(core::duration{0}, plan.fault_window),
                 [&all, &kind = pick(changes, roll)] { kind.strike(all); });
+  if (plan.is_shrinking)
+    return plan_losses(all);
   if (!plan.harmless) {
-    for (uint32_t i = 0; i < plan.fault_count; ++i)
+    for (uint32_t i = 0; plan.voting && i < plan.fault_count; ++i)
+      all.later(roll.between(core::duration{200ms}, plan.fault_window),
+                [&all] { trouble_voters(all); });
+    for (uint32_t i = 0; i < (plan.voting ? 2U : plan.fault_count); ++i)
       all.later(roll.between(core::duration{0}, plan.fault_window),
                 [&all, &kind = pick(harmful, roll)] { kind.strike(all); });
     return;
@@ -758,6 +765,8 @@ void plan_faults(cluster& all) {
   constexpr auto settled = core::duration{1'500ms};
   constexpr auto apart = core::duration{800ms};
   all.later(settled, [&all] { all.keep_generation(); });
+  if (plan.voting)
+    return all.later(settled + apart, [&all] { trouble_voters_quietly(all); });
   for (uint32_t i = 0; i < plan.fault_count; ++i)
     all.later(settled + i * apart,
               [&all, &kind = pick(harmless, roll)] { kind.strike(all); });

@@ -1,6 +1,6 @@
-// Runs seeds until one breaks an invariant: `find_bug COUNT [FIRST [elections]]`; the
-// last word is for elections among agents alone. Exit code 1 and the seed if one does,
-// 0 if none.
+// Runs seeds until one breaks an invariant: `find_bug COUNT [FIRST [WORLD]]`. The last
+// word names one kind of histories alone: `elections` among agents, or `voters`, whole
+// jobs whose agents elect. Exit code 1 and the seed if one does, 0 if none.
 
 #include "tests/sim/leadership_world.hpp"
 #include "tests/sim/run_seed.hpp"
@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 namespace {
 
@@ -26,6 +27,9 @@ std::optional<std::string> lead(uint64_t seed) {
 /// … and one of elections among agents as long as some.
 constexpr auto seeds_per_election = 4;
 
+/// … and one of a job whose agents elect, of each kind.
+constexpr auto seeds_per_vote = 8;
+
 std::optional<std::string> elect(uint64_t seed) {
   return succession_world{seed, uint32_t(1 + seed % 7)}.run();
 }
@@ -43,13 +47,33 @@ int hold_elections(uint64_t first, uint64_t count) {
   return 0;
 }
 
+std::optional<std::string> vote(uint64_t seed) {
+  for (auto* roll : {roll_voting, roll_quiet_voting, roll_shrinking})
+    if (const auto breach = run_seed(roll(seed), history::mode::off))
+      return (roll == roll_quiet_voting ? "(quiet) "
+              : roll == roll_shrinking  ? "(shrinking) "
+                                        : "")
+             + *breach;
+  return std::nullopt;
+}
+
+int hold_votes(uint64_t first, uint64_t count) {
+  for (auto seed = first; seed < first + count; ++seed)
+    if (const auto breach = vote(seed))
+      return tell(seed, " (voters)", *breach);
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   const auto count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
   const auto first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  if (argc > 3)
+  const auto world = std::string_view{argc > 3 ? argv[3] : ""};
+  if (world == "elections")
     return hold_elections(first, count);
+  if (world == "voters")
+    return hold_votes(first, count);
   for (auto seed = first; seed < first + count; ++seed) {
     if (seed % seeds_per_election == 0)
       if (const auto breach = elect(seed))
@@ -57,6 +81,9 @@ int main(int argc, char** argv) {
     if (seed % seeds_per_leadership == 0)
       if (const auto breach = lead(seed))
         return tell(seed, " (leadership)", *breach);
+    if (seed % seeds_per_vote == 0)
+      if (const auto breach = vote(seed))
+        return tell(seed, " (voters)", *breach);
     for (auto* roll : {roll_scenario, roll_harmless})
       if (const auto breach = run_seed(roll(seed), history::mode::off))
         return tell(seed, roll == roll_harmless ? " (harmless)" : "", *breach);

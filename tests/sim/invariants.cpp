@@ -357,9 +357,12 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
   check_phase(after);
   check_cost(coordinator, event, spent_before, generation_before, after);
   const auto spent = after.budget().restart_count();
-  if (const auto* x = std::get_if<core::coordinator_started>(&event))
-    known_spent_[coordinator] = x->known.restart_count;
   auto carried = spent_before; // A claim may contain more.
+  if (const auto* x = std::get_if<core::coordinator_started>(&event)) {
+    known_spent_[coordinator] = x->known.restart_count;
+    if (x->is_proved)
+      carried = std::max(carried, x->known.restart_count);
+  }
   if (const auto* x = std::get_if<core::agent_joined>(&event); x && x->told)
     carried = std::max({carried, x->told->restart_count,
                         known_spent_[coordinator], told_spent_[coordinator]});
@@ -566,7 +569,8 @@ bool is_of_operator(const core::rendezvous_event& event) {
          || std::holds_alternative<core::restart_requested>(event)
          || std::holds_alternative<core::exclusion_requested>(event)
          || std::holds_alternative<core::inclusion_requested>(event)
-         || std::holds_alternative<core::log_level_requested>(event);
+         || std::holds_alternative<core::log_level_requested>(event)
+         || std::holds_alternative<core::lead_requested>(event);
 }
 
 } // namespace
@@ -602,8 +606,10 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
     expected.agent_count_min = size->agent_count_min;
     expected.agent_count_max = size->agent_count_max;
   }
-  const auto may_recover = std::holds_alternative<core::agent_joined>(event)
-                           || std::holds_alternative<core::timer_fired>(event);
+  const auto may_recover
+    = std::holds_alternative<core::agent_joined>(event)
+      || std::holds_alternative<core::coordinator_started>(event)
+      || std::holds_alternative<core::timer_fired>(event);
   if (after.settings() != expected && !may_recover)
     report("steering: the job's settings are not those that were asked for");
   const auto was_active
@@ -838,6 +844,12 @@ void invariants::finished(const agent_id& agent, const core::ending& how) {
   const auto said = [&](const auto& x) { return x.second == *how.result; };
   if (std::none_of(outcomes_.begin(), outcomes_.end(), said))
     report("I6: " + agent.value + " finished with an outcome of its own");
+}
+
+void invariants::told_end(const agent_id& agent, const core::outcome& result) {
+  if (told_ && *told_ != result)
+    report("S5: " + agent.value + " is told that the job has ended otherwise");
+  told_ = result;
 }
 
 void invariants::attributed(const core::worker_failure& failure) {

@@ -119,6 +119,9 @@ public:
 
   void finished(const agent_id& agent, const core::ending& how);
 
+  /// An agent is told how the job has ended: the same as all others.
+  void told_end(const agent_id& agent, const core::outcome& result);
+
   /// A failure is about to be reported.
   void attributed(const core::worker_failure& failure);
 
@@ -222,6 +225,7 @@ private:
     floors_;             ///< By coordinator: its generations are newer.
   generation_id newest_; ///< Of all coordinators.
   std::map<int, core::outcome> outcomes_;
+  std::optional<core::outcome> told_; ///< Of these, to agents.
   std::set<std::pair<int, generation_id>>
     paid_; ///< Generations that cost a restart.
   std::map<int, std::optional<debt>> owed_; ///< By coordinator.

@@ -5,8 +5,11 @@
 #include "tests/sim/os_process.hpp"
 
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace actorrun::sim {
@@ -30,15 +33,28 @@ struct path {
   bool works() const { return !silent[0] && !silent[1] && !resets; }
 };
 
-/// From one host to another, each of which may be cut off.
+/// Hosts between which nothing arrives, in one direction.
+using host_pairs = std::set<std::pair<uint32_t, uint32_t>>;
+
+/// From one host to another, each of which may be cut off, from all or from the other.
 struct route {
   const path* agents;
   const path* coordinators; ///< Seen from there, the agent is the other side.
+  const host_pairs* cut = nullptr; ///< Null: there is none between two hosts.
+  std::array<uint32_t, 2> hosts{}; ///< By side.
 
-  bool is_silent(side from) const {
-    return agents->is_silent(from) || coordinators->is_silent(other(from));
+  bool is_cut(side from) const {
+    return cut != nullptr
+           && cut->contains({hosts[size_t(from)], hosts[size_t(other(from))]});
   }
-  bool works() const { return agents->works() && coordinators->works(); }
+  bool is_silent(side from) const {
+    return agents->is_silent(from) || coordinators->is_silent(other(from))
+           || is_cut(from);
+  }
+  bool works() const {
+    return agents->works() && coordinators->works() && !is_cut(side::agent)
+           && !is_cut(side::coordinator);
+  }
   bool resets() const { return agents->resets || coordinators->resets; }
 };
 

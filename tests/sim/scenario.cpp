@@ -167,6 +167,74 @@ scenario roll_harmless(uint64_t seed) {
   return x;
 }
 
+scenario roll_voting(uint64_t seed) {
+  auto x = roll_scenario(seed);
+  auto roll = dice{seed ^ 0x5eed};
+  x.elected = x.voting = true;
+  x.embedded = false;
+  x.write_max = {};
+  x.has_journal = false;
+  x.other_limits.reset();
+  x.clocks_differ = {};
+  x.tick = {};
+  x.job.ranked = false;
+  x.agent_count = uint32_t(roll.between(1, 7));
+  x.job.agent_count_max = x.agent_count + uint32_t(roll.between(0, 1));
+  x.job.agent_count_min
+    = uint32_t(roll.between(1, roll.percent(70) ? 1 : x.agent_count));
+  if (roll.percent(50)) { // As the product has it: longer than an election.
+    x.limits.keep_alive_interval = 60ms;
+    x.limits.keep_alive_attempts = uint32_t(roll.between(15, 20));
+    x.limits.fence_guard = 250ms;
+  }
+  x.limits.seek = 12s;
+  x.job.lease = x.limits.lease();
+  x.fault_count = uint32_t(roll.between(1, 8));
+  x.fault_window = roll.between(core::duration{1s}, core::duration{5s});
+  x.work = std::max(x.work, x.fault_window);
+  return x;
+}
+
+scenario roll_quiet_voting(uint64_t seed) {
+  auto x = roll_voting(seed);
+  auto roll = dice{~seed};
+  x.harmless = true;
+  x.restless = x.wavering = x.flapping = false;
+  x.stalled_start_percent = 0;
+  x.no_warden_percent = 0;
+  x.duplicates = false;
+  x.message_delay_max = 1ms;
+  x.limits.keep_alive_interval = 60ms;
+  x.limits.keep_alive_attempts = 20;
+  x.limits.fence_guard = 250ms;
+  x.job.lease = x.limits.lease();
+  x.is_leader_spare = roll.percent(50);
+  x.agent_count = uint32_t(roll.between(x.is_leader_spare ? 4 : 3, 7));
+  x.job.agent_count_max = x.agent_count - (x.is_leader_spare ? 1 : 0);
+  x.job.agent_count_min
+    = uint32_t(roll.between(1, uint64_t{x.job.agent_count_max} - 1));
+  x.fault_window = 4s;
+  x.fault_count = 1;
+  x.work = 6s;
+  return x;
+}
+
+scenario roll_shrinking(uint64_t seed) {
+  auto x = roll_quiet_voting(seed);
+  auto roll = dice{~seed};
+  x.is_shrinking = true;
+  x.harmless = false;
+  x.is_leader_spare = false;
+  x.agent_count = uint32_t(roll.between(2, 7));
+  x.job.agent_count_max = x.agent_count;
+  x.job.agent_count_min = 1;
+  x.fault_count = x.agent_count - 1;
+  x.fault_window
+    = 2s + x.fault_count * (2 * core::duration{x.limits.lease()} + 1s);
+  x.work = x.fault_window + 1s;
+  return x;
+}
+
 core::duration scenario::recovery_bound() const {
   constexpr auto retry = 1s; // Longest interval between attempts to connect.
   constexpr auto kill = 10ms;
@@ -191,6 +259,8 @@ core::duration scenario::recovery_bound() const {
 
 core::duration scenario::election_bound() const {
   constexpr auto search = 4s; // Until a candidate looks, and until others do.
+  if (voting)
+    return limits.lease() + search;
   return elected ? registry_lease + search : core::duration{0};
 }
 
@@ -208,7 +278,8 @@ std::string to_string(const scenario& x) {
   return "seed " + std::to_string(x.seed) + (x.harmless ? " (harmless)" : "")
          + ": " + std::to_string(x.agent_count) + " agents, "
          + core::to_string(x.job)
-         + (x.elected    ? ", elected"
+         + (x.voting     ? ", elects its coordinator"
+            : x.elected  ? ", elected"
             : x.embedded ? ", embedded"
                          : "")
          + (x.duplicates ? ", duplicates" : "")

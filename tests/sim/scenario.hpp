@@ -29,7 +29,8 @@ struct scenario {
   uint32_t slot_count_max = 1;
   core::duration tick{0};  ///< Of all clocks; 0: they are precise.
   bool embedded = false;   ///< Agent 0's process hosts the coordinator.
-  bool elected = false;    ///< etcd elects the node that hosts it.
+  bool elected = false;    ///< A node that is elected hosts it: by etcd, …
+  bool voting = false;     ///< … or by the agents themselves.
   bool restless = false;   ///< Nodes come and go.
   bool wavering = false;   ///< Changes wait for safe points, again and again.
   bool flapping = false;   ///< A node is cut off, again and again.
@@ -59,6 +60,14 @@ struct scenario {
   /// Longest pause or partition.
   core::duration trouble_max{};
 
+  /// The first agent comes so late that others have all places: the leader's process
+  /// has no workers.
+  bool is_leader_spare = false;
+  bool is_shrinking = false; ///< Nodes are lost one by one, down to one.
+
+  /// What a coordinator decides is stored before others see it.
+  bool has_voters() const { return voting || write_max.count() > 0; }
+
   /// The longest that a coordinator grants.
   core::duration lease_max() const {
     return other_limits ? std::max(limits.lease(), other_limits->lease())
@@ -81,6 +90,15 @@ scenario roll_scenario(uint64_t seed);
 /// A scenario with cuts shorter than the lease and coordinators that come back
 /// in time: no fault that may stop a worker.
 scenario roll_harmless(uint64_t seed);
+
+/// A job whose agents elect the coordinator, with all kinds of faults.
+scenario roll_voting(uint64_t seed);
+
+/// The same, with one fault at a time that may not stop a worker.
+scenario roll_quiet_voting(uint64_t seed);
+
+/// The same, whose nodes are lost one lease apart, down to one.
+scenario roll_shrinking(uint64_t seed);
 
 /// One line, printed at the beginning of a history.
 std::string to_string(const scenario& x);

@@ -26,6 +26,9 @@ void succession::begin(const core::coordinator_started& beginning,
     left_excluded_.insert(x.host);
   if (known.revision != 0)
     told_[{}] = known;
+  is_proved_ = beginning.is_proved;
+  if (is_proved_)
+    agreed_ = known;
 }
 
 void succession::before(const core::rendezvous& brain, core::time_point now) {
@@ -38,6 +41,8 @@ void succession::joined(const agent_id& agent, const core::charter& heard) {
   if (!listens_)
     return;
   known_lease_ = std::max<core::duration>(known_lease_, heard.lease);
+  if (is_proved_)
+    return;
   told_[agent] = heard;
   find_agreement();
 }
@@ -46,7 +51,7 @@ void succession::joined(const agent_id& agent, const core::charter& heard) {
 // no predecessor, it cannot know (docs/decisions/0044): what follows then is not
 // promised.
 void succession::formed(core::time_point now) {
-  if (is_successor_ && now < began_ + known_lease_)
+  if (is_successor_ && !is_accounted_ && now < began_ + known_lease_)
     checks_.report("I2: a generation forms " + in_ms(now - began_)
                    + " after the coordinator's start, which was told of a lease"
                      " of "

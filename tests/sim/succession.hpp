@@ -30,6 +30,9 @@ public:
   /// coordinator.
   void joined(const agent_id& agent, const core::charter& heard);
 
+  /// All that may have workers may be here before a lease has passed.
+  void account() { is_accounted_ = true; }
+
   /// A generation forms that is new.
   void formed(core::time_point now);
 
@@ -52,6 +55,8 @@ private:
   core::duration lease_in_force_; ///< The longest that there may be.
   invariants& checks_;
   bool is_successor_ = false;
+  bool is_accounted_ = false;
+  bool is_proved_ = false; ///< What was left: agents know no more.
   core::time_point began_{};
   bool listens_ = false; ///< What agents tell it counts.
   /// What was told it by agents, and by its predecessor (no name).

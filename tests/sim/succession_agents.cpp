@@ -414,9 +414,18 @@ void succession_world::take_formed(process& x, uint64_t link,
       || clock(x) >= x.fence || x.workers != 0)
     return;
   note(x, "starts generation " + std::to_string(generation));
-  facts_.check_start(x, generation);
+  check_start(x, generation);
   x.workers = x.plan = x.share = x.newest = generation;
   x.plan_size = size;
+}
+
+// I2: workers of two generations never run at one time.
+void succession_world::check_start(const process& x, uint64_t generation) {
+  for (const auto& y : processes_)
+    if (y->workers != 0 && y->workers != generation)
+      facts_.report("I2: " + to_string(x.id) + " starts generation "
+                    + std::to_string(generation) + " while " + to_string(y->id)
+                    + " runs " + std::to_string(y->workers));
 }
 
 void succession_world::take_revoked(process& x, uint64_t link,

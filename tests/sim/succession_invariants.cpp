@@ -22,29 +22,29 @@ void succession_invariants::report(const std::string& what) {
 }
 
 void succession_invariants::check_leaders(time_point now) {
-  const model_process* leader = nullptr;
-  for (const auto& x : all_) {
+  const voter_facts* leader = nullptr;
+  for (const auto* x : all_) {
     if (!x->is_alive || x->clock.at(now) >= x->leadership_end + decision_max)
       continue;
     if (leader != nullptr)
       report("S1: " + to_string(leader->id) + " and " + to_string(x->id)
              + " lead at once");
-    leader = x.get();
+    leader = x;
   }
 }
 
 // The dead count: they have elected the leader, or had it before they ended.
 bool succession_invariants::is_kept(const written_charter& x) const {
   auto have = std::set<agent_id>{};
-  for (const auto& y : all_)
+  for (const auto* y : all_)
     if ((!y->is_alive && y->has_proof)
         || (y->kept.charter && y->kept.charter->key >= x.key))
       have.insert(y->id);
   return x.voters.has_majority(have);
 }
 
-void succession_invariants::check_write(const model_process& leader) {
-  const auto key = leader.uut.written();
+void succession_invariants::check_write(const voter_facts& leader) {
+  const auto key = leader.written;
   if (key == written_)
     return;
   if (key < written_)
@@ -54,21 +54,23 @@ void succession_invariants::check_write(const model_process& leader) {
   const auto& x = charters_.at(key);
   if (!is_kept(x))
     report("S3: " + text_of(key) + " counts as written, and no quorum has it");
-  if (x.job.newest.value < written_generation_
+  // While a leader listens, it has numbers written that there may be.
+  if (x.job.newest.value < newest_generation_
       || x.job.restart_count < written_restarts_)
     report("S2: " + text_of(key) + " has forgotten a generation or a restart");
   written_generation_ = x.job.newest.value;
   written_restarts_ = x.job.restart_count;
 }
 
-void succession_invariants::check_open(const model_process& leader) {
+void succession_invariants::check_open(const voter_facts& leader,
+                                       charter_key written) {
   const auto own = leader.kept.charter ? leader.kept.charter->key.term : 0;
-  if (leader.uut.written().term != own || own != leader.kept.term)
+  if (written.term != own || own != leader.kept.term)
     report("S2: " + to_string(leader.id)
            + " opens a coordinator with a charter of another term");
 }
 
-void succession_invariants::check_generation(const model_process& leader,
+void succession_invariants::check_generation(const voter_facts& leader,
                                              uint64_t number) {
   if (number <= newest_generation_)
     report("S3: " + to_string(leader.id) + " forms generation "
@@ -80,29 +82,12 @@ void succession_invariants::check_generation(const model_process& leader,
   newest_generation_ = number;
 }
 
-void succession_invariants::check_vote(const model_process& voter,
-                                       uint64_t term,
+void succession_invariants::check_vote(const voter_facts& voter, uint64_t term,
                                        const agent_id& candidate) {
-  const auto [i, is_new] = votes_.try_emplace({voter.number, term}, candidate);
+  const auto [i, is_new] = votes_.try_emplace({voter.id, term}, candidate);
   if (!is_new && i->second != candidate)
     report("S4: " + to_string(voter.id) + " votes twice in term "
            + std::to_string(term));
-}
-
-void succession_invariants::check_start(const model_process& agent,
-                                        uint64_t generation) {
-  for (const auto& x : all_)
-    if (x->workers != 0 && x->workers != generation)
-      report("I2: " + to_string(agent.id) + " starts generation "
-             + std::to_string(generation) + " while " + to_string(x->id)
-             + " runs " + std::to_string(x->workers));
-}
-
-void succession_invariants::check_sign(const model_process& leader,
-                                       time_point due, duration max) {
-  if (leader.leads && due > leader.sign + max)
-    report("rule 4: " + to_string(leader.id)
-           + " leads on, and its coordinator gives no sign");
 }
 
 } // namespace actorrun::sim

@@ -2,8 +2,8 @@
 // while it leads, its workers, and their fence.
 #pragma once
 
-#include "actors/core/succession/succession.hpp"
 #include "tests/sim/event_queue.hpp"
+#include "tests/sim/succession_invariants.hpp"
 
 #include <cstdint>
 #include <map>
@@ -14,25 +14,6 @@
 #include <vector>
 
 namespace actorrun::sim {
-
-/// Runs a little too fast or too slow, from an hour of its own; never backwards.
-struct drifting_clock {
-  int64_t parts_per_million = 0;
-  core::duration offset{0};
-
-  core::time_point at(core::time_point true_time) const {
-    const auto t = true_time.time_since_epoch();
-    return core::time_point{t + t * parts_per_million / 1'000'000 + offset};
-  }
-  /// The first moment at which it shows `x` or later.
-  core::time_point when(core::time_point x) const {
-    const auto t = x.time_since_epoch() - offset;
-    auto out = core::time_point{t - t * parts_per_million / 1'000'000};
-    while (at(out) < x)
-      out += core::duration{1'000};
-    return out;
-  }
-};
 
 /// What `core::rendezvous` does, as far as an election can spoil it.
 struct model_coordinator {
@@ -65,18 +46,15 @@ struct model_coordinator {
   std::vector<core::voter_candidate> told;
 };
 
-struct model_process {
+struct model_process : voter_facts {
   model_process(uint32_t n, core::duration promise)
-    : number(n), id{"n" + std::to_string(n)}, host(n), uut({id, promise}) {}
+    : voter_facts{.id = {"n" + std::to_string(n)}}, number(n), host(n),
+      uut({id, promise}) {}
 
   uint32_t number;
-  agent_id id;
   uint32_t host;
-  drifting_clock clock;
   core::succession uut;
 
-  bool is_alive = true;
-  bool has_proof = false; ///< Of its end.
   /// Ends in the midst of its orders, after so many; none: it does not.
   std::optional<uint64_t> orders_left;
   bool dies_keeping = false; ///< At its next change of what its machine keeps.
@@ -85,11 +63,8 @@ struct model_process {
   bool is_witness = false;
   bool is_paused = false;
   std::vector<action> inbox; ///< What happens while it is paused.
-  core::tombstone kept;      ///< By its machine.
 
   // The coordinator's part.
-  core::charter_key written;       ///< The last that was checked.
-  core::time_point leadership_end; ///< As ordered, by its clock.
   std::unique_ptr<model_coordinator> leads;
   bool is_hung = false; ///< Its coordinator's actor.
   std::vector<action> undecided;

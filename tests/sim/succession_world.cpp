@@ -30,7 +30,7 @@ constexpr auto recovery_max = 5s;
 } // namespace
 
 succession_world::succession_world(uint64_t seed, uint32_t host_count)
-  : dice_(seed), facts_(processes_) {
+  : dice_(seed) {
   for (uint32_t i = 0; i < host_count; ++i)
     spawn();
   is_slow_ = dice_.percent(25);
@@ -233,6 +233,7 @@ void succession_world::spawn() {
     if (y->is_alive)
       x->contacts.insert(y->number);
   processes_.push_back(x);
+  facts_.add(*x);
   after(*x, 2ms, [this, x] { tick_agent(*x); });
 }
 
@@ -509,13 +510,13 @@ void succession_world::obey(process& x, const succession_effect& effect) {
   } else if (const auto* question = std::get_if<core::examine>(&effect)) {
     examine(x, question->who);
   } else if (const auto* order = std::get_if<open_coordinator>(&effect)) {
-    facts_.check_open(x);
+    facts_.check_open(x, x.uut.written());
     open(x, *order);
   } else if (const auto* lease = std::get_if<set_leadership_end>(&effect)) {
     // What it has decided within its lease may be on its way still.
     if (lease->due != time_point{} || clock(x) < x.leadership_end)
       x.leadership_end = lease->due;
-    facts_.check_sign(x, lease->due, 2 * promise_min);
+    check_sign(x, lease->due);
   } else if (std::holds_alternative<close_coordinator>(effect)) {
     close(x);
   } else if (std::holds_alternative<ask_decider>(effect)) {
@@ -548,6 +549,14 @@ void succession_world::obey(process& x, const succession_effect& effect) {
       post(*self, [this, self, id] { feed(*self, timer_fired{id}); });
     });
   }
+}
+
+// Rule 4: no lease outlasts the coordinator's last sign by more than this: one lease, in
+// which a process that was paused may still send a beat, and the next.
+void succession_world::check_sign(const process& x, time_point due) {
+  if (x.leads && due > x.sign + 2 * promise_min)
+    facts_.report("rule 4: " + to_string(x.id)
+                  + " leads on, and its coordinator gives no sign");
 }
 
 void succession_world::deliver(process& x, const send_message& order) {

@@ -112,6 +112,7 @@ private:
   void deliver(process& x, const core::send_message& order);
   void examine(process& x, const agent_id& who);
   void answer_decider(process& x);
+  void check_sign(const process& x, core::time_point due);
 
   // The coordinator. Each names a reign: what comes late is for none.
   bool decides(const process& x, uint64_t reign) const;
@@ -148,6 +149,7 @@ private:
   void take_formed(process& x, uint64_t link, uint64_t generation,
                    uint32_t size);
   void take_revoked(process& x, uint64_t link, uint64_t generation);
+  void check_start(const process& x, uint64_t generation);
   void stop_workers(process& x, uint64_t link, uint64_t generation);
   void set_fence(process& x, core::time_point due);
   void fire_fence(process& x, uint64_t mark);

@@ -57,6 +57,9 @@ public:
   void begin(const charter& left, bool names_hosts, bool is_successor,
              time_point now);
 
+  /// The same, if nobody can know more of the job: what agents were told counts no more.
+  void trust(const charter& left, time_point now);
+
   /// What an agent was told of the job. Until `settle` only.
   /// @returns what counts of the job by now, if that is news
   std::optional<charter> hear(const agent_id& agent, const charter& told,
@@ -127,6 +130,7 @@ private:
   charter charter_;
   charter_witnesses witnesses_;
   uint64_t revision_seen_ = 0; ///< The highest that anyone has told.
+  bool is_proved_ = false;     ///< What was before.
   bool is_resized_here_ = false;
   std::set<std::string>
     settled_hosts_;                   ///< Excluded here or not; till `settle`.

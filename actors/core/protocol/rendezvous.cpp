@@ -81,6 +81,11 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
 void rendezvous::on(const coordinator_started& event) {
   recovery_.see(event.known.newest);
   orders_.begin(event.known, event.names_hosts, event.successor, step_.now());
+  if (event.successor && event.is_proved) {
+    orders_.trust(event.known, step_.now());
+    generation_.know(event.known);
+    agents_.resize(settings().agent_count_max);
+  }
   job_.begin(event);
   if (!job_.is(phase::ended))
     takeover_.begin(event);

@@ -35,6 +35,9 @@ struct coordinator_started {
   charter known{};
   /// That names all excluded hosts; a tombstone names none.
   bool names_hosts = true;
+  /// A majority of voters had stored each change of that before anyone saw it: no agent
+  /// knows more of the job, and none need bear witness.
+  bool is_proved = false;
   /// Its predecessor had decided this, and may not have told everybody.
   std::optional<outcome> decided{};
   /// Whoever comes next must know an outcome before any agent does.

@@ -39,6 +39,22 @@ TEST_CASE_METHOD(fixture, "job_orders: what two agents tell counts", "[core]") {
   CHECK(uut.told().revision == 7);
 }
 
+TEST_CASE_METHOD(
+  fixture, "job_orders: what is proved counts, whoever tells another story",
+  "[core]") {
+  uut.trust(of_two_to_four_nodes(), now);
+  CHECK(nodes_asked(uut.settings()) == "2:4");
+  auto other = of_two_to_four_nodes();
+  other.revision = 8;
+  other.settings.agent_count_max = 3;
+  CHECK_FALSE(hear(other));
+  CHECK(nodes_asked(uut.settings()) == "2:4");
+  CHECK_FALSE(
+    uut.revise(0, {}, true, false)); // The next revision is above that.
+  CHECK(uut.revise(0, {}, false, false));
+  CHECK(uut.told().revision == 9);
+}
+
 TEST_CASE_METHOD(fixture, "job_orders: no job has such numbers", "[core]") {
   auto x = of_two_to_four_nodes();
   x.settings.agent_count_min = 0;

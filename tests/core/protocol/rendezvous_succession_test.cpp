@@ -121,6 +121,38 @@ TEST_CASE_METHOD(successor,
   CHECK(due(2) == lease_max);
 }
 
+// A majority has stored it before anyone saw it. The agents may have missed an order whose
+// operator has the answer: the leader's host was lost just then.
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: S6 what voters have stored counts, whatever agents "
+  "were told before",
+  "[core]") {
+  auto stored = job(5);
+  stored.settings.agent_count_min = 1;
+  stored.settings.agent_count_max = 2;
+  stored.is_resized = true;
+  stored.restart_count = 1;
+  stored.excluded = {{"host-x", "a bad disk", "bob"}};
+  stored.drains = {{{"b"}, "alice", 5s}};
+  stored.leader_group = 3;
+  at(0s, coordinator_started{
+           .successor = true, .known = stored, .is_proved = true});
+  CHECK(uut.settings().agent_count_max == 2);
+  auto before = job(4);
+  before.excluded = {{"host-y", "old", "bob"}};
+  at(1s, told(join("a"), before));
+  at(1s, told(join("b"), before));
+  CHECK(uut.settings().agent_count_min == 1);
+  CHECK(uut.settings().agent_count_max == 2);
+  CHECK(uut.budget().restart_count() == 1);
+  REQUIRE(uut.excluded_hosts().size() == 1);
+  CHECK(uut.excluded_hosts().front().host == "host-x");
+  REQUIRE(uut.waiting_drains().size() == 1);
+  CHECK(uut.waiting_drains().front().agent == agent_id{"b"});
+  CHECK(uut.job().leader_group == 0); // That was the last leader's.
+}
+
 // Of the generation that the last leader's charter names, one agent need not come back.
 TEST_CASE_METHOD(successor,
                  "rendezvous: a member that is proved to have ended is not "
