@@ -156,7 +156,7 @@ private:
   watch_list watches_;
   rendezvous_coordinator_actor coordinator_;
   worker_supervisor_actor supervisor_;
-  node_checker_actor checker_; ///< Null: the node is not checked.
+  node_checker_actor checker_;              ///< Null: the node is not checked.
   std::optional<generation_begun> present_; ///< The generation that runs here.
   bool is_end_told_ = false;                ///< To observers.
   std::vector<int64_t> pids_;    ///< Of the newest generation's workers.

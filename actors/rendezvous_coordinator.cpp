@@ -407,7 +407,8 @@ rendezvous_coordinator_state::rendezvous_coordinator_state(
       agent_line_pause),
     watches_(self) {
   if (!config_.leases)
-    config_.leases = std::make_shared<shared_lease_desk>(config_.age_of_leadership);
+    config_.leases
+      = std::make_shared<shared_lease_desk>(config_.age_of_leadership);
   desk_ = spawn_status_desk(self_->system(), config_.leases);
 }
 

@@ -48,9 +48,8 @@ public:
   /// @see core::lease_desk::hear. Waits for `hold`, which decides and does not
   /// wait itself.
   /// @returns the age of the answer; none: there is no answer
-  std::optional<core::duration> hear(const agent_id& agent,
-                                     core::time_point sent,
-                                     core::time_point now) {
+  std::optional<core::duration>
+  hear(const agent_id& agent, core::time_point sent, core::time_point now) {
     auto desk = hold(); // First: the right to answer may end while it waits.
     const auto age = age_ ? age_() : core::duration::zero();
     return age && !signs_.are_missing(now) && desk->hear(agent, sent, now)

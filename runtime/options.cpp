@@ -326,22 +326,22 @@ result<void> check_timers(const timer_options& x) {
 
 result<void> check_checks(const check_options& x) {
   if (x.commands.size() > check_commands_max)
-    return bad_argument(formatted("{} checks are given; at most {} are possible",
-                                  x.commands.size(), check_commands_max));
+    return bad_argument(
+      formatted("{} checks are given; at most {} are possible",
+                x.commands.size(), check_commands_max));
   for (const auto& command : x.commands) {
     if (command.find_first_not_of(" \t\n") == std::string::npos)
       return bad_argument("a check is empty; it is a command for the shell");
-    if (auto ok = check_text("a check", command, check_command_length_max,
-                             {"\0", 1});
+    if (auto ok
+        = check_text("a check", command, check_command_length_max, {"\0", 1});
         !ok)
       return ok;
   }
   if (x.when.every)
-    if (auto ok
-        = check_span("the time between two checks",
-                     std::chrono::duration_cast<std::chrono::milliseconds>(
-                       *x.when.every),
-                     check_interval_min, check_interval_max);
+    if (auto ok = check_span(
+          "the time between two checks",
+          std::chrono::duration_cast<std::chrono::milliseconds>(*x.when.every),
+          check_interval_min, check_interval_max);
         !ok)
       return ok;
   return check_span("the time limit of a check", x.limit, check_limit_min,

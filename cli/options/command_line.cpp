@@ -27,7 +27,7 @@ struct draft {
   const char* names; ///< `-r,--redirects`
   const char* value; ///< Stands for the value; empty for a flag.
   std::string help;
-  value_reader read;                        ///< Or
+  value_reader read; ///< Or
   /// what CLI11 itself fills. A list takes the values of all such options.
   std::variant<std::string*, bool*, std::vector<std::string>*> target;
   std::string second_variable;

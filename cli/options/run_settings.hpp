@@ -88,7 +88,7 @@ struct run_settings {
   std::optional<int> event_descriptor;  ///< ≥ 3.
   std::optional<int> parent_descriptor; ///< ≥ 3.
   bool ignores_variables = false;       ///< Those of options.
-  check_options checks; ///< Its commands.
+  check_options checks;                 ///< Its commands.
   std::optional<core::check_moments> check_moments;
   std::optional<std::chrono::milliseconds> check_limit;
   bool no_timer = false;

@@ -247,17 +247,16 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
   auto ports = make_ports(coordinator);
   if (!ports)
     return ports.error();
-  const auto offering = core::offer{.agent = config_.id,
-                                    .host = config_.host,
-                                    .address = options.local_address,
-                                    .role = options.workers.role,
-                                    .slot_count = options.workers.slot_count,
-                                    .master_port = (*ports)->next(),
-                                    .node_rank = options.node_rank,
-                                    .is_checked_after_failure
-                                    = is_checked && options.checks.when.failure,
-                                    .is_checked_after_end
-                                    = is_checked && options.checks.when.restart};
+  const auto offering = core::offer{
+    .agent = config_.id,
+    .host = config_.host,
+    .address = options.local_address,
+    .role = options.workers.role,
+    .slot_count = options.workers.slot_count,
+    .master_port = (*ports)->next(),
+    .node_rank = options.node_rank,
+    .is_checked_after_failure = is_checked && options.checks.when.failure,
+    .is_checked_after_end = is_checked && options.checks.when.restart};
   if (auto shown = coordinator.show_agent(); !shown)
     return shown.error();
   auto supervisor = supervisors_config(std::move(processes), std::move(*ports));

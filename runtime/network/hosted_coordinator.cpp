@@ -46,8 +46,8 @@ hosted_coordinator::hosted_coordinator(caf::actor_system& system,
                                        std::shared_ptr<socket_keeper> keeper)
   : system_(system), lines_(config.lines), keeper_(std::move(keeper)),
     config_(std::move(config)) {
-  config_.leases = std::make_shared<shared_lease_desk>(config_.age_of_leadership,
-                                                       config_.limits.lease());
+  config_.leases = std::make_shared<shared_lease_desk>(
+    config_.age_of_leadership, config_.limits.lease());
   links_
     = keep(std::make_unique<remote_agent_links>(
              system, *home, lines_, config_.leases,

@@ -237,8 +237,8 @@ remote_agent_setup remote_agent_links::setup_for(const peer& who) {
   return out;
 }
 
-std::optional<core::duration>
-remote_agent_links::hear(const agent_id& agent, int64_t sent_ns) {
+std::optional<core::duration> remote_agent_links::hear(const agent_id& agent,
+                                                       int64_t sent_ns) {
   const auto at = now();
   const auto is_heard
     = leases_->hear(agent, core::time_point{core::duration{sent_ns}}, at);

@@ -30,7 +30,7 @@ public:
 
   struct ending {
     int code = 0;
-    int signal = 0; ///< 0: none has ended it.
+    int signal = 0;         ///< 0: none has ended it.
     std::string last_out{}; ///< One printable line each; may be empty.
     std::string last_err{};
   };

@@ -13,8 +13,8 @@ namespace {
 /// What its coordinator says to the voters.
 struct voters {
   core::charter job;
-  uint64_t change = 0; ///< The latest.
-  bool lead = true;    ///< They have elected no other coordinator.
+  uint64_t change = 0;   ///< The latest.
+  bool lead = true;      ///< They have elected no other coordinator.
   core::duration age{0}; ///< Since they have confirmed that.
 };
 
@@ -31,10 +31,9 @@ struct elected_fixture : coordinator_fixture {
 
   bool shows_end() {
     auto out = std::make_shared<bool>(false);
-    tell_anonymously(uut,
-                     electors_question{{{"1"}}, [out](const electors_answer& x) {
-                                         *out = x.has_ended;
-                                       }});
+    tell_anonymously(
+      uut, electors_question{
+             {{"1"}}, [out](const electors_answer& x) { *out = x.has_ended; }});
     run();
     return *out;
   }
@@ -62,7 +61,8 @@ private:
                           [&](rendezvous_coordinator_config& config) {
                             config.beginning = beginning;
                             config.age_of_leadership = [to] {
-                              return to->lead ? std::optional{to->age} : std::nullopt;
+                              return to->lead ? std::optional{to->age}
+                                              : std::nullopt;
                             };
                             config.write_job = [to](const core::charter& job,
                                                     uint64_t change) {

@@ -786,10 +786,9 @@ void agent::obey(const core::arm_timer& x) {
 void agent::obey(const core::run_check& x) {
   auto& roll = all_.roll();
   const auto trouble = roll.percent(failed_check_percent) ? "exit code 1" : "";
-  process_->after(roll.between(core::duration{1ms}, check_max),
-                  [this, end = core::check_ended{x.run, trouble, {}}] {
-                    check(end);
-                  });
+  process_->after(
+    roll.between(core::duration{1ms}, check_max),
+    [this, end = core::check_ended{x.run, trouble, {}}] { check(end); });
 }
 
 void agent::obey(const core::report_fitness& x) {

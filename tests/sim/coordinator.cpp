@@ -634,10 +634,10 @@ void coordinator::perform(const core::accept_agent& x) {
   if (leased)
     leases_.open(x.agent, all_.now() + clock_);
   show_voters(x.agent);
-  send(x.agent, leased ? core::join_accepted{limits.keep_alive_interval,
-                                             limits.fence(), brain_.job(),
-                                             age()}
-                       : core::join_accepted{.job = brain_.job()});
+  send(x.agent, leased
+                  ? core::join_accepted{limits.keep_alive_interval,
+                                        limits.fence(), brain_.job(), age()}
+                  : core::join_accepted{.job = brain_.job()});
 }
 
 void coordinator::perform(const core::reject_agent& x) {

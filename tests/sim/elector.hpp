@@ -98,6 +98,7 @@ private:
   void obey(const core::ask_decider& x);
   void obey(const core::report_charter_written& x);
   void obey(const core::move_agents&) {}
+  void obey(const core::report_election&) {}
   void obey(const core::report_no_successor& x);
   void obey(const core::account_for& x);
   void obey(const core::arm_timer& x);

@@ -16,10 +16,12 @@ struct checks_scene : scene {
   std::string mark = folder() + "/sick";
 
   agent_options options(const char* nodes, bool is_checked) const {
-    auto out = agent_options{.nodes = nodes, .restart_count_max = 3, .slots = 1};
+    auto out
+      = agent_options{.nodes = nodes, .restart_count_max = 3, .slots = 1};
     out.conf = ",join_settle=0.3";
     if (is_checked)
-      out.more = {"--check=test ! -e " + mark + " || { echo GPU 3 is lost; false; }"};
+      out.more
+        = {"--check=test ! -e " + mark + " || { echo GPU 3 is lost; false; }"};
     return out;
   }
 
@@ -90,7 +92,8 @@ TEST_CASE_METHOD(checks_scene,
                  "started, with its agent, too",
                  "[checks]") {
   const auto pids = folder() + "/pids";
-  const auto hangs = "--check=sh -c 'echo $$ >> " + pids + "; sleep 1000' & wait";
+  const auto hangs
+    = "--check=sh -c 'echo $$ >> " + pids + "; sleep 1000' & wait";
   const auto pids_there = [&] {
     auto in = std::ifstream{pids};
     auto out = std::vector<pid_t>{};

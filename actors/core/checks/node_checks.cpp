@@ -105,9 +105,9 @@ void node_checks::fail(const check_ended& event) {
   const auto is_news = text != trouble_;
   trouble_ = std::move(text);
   if (is_news)
-    out_.emplace_back(report_check{
-      false, "this node takes no part: " + trouble_
-               + ". It is checked again after " + duration_text(pause_)});
+    out_.emplace_back(report_check{false, "this node takes no part: " + trouble_
+                                            + ". It is checked again after "
+                                            + duration_text(pause_)});
   report();
   out_.emplace_back(alarms_.arm(alarm::again, now_ + pause_));
   pause_ = std::min<duration>(2 * pause_, recheck_max);

@@ -29,7 +29,7 @@ struct check_ordered {};
 
 /// A command has ended, or could not be run.
 struct check_ended {
-  uint64_t run = 0;   ///< As in `run_check`.
+  uint64_t run = 0;      ///< As in `run_check`.
   std::string trouble{}; ///< `exit code 3`; empty: it has succeeded.
   std::string words{};   ///< The last line that it has written; may be empty.
 };
@@ -112,8 +112,8 @@ private:
 
   node_checks_options options_;
   phase phase_ = phase::idle;
-  size_t next_ = 0;  ///< The command that runs.
-  uint64_t run_ = 0; ///< The newest.
+  size_t next_ = 0;          ///< The command that runs.
+  uint64_t run_ = 0;         ///< The newest.
   bool was_ordered_ = false; ///< While one runs: all are to run again.
   duration pause_ = recheck_min;
   std::string trouble_; ///< Of the last one that has failed, since it did.

@@ -85,8 +85,7 @@ void generation_end::conclude() {
   job_.enter(rendezvous_phase::gathering);
   if (!failures_.empty())
     settle();
-  const auto has_failed = !failures_.empty()
-                          && failures_.has_ended_generation()
+  const auto has_failed = !failures_.empty() && failures_.has_ended_generation()
                           && failures_.exemption() == nullptr;
   const auto suspect = has_failed ? failures_.first().agent : agent_id{};
   failures_.clear();

@@ -37,10 +37,9 @@ std::string to_string(rendezvous_phase x) {
 std::string job_wait::nodes_here() const {
   return std::to_string(counts.candidates) + " of " + nodes_asked(settings)
          + " nodes are here"
-         + (counts.kept_out > 0
-              ? ", and " + counted(counts.kept_out, "more")
-                  + " that can take no part"
-              : "");
+         + (counts.kept_out > 0 ? ", and " + counted(counts.kept_out, "more")
+                                    + " that can take no part"
+                                : "");
 }
 
 std::string job_wait::text() const {

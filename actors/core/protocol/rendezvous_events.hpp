@@ -214,16 +214,14 @@ struct log_level_requested {
   std::string by{};
 };
 
-using rendezvous_event
-  = std::variant<coordinator_started, member_ended, outcome_written,
-                 agent_joined, leases_renewed, agent_disconnected, agent_lost,
-                 fitness_reported, agent_leaving, agent_left, workers_started,
-                 worker_failed,
-                 workers_succeeded, workers_stopped, safe_point_reported,
-                 stop_requested, drain_requested, drain_withdrawal_requested,
-                 resize_requested, restart_requested, exclusion_requested,
-                 inclusion_requested, log_level_requested, lead_requested,
-                 node_noticed, timer_fired>;
+using rendezvous_event = std::variant<
+  coordinator_started, member_ended, outcome_written, agent_joined,
+  leases_renewed, agent_disconnected, agent_lost, fitness_reported,
+  agent_leaving, agent_left, workers_started, worker_failed, workers_succeeded,
+  workers_stopped, safe_point_reported, stop_requested, drain_requested,
+  drain_withdrawal_requested, resize_requested, restart_requested,
+  exclusion_requested, inclusion_requested, log_level_requested, lead_requested,
+  node_noticed, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 

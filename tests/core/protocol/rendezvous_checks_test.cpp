@@ -74,10 +74,11 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
-TEST_CASE_METHOD(fixture,
-                 "rendezvous: a node that becomes fit is let in as one that has "
-                 "come",
-                 "[core]") {
+TEST_CASE_METHOD(
+  fixture,
+  "rendezvous: a node that becomes fit is let in as one that has "
+  "come",
+  "[core]") {
   at(0s, join("a"));
   at(0s, join("b"));
   at(0s, join_unfit("c"));
@@ -95,8 +96,7 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   run_checked();
   REQUIRE(at(1s, failed("b", 1)).ends_with("revoke_generation 1: a b c"));
-  CHECK(all_stopped()
-        == "order_checks b; announce_generation 2: a=0+1 c=1+1");
+  CHECK(all_stopped() == "order_checks b; announce_generation 2: a=0+1 c=1+1");
   CHECK(uut.agents().at({"b"}).offering.unfit == being_checked);
   SECTION("it is fit") {
     at(2s, started("a", 2));

@@ -218,8 +218,8 @@ TEST_CASE_METHOD(fixture,
     hear(412ms, n1, beat_heard{2, time_point{395ms}, {2, 1}});
     CHECK(uut.current_phase() == phase::leading);
     at(420ms, members_changed{{here(n2)}});
-    CHECK(at(491ms, timer_fired{pause.timer})
-            .starts_with("report_no_successor"));
+    CHECK(
+      at(491ms, timer_fired{pause.timer}).starts_with("report_no_successor"));
     CHECK(uut.current_phase() == phase::leading);
   }
   SECTION("to the one that was named") {

@@ -160,8 +160,7 @@ TEST_CASE_METHOD(fixture,
   n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{1}});
   CHECK(next(b) == "n1: would 1");
   for (auto i = 0; i < 50; ++i)
-    n1->reach({"other-" + std::to_string(i)},
-              "127.0.0.1:1");
+    n1->reach({"other-" + std::to_string(i)}, "127.0.0.1:1");
   n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{2}});
   CHECK(next(b) == "n1: would 2");
 }
