@@ -1,87 +1,18 @@
 #include "runtime/notices/command_runner.hpp"
 
-#include "actors/core/failure.hpp"
 #include "actors/core/protocol/membership_events.hpp"
-#include "actors/core/text.hpp"
-#include "runtime/os/resource_limits.hpp"
-#include "runtime/os/thread.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cassert>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <utility>
-
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/epoll.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace actorrun::detail {
 
 namespace {
 
-/// In bytes, of the end of an output.
-constexpr size_t kept_size = 4 * 1'024;
-
-/// So many reads of an output at once: others wait.
-constexpr auto reads_max = 16;
-
-/// Longest wait for the end of a command that was killed: one that hangs in the kernel
-/// is left.
-constexpr auto end_max = std::chrono::milliseconds{50};
-
-/// As `exit_status` has it, for a command that another part of the program has waited
-/// for.
-constexpr int unknown_code = 255;
-
 core::time_point now() {
   return std::chrono::steady_clock::now();
 }
-
-/// In the session of this program, as what has one of its own is taken for the orphan of
-/// a worker when it has ended.
-class group_settings {
-public:
-  group_settings(int out, int err) {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null",
-                                       O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, err, STDERR_FILENO);
-    ::posix_spawnattr_init(&attributes_);
-    auto none = sigset_t{};
-    auto all = sigset_t{};
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP
-                                               | POSIX_SPAWN_SETSIGMASK
-                                               | POSIX_SPAWN_SETSIGDEF);
-  }
-
-  ~group_settings() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-
-  group_settings(const group_settings&) = delete;
-  group_settings& operator=(const group_settings&) = delete;
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
-private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
 
 } // namespace
 
@@ -97,7 +28,13 @@ struct command_runner::effect_runner {
   }
 
   void operator()(const core::start_command&) {
-    if (auto why = self.start_process(); !why.empty())
+    auto why = self.command_.start(
+      self.config_.command, [this_ = &self](side_command::ending x) {
+        this_->step(core::command_ended{x.code, x.signal,
+                                        std::move(x.last_out),
+                                        std::move(x.last_err)});
+      });
+    if (!why.empty())
       self.step(core::command_not_started{std::move(why)});
   }
 
@@ -109,10 +46,13 @@ struct command_runner::effect_runner {
 };
 
 command_runner::command_runner(reactor& loop, command_runner_config config)
-  : loop_(loop), config_(std::move(config)) {}
+  : loop_(loop), config_(std::move(config)),
+    command_(loop, {.environment = config_.environment,
+                    .guardian = config_.guardian,
+                    .line_size_max = core::notice_size_max}) {}
 
 command_runner::~command_runner() {
-  assert(is_over_ || pid_ == 0);
+  assert(is_over_ || !command_.runs());
 }
 
 void command_runner::start() {
@@ -122,157 +62,13 @@ void command_runner::start() {
 void command_runner::stop() {
   is_over_ = true;
   loop_.cancel(std::exchange(alarm_, 0));
-  if (pid_ == 0)
-    return;
-  const auto pid = pid_;
-  kill_group();
-  auto end = pollfd{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
-  ::poll(&end, 1, static_cast<int>(end_max.count()));
-  forget_process();
-  if (::waitpid(pid, nullptr, WNOHANG)
-      == 0) // It hangs; somebody has to wait for it.
-    run_aside([pid] { ::waitpid(pid, nullptr, 0); });
+  command_.stop();
 }
 
 void command_runner::step(const core::command_event& event) {
   for (const auto& effect : watch_.step(event, now()))
     if (!is_over_)
       std::visit(effect_runner{*this}, effect);
-}
-
-// -- the process ----------------------------------------------------------------
-
-/// @returns why it does not run; empty: it does
-std::string command_runner::start_process() {
-  int out[2];
-  int err[2];
-  if (::pipe2(out, O_CLOEXEC) != 0)
-    return system_error_text(errno);
-  const auto out_end = unique_fd{out[1]};
-  open_output(out_, unique_fd{out[0]});
-  if (::pipe2(err, O_CLOEXEC) != 0) {
-    const auto why = system_error_text(errno);
-    forget_process();
-    return why;
-  }
-  const auto err_end = unique_fd{err[1]};
-  open_output(err_, unique_fd{err[0]});
-  const auto settings = group_settings{out_end.get(), err_end.get()};
-  auto words
-    = std::array{std::string{"sh"}, std::string{"-c"}, config_.command};
-  auto arguments = std::array<char*, words.size() + 1>{};
-  std::ranges::transform(words, arguments.begin(),
-                         [](auto& x) { return x.data(); });
-  auto environment = std::vector<char*>{};
-  for (auto& x : config_.environment)
-    environment.push_back(x.data());
-  environment.push_back(nullptr);
-  const auto error
-    = ::posix_spawn(&pid_, "/bin/sh", settings.actions(), settings.attributes(),
-                    arguments.data(), environment.data());
-  if (error != 0) {
-    pid_ = 0;
-    forget_process();
-    return start_error_text(error);
-  }
-  // The table may be full of workers: then a signal of this program's end is all.
-  if (config_.guardian && config_.guardian->ensure() == 0) {
-    guarded_ = config_.guardian->enlist(config_.guardian->fire_count());
-    if (guarded_)
-      guarded_.enter(pid_);
-  }
-  pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-  if (!pidfd_) {
-    const auto why = system_error_text(errno);
-    const auto pid = pid_;
-    kill_group();
-    forget_process();
-    run_aside([pid] { ::waitpid(pid, nullptr, 0); });
-    return why;
-  }
-  loop_.watch(pidfd_.get(), EPOLLIN, [this](uint32_t) { on_end(); });
-  return {};
-}
-
-void command_runner::on_end() {
-  auto info = siginfo_t{};
-  const auto id = static_cast<id_t>(pid_);
-  const auto is_known
-    = ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-  if (is_known && info.si_pid == 0)
-    return;
-  // What is in the pipes; what it has left behind may hold them open.
-  for (auto* x : {&out_, &err_})
-    if (x->fd)
-      read_some(*x);
-  auto end = core::command_ended{};
-  if (!is_known)
-    end.code = unknown_code;
-  else if (info.si_code == CLD_EXITED)
-    end.code = info.si_status;
-  else
-    end.signal = info.si_status;
-  end.last_out = out_.last_line();
-  end.last_err = err_.last_line();
-  const auto pid = pid_;
-  if (is_known)
-    kill_group();
-  forget_process();
-  if (is_known)
-    ::waitpid(pid, nullptr, WNOHANG);
-  step(end);
-}
-
-/// @pre its leader has not been waited for
-void command_runner::kill_group() {
-  ::kill(-pid_, SIGKILL);
-}
-
-/// Before the leader is waited for: then its number may be another's.
-void command_runner::forget_process() {
-  guarded_.reset();
-  if (pidfd_)
-    loop_.unwatch(pidfd_.get());
-  pidfd_.reset();
-  for (auto* x : {&out_, &err_}) {
-    if (x->fd)
-      loop_.unwatch(x->fd.get());
-    *x = {};
-  }
-  pid_ = 0;
-}
-
-// -- what it writes -------------------------------------------------------------
-
-void command_runner::open_output(output& to, unique_fd fd) {
-  to = {};
-  ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
-  to.fd = std::move(fd);
-  loop_.watch(to.fd.get(), EPOLLIN, [this, &to](uint32_t) { read_some(to); });
-}
-
-void command_runner::read_some(output& from) {
-  auto place = std::array<char, kept_size>{};
-  for (auto i = 0; i < reads_max; ++i) {
-    const auto n = ::read(from.fd.get(), place.data(), place.size());
-    if (n < 0)
-      return;
-    if (n == 0) {
-      loop_.unwatch(from.fd.get());
-      from.fd.reset();
-      return;
-    }
-    from.end.append(place.data(), static_cast<size_t>(n));
-    if (from.end.size() > kept_size) {
-      from.end.erase(0, from.end.size() - kept_size);
-      from.is_cut = true;
-    }
-  }
-}
-
-std::string command_runner::output::last_line() const {
-  return core::one_line(core::last_lines(end, is_cut, 1),
-                        core::notice_size_max);
 }
 
 } // namespace actorrun::detail

@@ -11,7 +11,7 @@
 namespace actorrun::detail {
 
 /// Looks when inotify says that something has happened in the folder, and each second:
-/// what other hosts write on a network file system is told to nobody, and a folder may
+/// what other hosts write on a network file system is not told, and a folder may
 /// be made anew. On a thread of its own, as a file system may hang.
 class file_watcher {
 public:

@@ -1,4 +1,4 @@
-// What says that a machine is about to go drains its node.
+// Tests what says that a machine is about to go drains its node.
 #include "tests/support/catch.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/system/scene.hpp"

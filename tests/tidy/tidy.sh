@@ -80,7 +80,7 @@ rule "rooms of core include lower rooms only" \
   "$(rooms actors/core workers 'checks devices logs protocol store timers vitals' 'hosts journal reports succession')"
 rule "rooms of runtime include lower rooms only" \
   "$(rooms runtime os \
-    'control devices diagnosis journal logs network processes store timers worker' 'checks etcd hosts http process_group succession' launcher)"
+    'control devices diagnosis journal logs network processes store timers worker' 'checks etcd hosts http notices process_group succession' launcher)"
 rule "rooms of cli include lower rooms only" \
   "$(rooms cli 'options report' 'guide top' completion)"
 rule "includes are spelled from the top of the tree" \

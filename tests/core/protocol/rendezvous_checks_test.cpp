@@ -64,7 +64,7 @@ TEST_CASE_METHOD(fixture,
     at(1s, fit("b"));
     CHECK(uut.current_phase() == phase::last_call);
     CHECK(at(1s, fit("b")) == ""); // No news.
-    CHECK(at(1s, fit("nobody")) == "");
+    CHECK(at(1s, fit("unknown")) == "");
   }
   SECTION("and is not waited for") {
     at(1s, join("c"));
