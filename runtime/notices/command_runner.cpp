@@ -129,8 +129,7 @@ void command_runner::stop() {
   auto end = pollfd{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
   ::poll(&end, 1, static_cast<int>(end_max.count()));
   forget_process();
-  if (::waitpid(pid, nullptr, WNOHANG)
-      == 0) // It hangs; somebody has to wait for it.
+  if (::waitpid(pid, nullptr, WNOHANG) == 0) // The kernel holds it up.
     run_aside([pid] { ::waitpid(pid, nullptr, 0); });
 }
 
