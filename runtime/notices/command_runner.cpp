@@ -271,7 +271,7 @@ void command_runner::read_some(output& from) {
 
 std::string command_runner::output::last_line() const {
   return core::one_line(core::last_lines(end, is_cut, 1),
-                        core::notice_size_max);
+                        core::notice_words_max);
 }
 
 } // namespace actorrun::detail
