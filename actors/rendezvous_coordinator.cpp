@@ -485,7 +485,7 @@ rendezvous_coordinator_state::make_behavior() {
     },
     [this](const v1::NodeNotice& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
-        dispatch(node_noticed{agent, one_line(x.words(), notice_size_max),
+        dispatch(node_noticed{agent, one_line(x.words(), notice_words_max),
                               drain_time_default});
       });
     },

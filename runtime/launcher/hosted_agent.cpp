@@ -289,7 +289,7 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
   return notices_ ? watch_for_notices() : result<void>{};
 }
 
-// The command gets what workers get: no other part waits for it.
+// The command gets the variables that workers get, without those of its own.
 result<void> hosted_agent::watch_for_notices() {
   return notices_->start(loop_, environment_of_workers(), config_.guardian,
                          [handle = actor_](std::string words) {

@@ -49,7 +49,7 @@ command_runner::command_runner(reactor& loop, command_runner_config config)
   : loop_(loop), config_(std::move(config)),
     command_(loop, {.environment = config_.environment,
                     .guardian = config_.guardian,
-                    .line_size_max = core::notice_size_max}) {}
+                    .line_size_max = core::notice_words_max}) {}
 
 command_runner::~command_runner() {
   assert(is_over_ || !command_.runs());

@@ -65,7 +65,7 @@ core::file_look look_at(const std::string& path) {
     place.data(), static_cast<size_t>(std::max<ssize_t>(n, 0))};
   const auto end = text.find('\n');
   out.is_line_whole = end != text.npos || text.size() == place.size();
-  out.first_line = core::one_line(text.substr(0, end), core::notice_size_max);
+  out.first_line = core::one_line(text.substr(0, end), core::notice_words_max);
   return out;
 }
 

@@ -10,9 +10,9 @@
 
 namespace actorrun::detail {
 
-/// Looks when inotify says that something has happened in the folder, and each second:
-/// what other hosts write on a network file system is not told, and a folder may
-/// be made anew. On a thread of its own, as a file system may hang.
+/// Looks when inotify says that something has happened in the folder, and each
+/// second: of what other hosts write on a network file system inotify knows nothing,
+/// and a folder may be made anew. On a thread of its own, as a file system may hang.
 class file_watcher {
 public:
   /// Gets the first line of the file, once, on any thread; one printable line, maybe

@@ -644,7 +644,7 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
       && candidate_count(after) < after.settings().agent_count_min)
     report("steering: too few nodes are left");
   const auto* drained = find_in<core::notify_drain>(effects);
-  // No operator chooses what a machine does that goes.
+  // A machine that goes asks for no leave.
   if (drained == nullptr || !was_active || is_notice)
     return;
   auto drained_one = after.agents().at(drained->agent);

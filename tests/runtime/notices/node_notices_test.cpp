@@ -97,7 +97,7 @@ TEST_CASE_METHOD(fixture, "node_notices: a file that appears is a notice",
       const auto lock = std::lock_guard{mutex};
       return words.size() == 1;
     }));
-    CHECK(words.front().size() <= core::notice_size_max);
+    CHECK(words.front().size() <= core::notice_words_max);
   }
   SECTION("under its name from elsewhere") {
     std::ofstream{folder / "inner/other"} << "moved\n";
