@@ -32,7 +32,7 @@ constexpr auto us_per_hour
 constexpr time_cause columns[] = {time_cause::training, time_cause::starting,
                                   time_cause::regrouping, time_cause::waiting};
 
-std::string span_text(uint64_t us) {
+std::string worker_time(uint64_t us) {
   return us == 0 ? "-" : duration_text(microseconds{int64_t(us)});
 }
 
@@ -54,8 +54,8 @@ std::string headline(const time_report& x) {
     "job {} ({}): goodput {}: {} of {} of worker time was training\n"
     "  wall time {}, places {:.1f} on average\n",
     x.job, x.state, percent(sum.all.of(time_cause::training), all),
-    span_text(sum.all.of(time_cause::training)), span_text(all),
-    span_text(sum.wall_us), sum.places());
+    worker_time(sum.all.of(time_cause::training)), worker_time(all),
+    worker_time(sum.wall_us), sum.places());
 }
 
 std::string causes_text(const time_report& x) {
@@ -65,7 +65,7 @@ std::string causes_text(const time_report& x) {
     rows.front().push_back("COST");
   const auto put
     = [&](std::string title, uint64_t worker_us, uint64_t node_us) {
-        auto row = text_row{std::move(title), span_text(worker_us),
+        auto row = text_row{std::move(title), worker_time(worker_us),
                             percent(worker_us, all.all_worker_us())};
         if (x.node_price)
           row.push_back(formatted("{:.2f}", price_of(node_us, *x.node_price)));
@@ -79,13 +79,13 @@ std::string causes_text(const time_report& x) {
 }
 
 text_row row_of(std::string title, const spent_time& x) {
-  auto row = text_row{std::move(title), span_text(x.all_worker_us())};
+  auto row = text_row{std::move(title), worker_time(x.all_worker_us())};
   auto rest = x.all_worker_us();
   for (const auto what : columns) {
-    row.push_back(span_text(x.of(what)));
+    row.push_back(worker_time(x.of(what)));
     rest -= x.of(what);
   }
-  row.push_back(span_text(rest));
+  row.push_back(worker_time(rest));
   return row;
 }
 
@@ -145,7 +145,7 @@ std::string ends_text(const time_report& x) {
   for (const auto& y : x.ends) {
     text += "  " + y.sentence;
     if (const auto us = cost_of(x.time.sum, y.generation); us && *us > 0)
-      text += formatted(" That took {} of worker time.", span_text(*us));
+      text += formatted(" That took {} of worker time.", worker_time(*us));
     text += "\n";
   }
   return text.empty() ? text : "what ended each generation:\n" + text;
@@ -159,7 +159,7 @@ std::string remarks(const time_report& x) {
   if (x.time.untold_us > 0)
     text += formatted("  Between {} coordinators are {} of which no journal"
                       " tells; they are not in here.\n",
-                      x.coordinator_count, span_text(x.time.untold_us));
+                      x.coordinator_count, worker_time(x.time.untold_us));
   return text;
 }
 

@@ -15,12 +15,12 @@ constexpr auto short_job = std::chrono::seconds{10};
 /// Clocks that differ more are not of one job.
 constexpr auto gap_max = std::chrono::hours{24 * 365};
 
-bool is_quarantined(const node& x, const snapshot& job) {
+bool gets_no_place(const node& x, const snapshot& job) {
   return std::ranges::any_of(job.quarantined,
                              [&](const auto& y) { return y.agent == x.agent; });
 }
 
-bool is_member(const node& x, const snapshot& job) {
+bool has_place(const node& x, const snapshot& job) {
   const auto* newest = job.newest_generation();
   return newest != nullptr && x.generation == newest->formed.generation;
 }
@@ -28,12 +28,12 @@ bool is_member(const node& x, const snapshot& job) {
 /// Its workers do not run, and nothing is asked of them.
 time_cause cause_of_idle(const node& x, const snapshot& job) {
   using enum rendezvous_phase;
-  if (x.excluded || x.stands_by || is_quarantined(x, job))
+  if (x.excluded || x.stands_by || gets_no_place(x, job))
     return time_cause::standby;
   if (job.phase == gathering || job.phase == last_call)
     return time_cause::waiting;
   // The others' workers have yet to stop.
-  return job.phase == stopping && is_member(x, job) ? time_cause::regrouping
+  return job.phase == stopping && has_place(x, job) ? time_cause::regrouping
                                                     : time_cause::standby;
 }
 
