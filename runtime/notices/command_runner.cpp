@@ -30,8 +30,7 @@ struct command_runner::effect_runner {
   void operator()(const core::start_command&) {
     auto why = self.command_.start(
       self.config_.command, [this_ = &self](side_command::ending x) {
-        this_->step(core::command_ended{x.code, x.signal,
-                                        std::move(x.last_out),
+        this_->step(core::command_ended{x.code, x.signal, std::move(x.last_out),
                                         std::move(x.last_err)});
       });
     if (!why.empty())

@@ -14,7 +14,7 @@
 namespace actorrun::detail {
 
 struct command_runner_config {
-  std::string command; ///< For `/bin/sh -c`.
+  std::string command;                  ///< For `/bin/sh -c`.
   std::vector<std::string> environment; ///< `NAME=value`, the whole of it.
   std::shared_ptr<warden> guardian;     ///< Kills it if this program cannot.
   /// Gets the last line of what the command has written, once, on the reactor's

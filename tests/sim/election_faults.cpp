@@ -235,7 +235,7 @@ void duel(cluster& all) {
         cuts.insert({a, b});
   all.cut_paths(std::move(cuts), 2s);
   suspend_for(all, *x,
-            core::promise_min + all.roll().between(duration{0}, 200ms));
+              core::promise_min + all.roll().between(duration{0}, 200ms));
   all.elector_of(x->process())->die_keeping();
 }
 
