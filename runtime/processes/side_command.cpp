@@ -32,7 +32,7 @@ constexpr auto reads_max = 16;
 
 /// Longest wait for the end of a command that was killed: one that hangs in the kernel
 /// is left.
-constexpr auto end_max = std::chrono::milliseconds{50};
+constexpr auto kill_wait_max = std::chrono::milliseconds{50};
 
 /// As `exit_status` has it, for a command that another part of the program has waited
 /// for.
@@ -108,7 +108,7 @@ void side_command::stop() {
   const auto pid = pid_;
   kill_group();
   auto end = pollfd{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
-  ::poll(&end, 1, static_cast<int>(end_max.count()));
+  ::poll(&end, 1, static_cast<int>(kill_wait_max.count()));
   forget_process();
   if (::waitpid(pid, nullptr, WNOHANG) == 0) // It hangs in the kernel.
     run_aside([pid] { ::waitpid(pid, nullptr, 0); });
