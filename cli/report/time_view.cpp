@@ -63,14 +63,14 @@ std::string causes_text(const time_report& x) {
   auto rows = std::vector<text_row>{{"CAUSE", "WORKER TIME", "SHARE"}};
   if (x.node_price)
     rows.front().push_back("COST");
-  const auto put
-    = [&](std::string title, uint64_t worker_us, uint64_t node_us) {
-        auto row = text_row{std::move(title), worker_time(worker_us),
-                            percent(worker_us, all.all_worker_us())};
-        if (x.node_price)
-          row.push_back(formatted("{:.2f}", price_of(node_us, *x.node_price)));
-        rows.push_back(std::move(row));
-      };
+  const auto put = [&](std::string title, uint64_t worker_us,
+                       uint64_t node_us) {
+    auto cells = text_row{std::move(title), worker_time(worker_us),
+                          percent(worker_us, all.all_worker_us())};
+    if (x.node_price)
+      cells.push_back(formatted("{:.2f}", price_of(node_us, *x.node_price)));
+    rows.push_back(std::move(cells));
+  };
   for (size_t i = 0; i < time_cause_count; ++i)
     if (all.node_us[i] > 0)
       put(title_of(time_cause(i)), all.worker_us[i], all.node_us[i]);
@@ -79,14 +79,14 @@ std::string causes_text(const time_report& x) {
 }
 
 text_row row_of(std::string title, const spent_time& x) {
-  auto row = text_row{std::move(title), worker_time(x.all_worker_us())};
+  auto cells = text_row{std::move(title), worker_time(x.all_worker_us())};
   auto rest = x.all_worker_us();
   for (const auto what : columns) {
-    row.push_back(worker_time(x.of(what)));
+    cells.push_back(worker_time(x.of(what)));
     rest -= x.of(what);
   }
-  row.push_back(worker_time(rest));
-  return row;
+  cells.push_back(worker_time(rest));
+  return cells;
 }
 
 text_row heading_of(const char* first) {
@@ -181,14 +181,14 @@ json generations_of(const time_report& x) {
     const auto end
       = std::ranges::find(x.ends, y.generation, &explanation::generation);
     const auto has_end = end != x.ends.end();
-    const auto cost = sum.end_us(i);
+    const auto end_us = sum.end_us(i);
     out.push_back(
       {{"generation", number_of(y.generation)},
        {"time", to_json(y.spent)},
        {"end", has_end ? json(end->sentence) : json{}},
        {"end_kind",
         has_end && end->cause ? json(to_string(end->cause->what)) : json{}},
-       {"end_worker_us", cost ? json(*cost) : json{}}});
+       {"end_worker_us", end_us ? json(*end_us) : json{}}});
   }
   return out;
 }

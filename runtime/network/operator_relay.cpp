@@ -11,7 +11,7 @@ namespace actorrun::detail {
 namespace {
 
 /// More than one operator can have open: its session takes no more.
-constexpr auto question_count_max
+constexpr auto relayed_question_count_max
   = open_question_count_max + open_stream_count_max;
 
 void lose(const std::function<void(v1::OperatorReply)>& reply) {
@@ -65,7 +65,7 @@ void operator_relay::take(operator_question x) {
   if (const auto i = lines_.find(session);
       i != lines_.end()
       && i->second.asked.size() + i->second.waiting.size()
-           < question_count_max) {
+           < relayed_question_count_max) {
     if (!i->second.outbox)
       i->second.waiting.push_back(std::move(x));
     else
@@ -147,17 +147,17 @@ void operator_relay::ask(line& to, const operator_question& x) {
 
 // Numbers are the operator's own.
 void operator_relay::on_reply(uint64_t session, v1::OperatorReply x) {
-  const auto line = lines_.find(session);
-  if (line == lines_.end())
+  const auto to = lines_.find(session);
+  if (to == lines_.end())
     return;
-  auto& asked = line->second.asked;
+  auto& asked = to->second.asked;
   const auto i = asked.find(x.number());
   if (i == asked.end())
     return;
   const auto reply = i->second;
   if (!x.has_logs() || x.logs().is_end())
     asked.erase(i);
-  if (asked.empty() && line->second.waiting.empty())
+  if (asked.empty() && to->second.waiting.empty())
     end(session);
   reply(std::move(x));
 }

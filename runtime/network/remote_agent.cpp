@@ -1,5 +1,6 @@
 #include "runtime/network/remote_agent.hpp"
 
+#include "actors/translate.hpp"
 #include "messages/formatted.hpp"
 
 #include <caf/behavior.hpp>

@@ -30,7 +30,7 @@ constexpr std::string_view suffix = ".memo";
 // In bytes, as in what voters say to each other.
 constexpr size_t id_size_max = 320;
 constexpr size_t endpoint_size_max = 80;
-constexpr size_t name_size_max = 1'024;
+constexpr size_t host_name_size_max = 1'024;
 
 constexpr auto end_max = std::chrono::seconds{1};
 
@@ -63,7 +63,7 @@ bool read_line(std::string_view line, memo& out) {
   if (what == "agent") {
     out.agent = {first};
     out.address = second;
-    return is_id(first) && is_line(second, name_size_max);
+    return is_id(first) && is_line(second, host_name_size_max);
   }
   if (what == "job")
     out.job = {first};
@@ -73,7 +73,7 @@ bool read_line(std::string_view line, memo& out) {
     out.boot = first;
   else
     return false;
-  return second.empty() && is_line(first, name_size_max);
+  return second.empty() && is_line(first, host_name_size_max);
 }
 
 /// Newest last.

@@ -13,7 +13,7 @@ namespace actorrun::detail {
 namespace {
 
 /// Minimum interval between reports of links that were cut.
-constexpr auto report_interval = std::chrono::seconds{10};
+constexpr auto signpost_report_interval = std::chrono::seconds{10};
 
 /// So many agents at a time; beyond that, the one that came first has to come again.
 constexpr size_t link_count_max = 64;
@@ -49,7 +49,7 @@ result<std::unique_ptr<signpost>> signpost::open(reactor& home,
 
 signpost::signpost(reactor& home, signpost_config config)
   : home_(home), config_(std::move(config)),
-    cut_(home, report_interval,
+    cut_(home, signpost_report_interval,
          [lines = config_.lines](const rejection_report& x) {
            lines.warn(formatted(
              "agent cut {} {} where nodes look for the coordinator; the last "

@@ -180,7 +180,7 @@ result<void> voter_links::listen_at_endpoint(const socket_address& where) {
        },
      .on_rejections = {},
      .resumption_of
-     = [this](const std::string& from) { return key_of(from); }});
+     = [this](const std::string& from) { return heard_.find(from); }});
   if (!opened)
     return opened.error();
   at_endpoint_.emplace(std::move(*opened));
