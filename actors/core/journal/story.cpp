@@ -442,6 +442,20 @@ std::string sentence_of_waiting_drains(const snapshot& x, time_point now) {
          + ".";
 }
 
+/// Of a node that gets no place; empty: it may have one.
+std::string why_it_is_kept_out(const node_entry& x, time_point now) {
+  const auto since = duration_text(now - x.since.when);
+  if (x.now->excluded)
+    return "stands by, because its host is excluded: " + who(*x.now);
+  if (x.now->unfit)
+    return "takes no part for " + since + ": " + who(*x.now) + ": "
+           + clean(*x.now->unfit);
+  if (x.now->stands_by)
+    return "stands by for " + since + ", because it has "
+           + clean(*x.now->stands_by) + ": " + who(*x.now);
+  return {};
+}
+
 void add_missing(const snapshot& x, time_point now, lines& out) {
   const auto* newest = x.newest_generation();
   for (const auto& [agent, entry] : x.nodes) {
@@ -457,14 +471,8 @@ void add_missing(const snapshot& x, time_point now, lines& out) {
                     + (entry.now->drained_by ? clean(*entry.now->drained_by)
                                              : "an operator")
                     + " has asked: " + name);
-    else if (entry.now->excluded)
-      out.push_back("stands by, because its host is excluded: " + name);
-    else if (entry.now->unfit)
-      out.push_back("takes no part for " + since + ": " + name + ": "
-                    + clean(*entry.now->unfit));
-    else if (entry.now->stands_by)
-      out.push_back("stands by for " + since + ", because it has "
-                    + clean(*entry.now->stands_by) + ": " + name);
+    else if (auto kept_out = why_it_is_kept_out(entry, now); !kept_out.empty())
+      out.push_back(std::move(kept_out));
     else if (x.phase == phase::starting
              && entry.now->share == share_state::starting)
       out.push_back("starts its workers since " + since + ": " + name);
@@ -663,6 +671,9 @@ explanation why_now(const snapshot& x, time_point now) {
   auto out = why_generation(x, x.generations.size() - 1);
   out.sentence += sentence_of_waiting_drains(x, now);
   add_waiting_drains(x, now, out.evidence);
+  for (const auto& [_, entry] : x.nodes)
+    if (auto kept_out = why_it_is_kept_out(entry, now); !kept_out.empty())
+      out.evidence.push_back(std::move(kept_out));
   return out;
 }
 

@@ -62,8 +62,9 @@ std::string next_time(const coordinator_source& x) {
              "on"
              " without that node";
     default:
-      return "The agents elect no other one, because that takes agents on three"
-             " hosts or more";
+      return "Too few agents vote to elect another one: that takes agents on "
+             "three hosts or more. If the host of the last one is lost for "
+             "good, a person can say so: actorctl elect --accept-loss=HOST";
   }
 }
 
@@ -82,7 +83,11 @@ std::string text_of(const coordinator_loss& x, const coordinator_source& next,
   if (is_elected(next))
     return out + ": " + who_elects(next) + workers(x, now)
            + ". If none is found within " + left
-           + ", this node ends with exit code 5";
+           + ", this node ends with exit code 5"
+           + (next.from == kind::voters
+                ? "; if most of them are lost for good, a person can say so: "
+                  "actorctl elect --accept-loss=HOST,…"
+                : "");
   return out + workers(x, now) + ". This node looks for it" + place(next)
          + " for " + left + ", and then ends with exit code 5. What helps now:"
          + " start the same command again " + where_to_start(next)

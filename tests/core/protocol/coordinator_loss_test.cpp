@@ -83,12 +83,16 @@ TEST_CASE("coordinator_loss: what helps depends on who may lead next",
   CHECK(told(x, source(kind::voters, 3))
         == "the coordinator is lost: the 3 agents that vote elect another one, "
            "within a second if most of them reach each other. If none is found "
-           "within 10 min 0 s, this node ends with exit code 5");
+           "within 10 min 0 s, this node ends with exit code 5; if most of "
+           "them are lost for good, a person can say so: actorctl elect "
+           "--accept-loss=HOST,…");
   CHECK(
     has(told(x, source(kind::voters, 1)),
         "start the same command again on its host, n1:29400; the nodes that "
-        "look for it come back by themselves. The agents elect no other one, "
-        "because that takes agents on three hosts or more"));
+        "look for it come back by themselves. Too few agents vote to elect "
+        "another one: that takes agents on three hosts or more. If the host of "
+        "the last one is lost for good, a person can say so: actorctl elect "
+        "--accept-loss=HOST"));
   CHECK(
     has(told(x, source(kind::registry)),
         "etcd elects another one, when the lease of the last one has ended at "
