@@ -1,5 +1,6 @@
 #include "runtime/diagnosis/py_spy.hpp"
 
+#include "runtime/os/spawn_settings.hpp"
 #include "runtime/os/thread.hpp"
 #include "runtime/os/unique_fd.hpp"
 
@@ -42,45 +43,6 @@ int milliseconds_until(core::time_point due) {
     = std::chrono::ceil<milliseconds>(due - steady_clock::now()).count();
   return static_cast<int>(std::max<int64_t>(left, 0));
 }
-
-/// With an attribute and actions that are freed in the end.
-class spawn_settings {
-public:
-  explicit spawn_settings(int output) {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null",
-                                       O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
-    ::posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null",
-                                       O_WRONLY, 0);
-    ::posix_spawnattr_init(&attributes_);
-    auto none = sigset_t{};
-    auto all = sigset_t{};
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP
-                                               | POSIX_SPAWN_SETSIGMASK
-                                               | POSIX_SPAWN_SETSIGDEF);
-  }
-
-  ~spawn_settings() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-
-  spawn_settings(const spawn_settings&) = delete;
-  spawn_settings& operator=(const spawn_settings&) = delete;
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
-private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
 
 asking ask(const std::string& program, int64_t pid) {
   int ends[2];

@@ -3,6 +3,7 @@
 #include "actors/core/failure.hpp"
 #include "actors/core/text.hpp"
 #include "runtime/os/resource_limits.hpp"
+#include "runtime/os/spawn_settings.hpp"
 #include "runtime/os/thread.hpp"
 
 #include <algorithm>
@@ -37,45 +38,6 @@ constexpr auto kill_wait_max = std::chrono::milliseconds{50};
 /// As `exit_status` has it, for a command that another part of the program has waited
 /// for.
 constexpr int unknown_code = 255;
-
-/// In the session of this program, as what has one of its own is taken for the orphan of
-/// a worker when it has ended.
-class group_settings {
-public:
-  group_settings(int out, int err) {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null",
-                                       O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, err, STDERR_FILENO);
-    ::posix_spawnattr_init(&attributes_);
-    auto none = sigset_t{};
-    auto all = sigset_t{};
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP
-                                               | POSIX_SPAWN_SETSIGMASK
-                                               | POSIX_SPAWN_SETSIGDEF);
-  }
-
-  ~group_settings() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-
-  group_settings(const group_settings&) = delete;
-  group_settings& operator=(const group_settings&) = delete;
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
-private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
 
 } // namespace
 
@@ -115,7 +77,7 @@ void side_command::stop() {
 }
 
 std::string side_command::spawn(const std::string& command, int out, int err) {
-  const auto settings = group_settings{out, err};
+  const auto settings = spawn_settings{out, err};
   auto words = std::array{std::string{"sh"}, std::string{"-c"}, command};
   auto arguments = std::array<char*, words.size() + 1>{};
   std::ranges::transform(words, arguments.begin(),
