@@ -16,7 +16,7 @@ std::string in_ms(core::duration x) {
 void succession::begin(const core::coordinator_started& beginning,
                        core::duration in_force, core::time_point now) {
   is_successor_ = beginning.successor;
-  began_ = now;
+  began_ = now - beginning.silence;
   const auto& known = beginning.known;
   known_lease_ = std::max<core::duration>(own_lease_, known.lease);
   lease_in_force_ = std::max(own_lease_, in_force);

@@ -129,7 +129,7 @@ TEST_CASE_METHOD(
   "were told before",
   "[core]") {
   auto stored = job(5);
-  stored.settings.agent_count_min = 1;
+  stored.settings.agent_count_min = 2;
   stored.settings.agent_count_max = 2;
   stored.is_resized = true;
   stored.restart_count = 1;
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(
   before.excluded = {{"host-y", "old", "bob"}};
   at(1s, told(join("a"), before));
   at(1s, told(join("b"), before));
-  CHECK(uut.settings().agent_count_min == 1);
+  CHECK(uut.settings().agent_count_min == 2);
   CHECK(uut.settings().agent_count_max == 2);
   CHECK(uut.budget().restart_count() == 1);
   REQUIRE(uut.excluded_hosts().size() == 1);

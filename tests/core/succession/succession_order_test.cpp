@@ -52,7 +52,7 @@ TEST_CASE_METHOD(
     fire()
     == "keep_tombstone " + t + " with 1.1; keep_tombstone " + t + " with " + t
          + ".1; set_leadership_end 930; open_coordinator as "
-         + "successor, hold back 1200; report_election: leads; ask_decider");
+         + "successor, silence 0; report_election: leads; ask_decider");
   const auto* opened = find<open_coordinator>();
   REQUIRE(opened != nullptr);
   CHECK(opened->terms_before == fixture::term - 1);
