@@ -1,5 +1,6 @@
 #include "runtime/succession/host.hpp"
 
+#include "actors/operator_questions.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/network/presence.hpp"
 #include "runtime/os/host_addresses.hpp"
@@ -313,7 +314,14 @@ std::optional<leader_place> voter_host::place() const {
   return place_;
 }
 
+// Who votes no more has a link to the leader, and hears no beat.
 void voter_host::elect(operator_question x) {
+  if (const auto known = place())
+    return x.reply(refusal_of(
+      errc::bad_argument,
+      formatted("a leader is known: its coordinator is at {}, as far as this"
+                " agent knows; actorctl status shows who leads",
+                known->endpoint)));
   leadership_->tell(voter_leadership::election_order{std::move(x)});
 }
 

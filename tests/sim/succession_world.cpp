@@ -127,30 +127,45 @@ void succession_world::check_end() {
 }
 
 // S11: one of those that are left leads when an operator says that the others are lost.
+// Who has not heard of the newest charter's voters refuses, and the next is asked; and
+// some die of an order that comes now.
 void succession_world::give_up_the_lost() {
-  if (leader() != nullptr)
-    return; // By the votes of the dead.
-  auto order = election_ordered{{}, "bob"};
-  auto* candidate = static_cast<process*>(nullptr);
+  facts_.accept_loss();
+  for (const auto& x : std::vector{processes_}) {
+    if (leader() != nullptr)
+      return; // By the votes of the dead.
+    const auto dead = dead_agents();
+    if (!x->is_alive || x->is_leaving || !x->kept.charter
+        || std::ranges::count(x->kept.charter->order, x->id) == 0)
+      continue;
+    answer_.reset();
+    feed(*x, election_ordered{dead, "bob"});
+    if (!run_for(election_max + order_limit))
+      return;
+    const auto is_refused
+      = answer_ && answer_->what != report_election::verdict::leads;
+    if (!x->is_alive || dead != dead_agents()
+        || (is_refused
+            && answer_->what == report_election::verdict::has_no_charter))
+      continue;
+    if (is_refused || leader() == nullptr)
+      return facts_.report(
+        "S11: the lost are given up, and "
+        + (answer_ ? to_string(succession_effect{*answer_}) : "no answer"));
+    was_ordered_ = true;
+    if (run_for(recovery_max))
+      if (const auto wrong = trouble_at_end())
+        facts_.report(*wrong);
+    return;
+  }
+}
+
+std::vector<std::string> succession_world::dead_agents() const {
+  auto out = std::vector<std::string>{};
   for (const auto& x : processes_)
     if (!x->is_alive)
-      order.lost.push_back(to_string(x->id));
-    else if (!x->is_leaving && x->kept.charter
-             && std::ranges::count(x->kept.charter->order, x->id) > 0)
-      candidate = x.get();
-  if (candidate == nullptr)
-    return;
-  was_ordered_ = true;
-  facts_.accept_loss();
-  feed(*candidate, order);
-  if (!run_for(election_max))
-    return;
-  if (leader() == nullptr)
-    return facts_.report("S11: an operator has given up the lost, and no agent "
-                         "leads");
-  if (run_for(recovery_max - election_max))
-    if (const auto wrong = trouble_at_end())
-      facts_.report(*wrong);
+      out.push_back(to_string(x->id));
+  return out;
 }
 
 // Whoever was away until all that it knew of had vanished finds no one: that is what
@@ -542,8 +557,7 @@ void succession_world::obey(process& x, const succession_effect& effect) {
     x.leads->accounted_for = find(lost->who)->number;
     check_complete(x);
   } else if (const auto* answer = std::get_if<report_election>(&effect)) {
-    if (answer->what != report_election::verdict::leads)
-      facts_.report("S11: the lost are given up, and " + to_string(effect));
+    answer_ = *answer;
   } else if (const auto* timer = std::get_if<arm_timer>(&effect)) {
     queue_.at(x.clock.when(timer->due), [this, self, id = timer->timer] {
       post(*self, [this, self, id] { feed(*self, timer_fired{id}); });

@@ -103,6 +103,7 @@ private:
   void calm();
   void check_end();
   void give_up_the_lost();
+  std::vector<std::string> dead_agents() const;
   std::optional<std::string> trouble_at_end() const;
   bool can_be_found(const process& x) const;
 
@@ -166,6 +167,7 @@ private:
     = false; ///< Many messages are late, by as much as a few answers take.
   bool was_lost_ = false;
   bool was_ordered_ = false;
+  std::optional<core::report_election> answer_; ///< To the last order.
   uint64_t last_reign_ = 0;
   uint32_t reign_count_ = 0;
 };
