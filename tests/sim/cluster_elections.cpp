@@ -37,9 +37,9 @@ elector* cluster::elector_of(const agent_id& id) {
 
 elector& cluster::add_elector(agent& who) {
   auto contacts = std::set<agent_id>{};
-  for (const auto& [process, x] : electors_)
-    if (process->alive())
-      contacts.insert(x->owner().id());
+  for (const auto& x : agents_)
+    if (x.get() != &who && x->process().alive())
+      contacts.insert(x->id());
   auto process = who.shared_process();
   auto& out
     = *electors_
@@ -98,13 +98,13 @@ void cluster::cut_paths(host_pairs pairs, duration length) {
 // -- the end of a process -------------------------------------------------------
 
 void cluster::break_voter_links(agent& gone) {
-  for (const auto& [_, x] : electors_) {
-    if (&x->owner() == &gone || !x->owner().process().alive()
-        || !has_way(gone.host(), x->owner().host()))
+  for (const auto& x : agents_) {
+    if (x.get() == &gone || !x->process().alive()
+        || !has_way(gone.host(), x->host()))
       continue;
-    x->owner().process().after(
-      roll_.between(200us, break_max),
-      [x = x.get(), id = gone.id()] { x->on_broken(id); });
+    auto* other = elector_of(x->process());
+    x->process().after(roll_.between(200us, break_max),
+                       [other, id = gone.id()] { other->on_broken(id); });
   }
 }
 

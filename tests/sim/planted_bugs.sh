@@ -44,8 +44,12 @@ try_bug() { # PATCH
     echo "FAILED $name: it does not link: $copy/build.log"
     return 1
   fi
-  # Who elects among agents is found in the world of elections alone.
-  grep -q '^+++ b/actors/core/succession/' "$1" && world=(1 elections)
+  # Who elects among agents is found in the world of elections alone, and what
+  # becomes of whole jobs then in theirs.
+  case $name in
+    election_*) world=(1 elections) ;;
+    voters_*) world=(1 voters) ;;
+  esac
   out=$(timeout "$seconds_max" "$copy/find_bug" "$seed_max" "${world[@]}" 2>&1) \
     || status=$?
   # A violation, or a failed assertion of the core. Whatever ends in another way

@@ -49,10 +49,13 @@ bool group_stop::stop_parked(const stop_ordered& order, worker_table& workers,
   return !stopped.empty();
 }
 
+// What was to end before has its time again, with those that are to end now.
 void group_stop::end_parking(worker_table& workers, group_orders& orders) {
   may_park_ = false;
-  if (!workers.move(workers.all_in(state::parked), state::running).empty())
-    orders.disarm(alarm::kill);
+  if (workers.move(workers.all_in(state::parked), state::running).empty())
+    return;
+  orders.disarm(alarm::kill);
+  orders.disarm(alarm::spare);
 }
 
 void group_stop::kill(const worker_table& workers, group_orders& orders) const {

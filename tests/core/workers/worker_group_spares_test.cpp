@@ -146,6 +146,31 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.parked().pids == std::map<uint32_t, int64_t>{{0, 100}});
 }
 
+// The time of one that was to end alone is not that of all. (Given up with a process that
+// lived, an agent left its workers behind.)
+TEST_CASE_METHOD(
+  fixture,
+  "worker_group: T3 a spare that is to end with the others has as "
+  "long as they have",
+  "[core]") {
+  be_live();
+  park(2);
+  REQUIRE(at(3s, stop_ordered{SIGTERM, 5s, true})
+          == "signal_workers 15 spared=0,1,2; ask_to_park 0,1; arm_timer 1; "
+             "signal_worker 3 9; arm_timer 2");
+  CHECK(at(4s, stop_ordered{SIGTERM, 30s}) // Nothing goes on any more.
+        == "signal_worker 0 15; signal_worker 1 15; signal_worker 2 15; "
+           "arm_timer 3");
+  at(5s, worker_exited{0, 0, SIGTERM, false});
+  at(5s, worker_exited{1, 0, SIGTERM, false});
+  CHECK(at(23s, timer_fired{{2}}).empty());
+  CHECK(uut.workers()[2].now == state::running);
+  CHECK(at(34s, timer_fired{{3}}) == "signal_workers 9; arm_timer 4");
+  at(34s, worker_exited{3, 0, SIGKILL, false});
+  CHECK(at(34s, worker_exited{2, 0, SIGKILL, false})
+        == "release_workers; report_stopped");
+}
+
 TEST_CASE_METHOD(fixture,
                  "worker_group: T3 one that starts too late is killed at once",
                  "[core]") {
