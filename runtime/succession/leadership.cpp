@@ -763,7 +763,8 @@ void voter_leadership::state::on(const attempt& x) {
   if (last_failure_->code == errc::coordinator_gone)
     last_failure_->code = errc::connection_refused;
   if (x.endpoint == config_.seed && !listens_at_endpoint_
-      && last_failure_->code == errc::not_actorrun)
+      && (last_failure_->code == errc::not_actorrun
+          || last_failure_->code == errc::connection_failed))
     show_survey();
   if (seeker_ && endpoints_.empty() && told_.empty() && !wait_)
     give_up(*last_failure_);
