@@ -49,7 +49,7 @@ struct fixture {
     own.address.clear();
     own.voters.clear();
     return std::make_unique<memo_keeper>(
-      own, log{[this](log_level, std::string_view line) {
+      own, actorrun::log{[this](log_level, std::string_view line) {
         const auto guard = std::lock_guard{mutex};
         warnings.emplace_back(line);
       }});
