@@ -54,16 +54,17 @@ struct elected_fixture : coordinator_fixture {
   std::shared_ptr<voters> asked;
 
 private:
+  static leadership_age age_of(const std::shared_ptr<voters>& x) {
+    return [x] { return x->lead ? std::optional{x->age} : std::nullopt; };
+  }
+
   elected_fixture(const core::coordinator_started& beginning,
                   std::shared_ptr<voters> to)
     : coordinator_fixture{{2, 2, 1},
-                          std::make_shared<shared_lease_desk>(),
+                          std::make_shared<shared_lease_desk>(age_of(to)),
                           [&](rendezvous_coordinator_config& config) {
                             config.beginning = beginning;
-                            config.age_of_leadership = [to] {
-                              return to->lead ? std::optional{to->age}
-                                              : std::nullopt;
-                            };
+                            config.age_of_leadership = age_of(to);
                             config.write_job = [to](const core::charter& job,
                                                     uint64_t change) {
                               to->job = job;

@@ -115,6 +115,7 @@ struct hollow_agent::effect_runner {
   }
 
   void operator()(const notify_workers&) {}
+  void operator()(const send_notice&) {}
   // Its workers have no safe points.
   void operator()(const send_safe_point&) {}
   void operator()(const order_safe_point&) {}
