@@ -11,7 +11,7 @@ build="g++ cmake ninja-build ccache git pkg-config
        libcaf-dev libprotobuf-dev protobuf-compiler libspdlog-dev
        nlohmann-json3-dev libcli11-dev libssl-dev libhwloc-dev
        libcurl4-openssl-dev libncurses-dev libjemalloc-dev catch2 python3"
-tests="patch iproute2 nftables etcd-server openssl zsh fish tcsh
+tests="patch curl iproute2 nftables etcd-server openssl zsh fish tcsh
        tmux openssh-client openssh-server slurmctld slurmd slurm-client munge
        lintian patchelf"
 bench="mpich"
