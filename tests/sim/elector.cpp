@@ -191,7 +191,6 @@ void elector::take_answer() {
 }
 
 void elector::obey(const report_charter_written& x) {
-  note_written();
   post([this, at = hosted_, x] {
     if (at != nullptr)
       at->on_written(charter_written{x.change});
