@@ -802,8 +802,9 @@ void coordinator::perform(const core::hand_over_leadership& x) {
     });
 }
 
+// Only voters keep what an operator was told; of others two agents must know it.
 void coordinator::perform(const core::answer_operator&) {
-  if (order_ != 0)
+  if (order_ != 0 && all_.plan().voting)
     show([this, order = order_] { all_.orders().told(order); });
 }
 
