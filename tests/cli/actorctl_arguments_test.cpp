@@ -256,17 +256,15 @@ TEST_CASE("actorctl: variables of a job are ignored", "[cli]") {
 }
 
 TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
-  CHECK(
-    has(refused_control({}),
-        "status, top, why, journal, replay, time, logs, stacks, drain,"
-        " resize, restart, stop, exclude, include, lead, loglevel, coordinator"
-        " and secret"));
+  CHECK(has(refused_control({}),
+            "status, top, why, journal, replay, time, logs, stacks, drain,"
+            " resize, restart, stop, exclude, include, lead, elect, loglevel,"
+            " coordinator and secret"));
   CHECK(has(refused_control({"stat"}), "is status meant?"));
-  CHECK(
-    has(refused_control({"begin"}),
-        "status, top, why, journal, replay, time, logs, stacks, drain,"
-        " resize, restart, stop, exclude, include, lead, loglevel, coordinator"
-        " and secret"));
+  CHECK(has(refused_control({"begin"}),
+            "status, top, why, journal, replay, time, logs, stacks, drain,"
+            " resize, restart, stop, exclude, include, lead, elect, loglevel,"
+            " coordinator and secret"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
 }
 

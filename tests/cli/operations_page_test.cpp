@@ -89,14 +89,19 @@ TEST_CASE("operations page: every option exists", "[cli]") {
   auto known = names_of(all_options(), true);
   known.merge(names_of(all_options(), false));
   // Options of other programs.
-  known.insert({"--cancel",  "--deadline", "--job",
-                "--node",    "--reason",   "--wait-for-replacement",
-                "--follow",  "--grep",     "--previous",
-                "--rank",    "--since",    "--stderr",
-                "--stdout",  "--tail",     "--force",
-                "--install", "--json",     "--name",
-                "--once",    "--output",   "--prefix",
-                "--scope",   "--user",     "--yes"});
+  known.insert({"--cancel",      "--deadline",
+                "--job",         "--node",
+                "--reason",      "--wait-for-replacement",
+                "--follow",      "--grep",
+                "--previous",    "--rank",
+                "--since",       "--stderr",
+                "--stdout",      "--tail",
+                "--force",       "--install",
+                "--json",        "--name",
+                "--once",        "--output",
+                "--prefix",      "--scope",
+                "--user",        "--yes",
+                "--accept-loss", "--price-per-node-hour"});
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; cut short.
   for (const auto* name :

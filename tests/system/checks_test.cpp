@@ -107,7 +107,7 @@ TEST_CASE_METHOD(checks_scene,
     auto& checked = agent(x);
     CHECK(checked.says("(it has not ended within 1.0 s)"));
     require(eventually([&] { return pids_there().size() == 1; }), "it ran");
-    CHECK(eventually([&] { return ::kill(pids_there()[0], 0) != 0; }));
+    CHECK(eventually([&] { return !alive(pids_there()[0]); }));
   }
   SECTION("when its agent is killed") {
     auto x = options("1:2", false);
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(checks_scene,
     require(eventually([&] { return pids_there().size() == 1; }), "it runs");
     checked.signal(SIGKILL);
     checked.wait();
-    CHECK(eventually([&] { return ::kill(pids_there()[0], 0) != 0; }));
+    CHECK(eventually([&] { return !alive(pids_there()[0]); }));
   }
 }
 

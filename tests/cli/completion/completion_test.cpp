@@ -130,7 +130,7 @@ TEST_CASE("completion: bash completes the commands of actorctl", "[cli]") {
   CHECK(
     offered("actorctl ''")
     == "status top why journal replay time logs stacks drain resize restart "
-       "stop exclude include lead loglevel coordinator secret");
+       "stop exclude include lead elect loglevel coordinator secret");
   CHECK(offered("actorctl st") == "status stacks stop");
   CHECK(offered("actorctl --ver") == "--version");
   CHECK(offered("actorctl --json").empty());

@@ -323,6 +323,10 @@ v1::JobStatus extreme_job(bool is_known) {
   worker.set_output_age_ms(1);
   worker.set_timer_scope("x");
   worker.set_timer_age_ms(1);
+  auto& time = *job.add_time();
+  time.set_cause("training");
+  time.set_worker_us(1);
+  time.set_node_us(1);
   return job;
 }
 

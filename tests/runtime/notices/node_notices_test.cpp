@@ -148,7 +148,7 @@ TEST_CASE_METHOD(fixture, "node_notices: without its folder there is no start",
   };
   CHECK(refused(folder / "none/going").find("No such file")
         != std::string::npos);
-  write("");
+  std::ofstream{folder / "inner/going"} << "a file\n";
   CHECK(refused(folder / "inner/going/going").find("a file in a folder")
         != std::string::npos);
   CHECK(refused(folder / "inner/").find("a file in a folder")
