@@ -147,17 +147,17 @@ void operator_relay::ask(line& to, const operator_question& x) {
 
 // Numbers are the operator's own.
 void operator_relay::on_reply(uint64_t session, v1::OperatorReply x) {
-  const auto line = lines_.find(session);
-  if (line == lines_.end())
+  const auto known = lines_.find(session);
+  if (known == lines_.end())
     return;
-  auto& asked = line->second.asked;
+  auto& asked = known->second.asked;
   const auto i = asked.find(x.number());
   if (i == asked.end())
     return;
   const auto reply = i->second;
   if (!x.has_logs() || x.logs().is_end())
     asked.erase(i);
-  if (asked.empty() && line->second.waiting.empty())
+  if (asked.empty() && known->second.waiting.empty())
     end(session);
   reply(std::move(x));
 }

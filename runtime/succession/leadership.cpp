@@ -664,8 +664,8 @@ void voter_leadership::state::on(const lead_order& x) {
 void voter_leadership::state::on(const election_order& x) {
   const auto& lost = x.what.what.elect().accept_loss();
   auto order = election_ordered{{}, one_line(x.what.by, by_size_max)};
-  for (const auto& name : lost)
-    order.lost.push_back(one_line(name, name_size_max));
+  for (const auto& host : lost)
+    order.lost.push_back(one_line(host, name_size_max));
   const auto refuse = [&](const std::string& why) {
     x.what.reply(refusal_of(errc::bad_argument, why));
   };
@@ -681,12 +681,12 @@ void voter_leadership::state::on(const election_order& x) {
 }
 
 void voter_leadership::state::report(const report_election& x) {
-  using verdict = report_election::verdict;
+  using by_order = report_election::verdict;
   if (orderers_.empty())
     return;
   // One that is under way goes on; the last to ask is told so.
-  const auto which
-    = x.what == verdict::is_under_way ? orderers_.end() - 1 : orderers_.begin();
+  const auto which = x.what == by_order::is_under_way ? orderers_.end() - 1
+                                                      : orderers_.begin();
   const auto reply = *which;
   orderers_.erase(which);
   const auto refuse = [&](const std::string& why) {
@@ -694,32 +694,32 @@ void voter_leadership::state::report(const report_election& x) {
     reply(refusal_of(errc::bad_argument, why));
   };
   switch (x.what) {
-    case verdict::leads:
+    case by_order::leads:
       return reply(done(formatted(
         "agent {} leads the job, in term {}; the others find it by themselves",
         config_.options.self.value, core_.own_tombstone().term)));
-    case verdict::has_no_charter:
+    case by_order::has_no_charter:
       return refuse(formatted(
         "this agent keeps no charter of the job, as voters do and the "
         "one that leads next{}{}",
         told_.empty() ? "" : ": ask on the host of ", listed_endpoints(told_)));
-    case verdict::leader_known:
+    case by_order::leader_known:
       return refuse(
         formatted("a leader is known, or was a moment ago, to agent "
                   "{}: actorctl status shows who leads",
                   listed(x.who)));
-    case verdict::lost_answers:
+    case by_order::lost_answers:
       return refuse(
         formatted("agent {} answers: it is not lost", listed(x.who)));
-    case verdict::others_silent:
+    case by_order::others_silent:
       return refuse(
         formatted("agent {} does not answer, and --accept-loss does "
                   "not name its host: name it, if it is lost for "
                   "good",
                   listed(x.who)));
-    case verdict::is_under_way:
+    case by_order::is_under_way:
       return refuse("another such election is under way");
-    case verdict::terms_spent:
+    case by_order::terms_spent:
       return refuse("the job has had too many such elections");
   }
 }
