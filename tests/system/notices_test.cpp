@@ -179,11 +179,11 @@ TEST_CASE_METHOD(notice_scene,
                  "notices: a worker saves before its child has to die",
                  "[notices]") {
   // The child is a data loader, without which nothing can be saved.
-  constexpr auto worker
-    = "sleep 1000 & child=$!;"
-      " trap 'sleep 0.1; kill -0 $child && echo $child > "
-      "saved; exit 0' TERM;"
-      " echo $$ $child > pids; while :; do sleep 0.05; done";
+  constexpr auto worker = "sleep 1000 & child=$!;"
+                          " trap 'sleep 0.1; kill -0 $child && echo $child > "
+                          "saved; exit 0' TERM;"
+                          " echo $$$$ $child > pids; while :; do sleep 0.05; "
+                          "done"; // `$$` is one `$`.
   const auto is_stopped = GENERATE(false, true);
   auto& a = node({"--stop-scope=worker"}, worker, "1");
   auto leader = pid_t{0};
