@@ -5,6 +5,7 @@
 #include "tests/system/wardens.hpp"
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,9 @@ struct voters_scene : scene {
 
   /// Whoever has it may steer the job from any host. @returns its path
   const std::string& with_secret() {
-    return secret_ = write("secret", "not known to others, long enough\n");
+    secret_ = write("secret", "not known to others, long enough\n");
+    std::filesystem::permissions(secret_, std::filesystem::perms{0600});
+    return secret_;
   }
 
   /// Waits until the agents of this coordinator vote.

@@ -139,6 +139,8 @@ TEST_CASE_METHOD(
   at(0s, coordinator_started{
            .successor = true, .known = stored, .is_proved = true});
   CHECK(uut.settings().agent_count_max == 2);
+  REQUIRE(uut.waiting_drains().size() == 1);
+  CHECK(uut.waiting_drains().front().agent == agent_id{"b"});
   auto before = job(4);
   before.excluded = {{"host-y", "old", "bob"}};
   at(1s, told(join("a"), before));
@@ -148,8 +150,6 @@ TEST_CASE_METHOD(
   CHECK(uut.budget().restart_count() == 1);
   REQUIRE(uut.excluded_hosts().size() == 1);
   CHECK(uut.excluded_hosts().front().host == "host-x");
-  REQUIRE(uut.waiting_drains().size() == 1);
-  CHECK(uut.waiting_drains().front().agent == agent_id{"b"});
   CHECK(uut.job().leader_group == 0); // That was the last leader's.
 }
 
