@@ -77,6 +77,10 @@ void punctuality::after(const core::rendezvous& brain,
   if (join != nullptr && !has(was_.agents, join->offering.agent)
       && has(now_is.agents, join->offering.agent))
     last_arrival_ = now;
+  const auto* fitness = std::get_if<core::fitness_reported>(&event);
+  if (fitness != nullptr && !has(was_.ready, fitness->agent)
+      && has(now_is.ready, fitness->agent))
+    last_arrival_ = now; // As if it had come.
   const auto* end = find<core::end_job>(effects);
   check_minimum(now_is, end != nullptr && was_.stage != phase::ended
                           && end->result.kind == core::outcome::verdict::unmet
@@ -100,7 +104,8 @@ void punctuality::after(const core::rendezvous& brain,
 bool punctuality::admits(const std::string& reason) const {
   const auto has
     = [&](const char* text) { return reason.find(text) != std::string::npos; };
-  return has("more joined") || has(" is included again by ")
+  return has("more joined") || has(" may take part again")
+         || has(" is included again by ")
          || (reason.starts_with("resized to ")
              && was_.members <= job_.agent_count_max);
 }

@@ -48,11 +48,10 @@ TEST_CASE_METHOD(
   CHECK(order(500ms, {"10.0.0.1", "n3"})
         == "ask " + t + " to n1; ask " + t + " to n3");
   CHECK(armed.due == time_point{590ms});
-  CHECK(
-    fire()
-    == "keep_tombstone " + t + " with 1.1; keep_tombstone " + t + " with " + t
-         + ".1; set_leadership_end 930; open_coordinator as "
-         + "successor, silence 0; report_election: leads; ask_decider");
+  CHECK(fire()
+        == "keep_tombstone " + t + " with 1.1; keep_tombstone " + t + " with "
+             + t + ".1; set_leadership_end 930; open_coordinator as "
+             + "successor, silence 0; report_election: leads; ask_decider");
   const auto* opened = find<open_coordinator>();
   REQUIRE(opened != nullptr);
   CHECK(opened->terms_before == fixture::term - 1);
