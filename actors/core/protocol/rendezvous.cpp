@@ -146,10 +146,9 @@ void rendezvous::on(const fitness_reported& event) {
     return;
   const auto before = agents_.counts().newcomers;
   agents_.change(*record, [&](auto& x) { x.offering.unfit = event.unfit; });
-  if (agents_.counts().newcomers <= before)
-    return;
-  newcomers_.add_arrival();
-  if (job_.is_active())
+  if (record->is_candidate())
+    newcomers_.add_arrival();
+  if (agents_.counts().newcomers > before && job_.is_active())
     newcomers_.admit({agents_.title(*record) + " may take part again"}, 1);
 }
 
