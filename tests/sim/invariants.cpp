@@ -268,7 +268,12 @@ void invariants::check_cost(int coordinator,
   was_gathering_[coordinator] = after.current_phase() == phase::gathering;
   const auto was_stopping
     = std::exchange(was_stopping_[coordinator], is_stopping);
-  if (was_stopping && !is_stopping && !after.result()
+  // One that is checked may yet be fit.
+  const auto is_any_checked
+    = std::ranges::any_of(after.agents(), [](const auto& x) {
+        return !x.second.offering.unfit.empty() && !x.second.leaving;
+      });
+  if (was_stopping && !is_stopping && !after.result() && !is_any_checked
       && hung_in_[coordinator] == generation_before
       && candidate_count(after) < after.settings().agent_count_min)
     report("unkillable: too few nodes are left, and the job waits for others");

@@ -212,6 +212,12 @@ TEST_CASE_METHOD(fixture,
           == "keep_tombstone 3 with 2.1; vote 3 with 2.1 to n1");
     CHECK(at(2s, timer_fired{armed.timer}) == "");
   }
+  SECTION("not if it leads no more by then") {
+    CHECK(at(411ms, hand_over_requested{.leaves = true}) == "");
+    CHECK(at(2s, timer_fired{armed.timer})
+          == "set_leadership_end now; close_coordinator: no majority of the "
+             "voters has answered in time");
+  }
   SECTION("to none that leaves as well") {
     CHECK(at(411ms, hand_over_requested{.leaves = true}) == "");
     const auto pause = armed;
