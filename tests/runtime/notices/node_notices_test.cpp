@@ -1,3 +1,4 @@
+#include "actors/core/protocol/membership_events.hpp"
 #include "runtime/notices/node_notices.hpp"
 #include "runtime/os/own_process.hpp"
 #include "tests/runtime/deadline.hpp"
