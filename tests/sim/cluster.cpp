@@ -453,7 +453,7 @@ bool cluster::is_excluded(uint32_t host) const {
 
 void cluster::check_liveness() {
   if (plan_.voting && !can_elect())
-    return; // Nobody is to lead.
+    return; // No one is to lead.
   const auto able = able_count();
   const auto& job = serving() ? current()->brain().settings() : plan_.job;
   if (!ran_since_ && able >= job.agent_count_min)

@@ -57,7 +57,7 @@ public:
   void begin(const charter& left, bool names_hosts, bool is_successor,
              time_point now);
 
-  /// The same, if nobody can know more of the job: what agents were told counts no more.
+  /// The same, if no agent can know more of the job: what agents were told counts no more.
   void trust(const charter& left, time_point now);
 
   /// What an agent was told of the job. Until `settle` only.
