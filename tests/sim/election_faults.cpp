@@ -87,7 +87,7 @@ void host_is_lost(cluster& all) {
     lose_host(all, *x);
 }
 
-void suspend_for(cluster& all, agent& who, duration length) {
+void stop_for(cluster& all, agent& who, duration length) {
   if (who.process().paused() || who.workers().frozen())
     return;
   all.note("SIGSTOP to " + who.id().value);
@@ -101,7 +101,7 @@ void suspend_for(cluster& all, agent& who, duration length) {
 
 void leader_sleeps(cluster& all) {
   if (auto* x = leader(all))
-    suspend_for(all, x->owner(), trouble(all));
+    stop_for(all, x->owner(), trouble(all));
 }
 
 void hang_for(cluster& all, duration length) {
@@ -234,8 +234,7 @@ void duel(cluster& all) {
           && half.contains(a) != half.contains(b))
         cuts.insert({a, b});
   all.cut_paths(std::move(cuts), 2s);
-  suspend_for(all, *x,
-              core::promise_min + all.roll().between(duration{0}, 200ms));
+  stop_for(all, *x, core::promise_min + all.roll().between(duration{0}, 200ms));
   all.elector_of(x->process())->die_keeping();
 }
 
@@ -285,7 +284,7 @@ void trouble_voters_quietly(cluster& all) {
     case 1:
       return operator_leads(all);
     case 2:
-      return suspend_for(all, x->owner(), pause);
+      return stop_for(all, x->owner(), pause);
     case 3:
       return hang_for(all, pause);
     case 4:
