@@ -677,7 +677,8 @@ void coordinator::perform(const core::forget_agent& x) {
 }
 
 void coordinator::perform(const core::announce_generation& x) {
-  all_.orders().check(brain_);
+  if (all_.plan().voting) // Else an order may be lost with its coordinator.
+    all_.orders().check(brain_);
   if (all_.checks().announced(number_, x, brain_.settings())) {
     succession_.formed(all_.now());
     if (auto* elector = all_.elector_of(*process_))
