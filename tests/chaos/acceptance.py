@@ -29,7 +29,7 @@ import threading
 import time
 
 import chaos
-from chaos import BACK_MAX, SURVIVE_MAX, Job, now, parent_of, send
+from chaos import BACK_MAX, SURVIVE_MAX, Job, Worker, now, parent_of, send
 
 QUIET = 2.5  # Seconds in which a change that was due would have been seen.
 
@@ -414,12 +414,23 @@ def three_gone(job, roll):
         job.look()
         time.sleep(0.05)
     left = job.look()
-    must(not left, f"all workers end by their fence: {len(left)} live on")
+    must(not left, "all workers end by their fence; these live on: "
+         + "; ".join(state_of(x, began) for x in left))
     out = {"last stamp": last_stamp(job, workers[0].generation) - began}
     healed = now()
     heal_and_meet(job, hosts, heals, roll)
     out["all together again"] = now() - healed
     return out
+
+
+def state_of(worker, began):
+    """What is known of one that should have ended."""
+    last = Worker(worker.path).last - began
+    with contextlib.suppress(OSError), open(f"/proc/{worker.pid}/stat") as file:
+        kernel = file.read().rsplit(")", 1)[1].split()
+        return (f"rank {worker.rank} of generation {worker.number}, pid {worker.pid}, "
+                f"state {kernel[0]}, last stamp after {last:.2f} s")
+    return f"rank {worker.rank}, which has ended now, last stamp after {last:.2f} s"
 
 
 def orders_hold(job, roll):
