@@ -75,6 +75,15 @@ struct death_examined {
   std::optional<core::death_details> details{};
 };
 
+/// The job hangs: this worker is to be ended, and has failed.
+struct worker_hangs {
+  generation_id generation;
+  uint32_t local_rank = 0;
+  core::duration silent_for{0}; ///< All workers of the job.
+  core::duration limit{0};
+  std::string where; ///< Where they are: a few printable lines.
+};
+
 /// The grace period of a generation's stop has passed.
 struct grace_expired {
   generation_id generation;
@@ -218,6 +227,11 @@ struct electors_known {
 /// It may be worth a line that there is still no coordinator.
 struct loss_due {};
 
+/// It is time to see whether the workers live; only the newest counts.
+struct signs_due {
+  uint64_t number = 0;
+};
+
 /// The coordinator's journal goes on.
 struct job_recorded {
   std::vector<core::journal::record> records;
@@ -330,6 +344,8 @@ using node_agent_actor = interface<
   void(v1::CheckOrder),
   // What checks have found.
   void(core::report_fitness),
+  // The job hangs: end this worker.
+  void(v1::EndHungWorker),
   // The workers are to come to a safe point: answer with SafePointReports.
   void(v1::SafePointOrder),
   // Start the workers, which wait for their first generation.
@@ -351,7 +367,7 @@ using node_agent_actor = interface<
   // No link to the coordinator came up.
   void(core::coordinator_not_found), void(core::second_way_found),
   // Sent by itself: a timer that it has armed; whether a coordinator is back.
-  void(core::timer_fired), void(loss_due),
+  void(core::timer_fired), void(loss_due), void(signs_due),
   // Pass on a signal to the workers of this node.
   void(notify_group),
   // A link to the coordinator is up.
@@ -374,6 +390,8 @@ using rendezvous_coordinator_actor = interface<
   void(v1::WorkersSucceeded),
   // No worker of that generation runs on the agent any more.
   void(v1::WorkersStopped),
+  // No worker of the agent's share has shown a sign of life, or one has again.
+  void(v1::WorkersSilent),
   // How far the workers of the agent's share are on the way to a safe point.
   void(v1::SafePointReport),
   // What checks of its node have found.
@@ -463,6 +481,8 @@ using worker_supervisor_actor = interface<
   void(stop_lasts),
   // A worker did not release a timer in time: stop it, it has failed.
   void(worker_overrun),
+  // The job hangs because of this worker: the same.
+  void(worker_hangs),
   // Where that worker was.
   void(overrun_probed)>;
 
@@ -537,6 +557,8 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::member_ended)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_question)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_known)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::loss_due)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::signs_due)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::worker_hangs)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::report_fitness)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::check_ended)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::notice_received)

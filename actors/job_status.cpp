@@ -201,6 +201,10 @@ v1::JobStatus status_of(const snapshot& x, core::journal::moment now) {
   out.set_wall_ms(now.wall_ms);
   if (x.leadership)
     *out.mutable_leadership() = to_status(*x.leadership, now.when);
+  if (x.hang) {
+    out.set_hang(reason(x.hang->text));
+    out.set_hang_age_ms(to_ms(now.when - x.hang->since));
+  }
   add_wait(out, x, now.when);
   add_history(out, x, now.when);
   add_time(out, x, now.when);
@@ -228,6 +232,7 @@ void forget_ages(v1::JobStatus& x) {
   x.clear_phase_age_ms();
   x.clear_waiting_age_ms();
   x.clear_waiting_left_ms();
+  x.clear_hang_age_ms();
   x.clear_wall_ms();
   x.clear_time();
   if (x.has_leadership())

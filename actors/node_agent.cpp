@@ -1,6 +1,7 @@
 #include "actors/node_agent.hpp"
 
 #include "actors/core/text.hpp"
+#include "actors/hang_findings.hpp"
 #include "actors/log_level.hpp"
 #include "actors/log_messages.hpp"
 #include "actors/operator_questions.hpp"
@@ -207,9 +208,13 @@ struct node_agent_state::effect_runner {
       fenced_start{x.plan, st.fence_, is_told ? told->reason : std::string{}});
   }
 
-  void operator()(const stop_group& x) { order(x); }
+  void operator()(const stop_group& x) {
+    st.watch_signs({});
+    order(x);
+  }
 
   void operator()(const kill_group& x) {
+    st.watch_signs({});
     if (x.is_fenced)
       st.config_.lines.warn(
         "the coordinator does not answer: the workers of generation "
@@ -265,7 +270,10 @@ node_agent_state::node_agent_state(node_agent_actor::pointer self,
     readings_(config_.supervisor.reader,
               [handle = node_agent_actor{self}](log_lines_read x) {
                 tell_anonymously(handle, std::move(x));
-              }) {}
+              }) {
+  if (config_.hangs.timeout > duration{0} && config_.vitals)
+    silence_.emplace(config_.hangs);
+}
 
 node_agent_actor::behavior_type node_agent_state::make_behavior() {
   supervisor_ = spawn_worker_supervisor(self_->system(), config_.supervisor,
@@ -297,6 +305,8 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
         tell(self_, checker_, x);
     },
     [this](const report_fitness& x) { on(x); },
+    [this](const v1::EndHungWorker& x) { on(x); },
+    [this](const signs_due& x) { on(x); },
     [this](const v1::SafePointOrder& x) { on(x); },
     [this](const v1::StartAhead& x) { on(x); },
     [this](const v1::CharterChanged& x) {
@@ -379,6 +389,7 @@ void node_agent_state::on_exit() {
   checker_ = nullptr;
   coordinator_ = nullptr;
   waiting_.clear();
+  silence_.reset();
   readings_.clear();
   stacks_.clear();
   config_ = {}; // Its parts keep handles to us.
@@ -410,8 +421,10 @@ void node_agent_state::dispatch(const membership_event& event) {
   // Also while there is no link, over which they would be told.
   if (const auto* x = std::get_if<group_started>(&event);
       x != nullptr && membership_.plan()
-      && membership_.plan()->generation == x->generation)
+      && membership_.plan()->generation == x->generation) {
     pids_ = x->pids;
+    watch_signs(x->generation);
+  }
   // Those that are gone are not shown or looked at: others may get their numbers.
   if (const auto* x = std::get_if<group_stopped>(&event);
       x != nullptr && membership_.plan()
@@ -420,8 +433,10 @@ void node_agent_state::dispatch(const membership_event& event) {
     pids_.clear();
   if (const auto* x = std::get_if<group_succeeded>(&event);
       x != nullptr && membership_.plan()
-      && membership_.plan()->generation == x->generation)
+      && membership_.plan()->generation == x->generation) {
     pids_.clear();
+    watch_signs({});
+  }
   for (const auto& effect : membership_.step(event, now()))
     std::visit(effect_runner{*this}, effect);
   say_loss();
@@ -529,6 +544,8 @@ void node_agent_state::on(const v1::JoinAccepted& x) {
                          duration{x.fence_ns()}, from_wire(x.charter()),
                          age_from_wire(x.age_ns())});
   say_back(x);
+  if (silence_)
+    silence_->forget_report();
   // A node alone waits for no other.
   if ((remote_ || config_.settings.agent_count_max > 1)
       && !x.waiting_for().empty())
@@ -634,6 +651,20 @@ void node_agent_state::on(const limit_near& x) {
   config_.lines.info(formatted("the time limit of the job is {} away: {}",
                                core::duration_text(x.left), way_to_save()));
   dispatch(x);
+}
+
+void node_agent_state::on(const v1::EndHungWorker& x) {
+  config_.lines.warn(formatted("local rank {} is ended because the job hangs: "
+                               "no worker has shown a sign of "
+                               "life for {}",
+                               x.local_rank(),
+                               core::duration_text(duration{x.silent_ns()})));
+  tell(self_, supervisor_,
+       worker_hangs{.generation = {x.generation()},
+                    .local_rank = x.local_rank(),
+                    .silent_for = duration{x.silent_ns()},
+                    .limit = duration{x.limit_ns()},
+                    .where = where_from_wire(x.where())});
 }
 
 void node_agent_state::on(const v1::SafePointOrder& x) {
@@ -784,6 +815,52 @@ v1::NodeStatus node_agent_state::devices_status() const {
   auto out = to_wire(devices_.value_or(core::devices_status{}));
   out.set_agent_id(id());
   return out;
+}
+
+// -- signs of life ------------------------------------------------------------
+
+/// @param generation Whose workers have been started; 0: they are to end.
+void node_agent_state::watch_signs(generation_id generation) {
+  if (!silence_)
+    return;
+  if (generation.value == 0)
+    return silence_->end();
+  silence_->begin(generation, self_->clock().now());
+  look_for_signs();
+}
+
+void node_agent_state::on(const signs_due& x) {
+  if (x.number == look_count_ && silence_->is_watching())
+    look_for_signs();
+}
+
+void node_agent_state::look_for_signs() {
+  tell_later(self_, silence_->interval(), signs_due{++look_count_});
+  when_sampled([this] {
+    if (!silence_)
+      return;
+    auto signs = std::vector<worker_signs>(pids_.size());
+    for (const auto& x : vitals_.workers)
+      if (x.local_rank < signs.size() && x.pid == pids_[x.local_rank])
+        signs[x.local_rank].output_size = x.output_size;
+    for (const auto& x : timers_)
+      if (const auto i = std::ranges::find(pids_, x.pid); i != pids_.end())
+        signs[size_t(i - pids_.begin())].last_request = x.when;
+    const auto news = silence_->step(signs, self_->clock().now());
+    if (!news)
+      return;
+    if (news->silent_for > duration{0} && !news->can_tell
+        && !std::exchange(is_deafness_told_, true))
+      config_.lines.warn(formatted("{} has no effect for this node: its "
+                                   "workers write to no log files and use "
+                                   "no timers, so no sign of life can be seen; "
+                                   "--log-dir with --redirects or "
+                                   "--tee makes them visible",
+                                   hang_scope));
+    auto out = to_wire(*news);
+    out.set_agent_id(id());
+    report(std::move(out));
+  });
 }
 
 // -- logs and stacks ----------------------------------------------------------

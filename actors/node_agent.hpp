@@ -2,6 +2,7 @@
 // links to the coordinator and the node's worker supervisor.
 #pragma once
 
+#include "actors/core/hangs/node_silence.hpp"
 #include "actors/core/protocol/membership.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
@@ -36,6 +37,8 @@ struct node_agent_config {
   std::vector<job_observer_actor> observers;
   /// Before what the node is checked, and how; without a runner it is not.
   node_checker_config checks{};
+  /// When the job counts as hung; needs `vitals`.
+  core::hang_limits hangs{};
   /// Null: the node has no devices.
   std::shared_ptr<ports::device_monitor> devices{};
   /// Null: how the node and its workers are doing is not known.
@@ -84,6 +87,10 @@ private:
   void on(const core::limit_near& x);
   void on(const core::notice_received& x);
   std::string way_to_save() const;
+  void on(const v1::EndHungWorker& x);
+  void on(const signs_due& x);
+  void watch_signs(generation_id generation);
+  void look_for_signs();
   void on(const v1::SafePointOrder& x);
   void on(const v1::StartAhead& x);
   void on(const v1::LogLevelOrder& x);
@@ -170,6 +177,9 @@ private:
   pending_samples pending_;
   std::vector<std::function<void()>> waiting_; ///< For the end of `pending_`.
   uint64_t wait_count_ = 0;                    ///< Names the newest wait.
+  std::optional<core::node_silence> silence_; ///< None: nothing counts as hung.
+  uint64_t look_count_ = 0;       ///< Names the newest look for signs of life.
+  bool is_deafness_told_ = false; ///< That no sign could be seen.
   status_fetch fetch_;
   node_readings readings_;
   /// Who waits for stacks of these.

@@ -3,6 +3,7 @@
 #include "actors/core/journal/story.hpp"
 #include "actors/core/journal/time_account.hpp"
 #include "actors/core/text.hpp"
+#include "actors/hang_findings.hpp"
 #include "actors/job_status.hpp"
 #include "actors/log_level.hpp"
 #include "actors/operator_questions.hpp"
@@ -470,6 +471,9 @@ rendezvous_coordinator_state::make_behavior() {
         dispatch(safe_point_reported{agent, {x.generation()}, from_wire(x)});
       });
     },
+    [this](const v1::WorkersSilent& x) {
+      if_own(x, [&](const agent_id& agent, contact&) { on(agent, x); });
+    },
     [this](const v1::NodeFitness& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
         dispatch(fitness_reported{agent, reason_line(x.unfit())});
@@ -715,6 +719,7 @@ void rendezvous_coordinator_state::if_own(const Message& x, Handler handle) {
 
 void rendezvous_coordinator_state::forget(const agent_id& agent) {
   contacts_.erase(agent);
+  silence_.forget(agent);
   config_.leases->hold()->close(agent);
   readings_.lost(agent, has_ended());
   stacks_.lost(agent);
@@ -847,6 +852,69 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
   stacks_.lost(agent);
   round_.lost(agent, self_->clock().now());
   settle_round();
+}
+
+// -- hangs --------------------------------------------------------------------
+
+void rendezvous_coordinator_state::on(const agent_id& agent,
+                                      const v1::WorkersSilent& x) {
+  const auto now = self_->clock().now();
+  const auto was_hung = silence_.hung();
+  silence_.note(agent, from_wire(x), now);
+  const auto* newest = chronicle_.now().newest_generation();
+  if (newest == nullptr || newest->revoked_at || newest->stopped_at
+      || !age_of_leadership())
+    return;
+  if (chronicle_.now().hang && was_hung.value != 0
+      && silence_.hung().value == 0) {
+    config_.lines.info(
+      formatted("generation {} does not hang any more", to_string(was_hung)));
+    keep(chronicle_.note_hang({was_hung, {}, {}}, moment_of(now)));
+  }
+  auto members = std::vector<agent_id>{};
+  for (const auto& [id, record] : rendezvous_.agents())
+    if (record.member_of == newest->formed.generation
+        && record.place.slot_count > 0)
+      members.push_back(id);
+  if (const auto hang = silence_.find(newest->formed.generation, members, now))
+    look_into(*hang);
+}
+
+// The same question as an operator's `actorctl stacks`.
+void rendezvous_coordinator_state::look_into(const job_hang& what) {
+  config_.lines.warn(formatted("generation {}: no worker has shown a sign of "
+                               "life for {}: coordinator looks "
+                               "where they are",
+                               to_string(what.generation),
+                               core::duration_text(what.silent_for)));
+  auto question = operator_question{};
+  question.what.mutable_stacks();
+  question.reply
+    = [this, what](const v1::OperatorReply& x) { settle(what, x.stacks()); };
+  const auto id = stacks_.begin(question, ranks_of_nodes(),
+                                rendezvous_.common_plan().world_size);
+  if (id != 0)
+    tell_later(self_, operator_stacks::timeout, stacks_due{id});
+}
+
+/// @param seen Empty: that could not be found out.
+void rendezvous_coordinator_state::settle(const job_hang& what,
+                                          const v1::Stacks& seen) {
+  if (silence_.hung() != what.generation
+      || rendezvous_.generation() != what.generation || !age_of_leadership())
+    return;
+  const auto cause = find_cause(what, seen, ranks_of_nodes());
+  if (!cause)
+    return;
+  const auto sentence = sentence_of(what, cause->who, cause->host);
+  config_.lines.warn(formatted("generation {} hangs: {}{}",
+                               to_string(what.generation), sentence,
+                               what.ends ? "; that worker is ended" : ""));
+  keep(chronicle_.note_hang(
+    {what.generation, what.silent_for, sentence, cause->who.where},
+    moment_of(self_->clock().now())));
+  if (what.ends)
+    send(cause->agent, end_of(what, *cause));
 }
 
 // -- logs and stacks ----------------------------------------------------------

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/core/devices/status.hpp"
+#include "actors/core/hangs/job_silence.hpp"
 #include "actors/core/journal/chronicle.hpp"
 #include "actors/core/protocol/output_gate.hpp"
 #include "actors/core/protocol/rendezvous.hpp"
@@ -129,6 +130,9 @@ private:
   void when_seen(std::function<void()> fn);
   void ask_nodes();
   void settle_round();
+  void on(const agent_id& agent, const v1::WorkersSilent& x);
+  void look_into(const core::job_hang& what);
+  void settle(const core::job_hang& what, const v1::Stacks& seen);
   void answer_question(const operator_question& x);
   operator_readings::node_map named_nodes() const;
   operator_stacks::node_map ranks_of_nodes() const;
@@ -164,6 +168,7 @@ private:
   v1::VotersChanged voters_;                      ///< As agents are told.
   /// The operator whose request is being decided. Null: none, or it has an answer.
   std::function<void(v1::OperatorReply)> asking_;
+  core::job_silence silence_;
   core::status_round round_;
   std::vector<std::function<void()>> waiting_; ///< For the end of the round.
   operator_readings readings_{

@@ -220,6 +220,7 @@ worker_supervisor_state::make_behavior() {
     },
     [this](const stop_lasts& x) { tell_of_stop(x); },
     [this](const worker_overrun& x) { take(x); },
+    [this](const worker_hangs& x) { take(x); },
     [this](const overrun_probed& x) {
       if (group_ && group_->plan().generation == x.generation)
         dispatch(worker_probed{x.local_rank, x.where});
@@ -1018,15 +1019,32 @@ void worker_supervisor_state::notify_timer_server(const process_report& known) {
 
 void worker_supervisor_state::take(const worker_overrun& x) {
   const auto& what = x.what;
-  if (!group_ || group_->plan().generation != what.who.generation
-      || what.who.local_rank >= group_->workers().size())
-    return;
-  auto event = worker_overran{.local_rank = what.who.local_rank,
-                              .scope = what.scope,
-                              .lateness = what.lateness,
-                              .limit = what.limit,
-                              .signal = what.signal,
-                              .grace = config_.workers.grace_period};
+  if (has_worker(what.who.generation, what.who.local_rank))
+    overrun({.local_rank = what.who.local_rank,
+             .scope = what.scope,
+             .lateness = what.lateness,
+             .limit = what.limit,
+             .signal = what.signal});
+}
+
+void worker_supervisor_state::take(const worker_hangs& x) {
+  if (has_worker(x.generation, x.local_rank))
+    overrun({.local_rank = x.local_rank,
+             .scope = std::string{hang_scope},
+             .lateness = std::max(x.silent_for - x.limit, duration{0}),
+             .limit = x.limit,
+             .signal = SIGKILL,
+             .where = x.where});
+}
+
+bool worker_supervisor_state::has_worker(generation_id generation,
+                                         uint32_t local_rank) const {
+  return group_ && group_->plan().generation == generation
+         && local_rank < group_->workers().size();
+}
+
+void worker_supervisor_state::overrun(worker_overran event) {
+  event.grace = config_.workers.grace_period;
   if (config_.probe)
     event.timeout = inspection_timeout;
   dispatch(event);

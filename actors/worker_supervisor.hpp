@@ -106,6 +106,9 @@ private:
   with_rank_of_now(ports::process_event event) const;
   void notify_timer_server(const process_report& known);
   void take(const worker_overrun& x);
+  void take(const worker_hangs& x);
+  void overrun(core::worker_overran event);
+  bool has_worker(generation_id generation, uint32_t local_rank) const;
   void inspect_workers(uint32_t overdue);
   core::worker_failure explained(core::worker_failure x) const;
   void drain(uint32_t local_rank);

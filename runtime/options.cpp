@@ -505,6 +505,11 @@ result<void> validate(const agent_options& options) {
     return ok;
   if (auto ok = check_timers(options.timers); !ok)
     return ok;
+  if (options.hangs.timeout.count() != 0)
+    if (auto ok = check_span("the hang timeout", options.hangs.timeout,
+                             hang_timeout_min, timeout_max);
+        !ok)
+      return ok;
   if (auto ok = check_checks(options.checks); !ok)
     return ok;
   if (auto ok = check_notices(options.notices); !ok)

@@ -181,6 +181,21 @@ struct timer_options {
   std::chrono::milliseconds watchdog{0};
 };
 
+inline constexpr std::chrono::milliseconds hang_timeout_min{100};
+
+/// When this node says that its workers show no sign of life; see docs/hangs.md. A job
+/// hangs when all its nodes do.
+struct hang_options {
+  /// Without a line in a log file, a timer, or `WATCHDOG=1` of any worker of the node:
+  /// `hang_timeout_min`..`timeout_max`. 0: the job never counts as hung.
+  std::chrono::milliseconds timeout{0};
+  /// The worker that hangs is ended, and the group starts again; else the job is only
+  /// reported. Of several nodes all must want it.
+  bool ends_worker = true;
+
+  friend bool operator==(const hang_options&, const hang_options&) = default;
+};
+
 /// In bytes, of one; and so many.
 inline constexpr size_t check_command_length_max = 4'096;
 inline constexpr size_t check_commands_max = 16;
@@ -233,6 +248,7 @@ struct agent_options {
   core::worker_settings workers;
   core::log_options logs;
   timer_options timers{};
+  hang_options hangs{};
   check_options checks{};
   notice_options notices{};
   /// TORCHELASTIC_SIGNALS_TO_HANDLE of the workers: the signals that end this

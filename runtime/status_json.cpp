@@ -222,6 +222,7 @@ json to_json(const v1::JobStatus& job) {
           {"restarts", job.restart_count()},
           {"restarts_max", job.settings().restart_count_max()},
           {"waiting_for", job.waiting_for()},
+          {"hang", known(!job.hang().empty(), job.hang())},
           {"master_addr", job.master_address()},
           {"master_port", job.master_port()},
           {"last_failure", job.has_last_failure() ? to_json(job.last_failure())
@@ -241,6 +242,7 @@ json to_json(const v1::JobStatus& job) {
            known(has_ages && !job.waiting_for().empty(), job.waiting_age_ms())},
           {"waiting_left_ms",
            known(job.has_waiting_left_ms(), job.waiting_left_ms())},
+          {"hang_age_ms", known(!job.hang().empty(), job.hang_age_ms())},
           {"departed_nodes", departed_nodes_of(job)},
           {"excluded_hosts", excluded_hosts_of(job)},
           {"generations", generations_of(job)},

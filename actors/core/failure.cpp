@@ -154,6 +154,9 @@ worker_failure brief(worker_failure x) {
 }
 
 std::string overrun_text(const death_details& x) {
+  if (x.scope == hang_scope)
+    return "no worker of the job had shown a sign of life for "
+           + duration_text(x.limit.value_or(duration::zero()) + x.lateness);
   const auto is_known = x.limit && *x.limit > duration::zero();
   const auto is_late = !is_known || x.lateness > *x.limit / 20;
   return "scope \"" + one_line(x.scope, line_message_max) + "\" was not left "

@@ -43,6 +43,9 @@ inline constexpr size_t brief_where_max = 112;
 /// Of a message in a line for people, or of the name of a timer.
 inline constexpr size_t line_message_max = 200;
 
+/// Names the timer of a worker that was ended because its job hung.
+inline constexpr std::string_view hang_scope = "--hang-timeout";
+
 /// What is known of a death beyond its status. All but `out_of_memory` is for
 /// people; the texts come from workers and may hold any bytes.
 struct death_details {
@@ -128,7 +131,7 @@ std::string to_string(const worker_failure& x);
 
 /// `scope "train_step" was not left within 500 ms`, one line. How late it was
 /// is added where that is more than a twentieth of the limit: less is what the
-/// kernel needs to wake up an agent.
+/// kernel needs to wake up an agent. Of `hang_scope`: for how long the job hung.
 std::string overrun_text(const death_details& x);
 
 /// The text as one line, printable (`text.hpp`), with single spaces.

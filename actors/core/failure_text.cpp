@@ -70,7 +70,10 @@ std::string what_happened(const worker_failure& x) {
     case failure_kind::not_started:
       return "could not be started: " + why_not_started(x);
     case failure_kind::timer_expired:
-      text = "was killed by its timer: " + overrun_text(x.details);
+      text = std::string{x.details.scope == hang_scope
+                           ? "was killed because the job hung: "
+                           : "was killed by its timer: "}
+             + overrun_text(x.details);
       break;
     case failure_kind::unkillable:
       text = "outlived SIGKILL: it hangs in the kernel";

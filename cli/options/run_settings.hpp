@@ -93,6 +93,8 @@ struct run_settings {
   std::optional<std::chrono::milliseconds> check_limit;
   bool no_timer = false;
   std::chrono::milliseconds watchdog{0}; ///< 0: not given.
+  std::optional<std::chrono::milliseconds> hang_timeout;
+  std::optional<bool> ends_hung_worker;
 };
 
 } // namespace actorrun::cli

@@ -22,6 +22,14 @@ result<bool> parse_switch(std::string_view text) {
               switch_variable, in_quotes(text)));
 }
 
+/// @returns whether the worker that hangs is ended
+result<bool> parse_on_hang(const std::string& text) {
+  if (text == "restart" || text == "report")
+    return text == "restart";
+  return bad_argument(
+    formatted("{} is none of restart, report", in_quotes(text)));
+}
+
 } // namespace
 
 void add_timer_options(CLI::App& app, run_settings& out) {
@@ -36,6 +44,20 @@ void add_timer_options(CLI::App& app, run_settings& out) {
       into(out.watchdog, [](const std::string& text) {
         return parse_span(text, watchdog_min, watchdog_max);
       }));
+  add(
+    "--hang-timeout", "TIME",
+    "the job hangs if none of its workers has written to its log files, used a "
+    "timer or sent WATCHDOG=1 for this time: 10m; to be given on all nodes "
+    "(default: off)",
+    into(out.hang_timeout, [](const std::string& text) {
+      return parse_span(text, hang_timeout_min, timeout_max);
+    }));
+  add("--on-hang", "restart|report",
+      "what follows: the worker that is elsewhere than all others is ended, "
+      "and the "
+      "group starts again, or only actorctl and the log say so (default: "
+      "restart)",
+      into(out.ends_hung_worker, parse_on_hang));
 }
 
 result<void> settle_timers(const run_settings& settings,
@@ -49,6 +71,13 @@ result<void> settle_timers(const run_settings& settings,
   if (!world.variable("ACTORRUN_JOB_ID"))
     timers.path = world.variable("TORCHELASTIC_TIMER_FILE").value_or("");
   timers.watchdog = settings.watchdog;
+  if (settings.ends_hung_worker && !settings.hang_timeout)
+    return bad_argument(
+      "--on-hang has no effect without --hang-timeout: add the "
+      "time after which the job counts as hung");
+  out.agent.hangs.timeout
+    = settings.hang_timeout.value_or(std::chrono::milliseconds{0});
+  out.agent.hangs.ends_worker = settings.ends_hung_worker.value_or(true);
   return {};
 }
 

@@ -149,6 +149,13 @@ struct describe {
                      x.trouble.empty() ? "its GPUs are well again"
                                        : line_text(x.trouble));
   }
+  text operator()(const hang_changed& x) const {
+    return x.text.empty()
+             ? formatted("generation {} does not hang any more",
+                         to_string(x.generation))
+             : formatted("generation {} hangs: {}", to_string(x.generation),
+                         line_text(x.text));
+  }
   text operator()(const job_ended& x) const {
     return formatted("the job ends: {}: {}", to_string(x.result.kind),
                      line_text(x.result.reason));

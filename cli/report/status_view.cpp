@@ -172,6 +172,8 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
                  job.restart_count(), job.settings().restart_count_max());
   if (!job.waiting_for().empty())
     text += formatted("  {}{}\n", job.waiting_for(), wait_times(job));
+  if (!job.hang().empty())
+    text += formatted("  hangs: {}\n", job.hang());
   text += degraded_text(job);
   if (job.has_leadership())
     text += leadership_text(job.leadership(), job);

@@ -153,6 +153,8 @@ std::vector<line> details_of(const job_picture& x, time_point now, look) {
       formatted("{} for {}", job.phase(),
                 span_text(age_now(job.phase_age_ms(), x, now))));
   add(out, "waits for", job.waiting_for());
+  if (!job.hang().empty())
+    add(out, "hangs", job.hang(), style::bad);
   add(out, "coordinator",
       job.coordinator_pid() == 0
         ? "away"

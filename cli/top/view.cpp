@@ -370,6 +370,10 @@ line reason_line(const job_picture* job, time_point now) {
     }
     return {{std::move(text), style::warning}};
   }
+  if (!x.hang().empty())
+    return {{formatted(" hangs for {}: {}",
+                       ms_text(age_now(x.hang_age_ms(), *job, now)), x.hang()),
+             style::bad}};
   const auto states = node_states(x);
   if (!states.empty())
     return {{" degraded: " + states, style::warning}};

@@ -46,6 +46,9 @@ constexpr metric_family job_waiting
   = {"actorrun_job_waiting_seconds", "gauge", "",
      "Time for which the job has been waiting; absent while it waits for "
      "nothing"};
+constexpr metric_family job_hang = {
+  "actorrun_job_hang_seconds", "gauge", "",
+  "Time since the last sign of life of a worker; absent unless the job hangs"};
 constexpr metric_family job_quarantined
   = {"actorrun_job_quarantined_nodes", "gauge", "",
      "Nodes that get no place because workers there have outlived SIGKILL"};
@@ -147,6 +150,7 @@ constexpr const metric_family* families[] = {&answers,
                                              &job_restarts,
                                              &job_restarts_max,
                                              &job_phase_age,
+                                             &job_hang,
                                              &job_waiting,
                                              &job_quarantined,
                                              &job_excluded,
@@ -261,6 +265,8 @@ void add_job(exposition& out, const v1::JobStatus& job,
     one(job_phase_age, seconds(job.phase_age_ms()));
   if (job.wall_ms() != 0 && !job.waiting_for().empty())
     one(job_waiting, seconds(job.waiting_age_ms()));
+  if (!job.hang().empty())
+    one(job_hang, seconds(job.hang_age_ms()));
   one(job_quarantined, static_cast<uint64_t>(job.quarantined_nodes_size()));
   one(job_excluded, static_cast<uint64_t>(job.excluded_hosts_size()));
   if (regroups != nullptr && !job.generations().empty())

@@ -293,6 +293,22 @@ void members(X& x, auto f) {
   f("trouble", x.trouble);
 }
 
+template <is_a<hang_changed> X>
+void members(X& x, auto f) {
+  f("generation", x.generation);
+  f("silent_ns", x.silent_for);
+  f("text", x.text);
+  f("where", x.where);
+}
+
+template <is_a<hang_entry> X>
+void members(X& x, auto f) {
+  f("text", x.text);
+  f("where", x.where);
+  f("at", x.at);
+  f("since_ns", x.since);
+}
+
 template <is_a<leader_chosen> X>
 void members(X& x, auto f) {
   f("agent", x.agent);
@@ -419,6 +435,7 @@ void members(X& x, auto f) {
   f("complete", x.is_complete);
   f("leadership", x.leadership);
   f("left", x.left);
+  f("hang", x.hang);
   f(time_name, x.time);
 }
 
@@ -548,6 +565,8 @@ template <>
 constexpr const char* what_of<voters_changed> = "voters_changed";
 template <>
 constexpr const char* what_of<leadership_given_up> = "leadership_given_up";
+template <>
+constexpr const char* what_of<hang_changed> = "hang_changed";
 constexpr auto what_of_snapshot = "snapshot";
 
 // -- writing ----------------------------------------------------------------------

@@ -271,6 +271,7 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
               .next_coordinator = coordinator.next(),
               .observers = config_.hooks.observers,
               .checks = checks(),
+              .hangs = {options.hangs.timeout, options.hangs.ends_worker},
               .devices = devices_->monitor(),
               .vitals = vitals,
               .lines = config_.hooks.lines,

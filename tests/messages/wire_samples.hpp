@@ -260,6 +260,23 @@ inline void fill(v1::NodeFitness& x) {
 
 inline void fill(v1::CheckOrder&) {}
 
+inline void fill(v1::WorkersSilent& x) {
+  x.set_agent_id("a");
+  x.set_generation(7);
+  x.set_silent_ns(300'000'000'000);
+  x.set_can_tell(true);
+  x.set_limit_ns(299'000'000'000);
+  x.set_ends(true);
+}
+
+inline void fill(v1::EndHungWorker& x) {
+  x.set_generation(7);
+  x.set_local_rank(1);
+  x.set_silent_ns(300'000'000'000);
+  x.set_limit_ns(299'000'000'000);
+  x.set_where("rank 2 is the odd one out");
+}
+
 inline void fill(v1::DrainNotice& x) {
   x.set_deadline_ms(30'000);
   x.set_reason("an operator drains the node");

@@ -283,6 +283,10 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
         to.write(x.unfit().empty() ? "fit" : "unfit: " + x.unfit());
       },
       [to](const v1::NodeNotice& x) { to.write("notice: " + x.words()); },
+      [to](const v1::WorkersSilent& x) {
+        to.write("silent for " + std::to_string(x.silent_ns()) + " ns"
+                 + (x.can_tell() ? "" : ", as far as can be told"));
+      },
       // CAF 1 answers with an error for a promise that is gone.
       [self, answers, kept = std::vector<status_promise>{}](
         const v1::StatusRequest&) mutable -> caf::result<v1::JobStatus> {

@@ -34,6 +34,9 @@ public:
   records note_gpus(const agent_id& agent, const std::string& trouble,
                     moment now);
 
+  /// The generation that runs hangs, or is heard again.
+  records note_hang(const hang_changed& x, moment now) { return only(x, now); }
+
   /// How this coordinator was elected.
   records note_leader(const leader_chosen& x, moment now);
 

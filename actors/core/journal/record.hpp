@@ -173,6 +173,17 @@ struct gpus_changed {
   friend bool operator==(const gpus_changed&, const gpus_changed&) = default;
 };
 
+/// The generation hangs, or does so no more.
+struct hang_changed {
+  generation_id generation;
+  duration silent_for{0}; ///< All its workers.
+  /// Why it counts as hung, and who is the cause; empty: it does so no more.
+  std::string text;
+  std::string where{}; ///< Where the workers are: lines. May be empty.
+
+  friend bool operator==(const hang_changed&, const hang_changed&) = default;
+};
+
 // -- what has happened, and what was decided ------------------------------------
 
 struct node_joined {
@@ -299,14 +310,13 @@ struct coordinator_ended {
     = default;
 };
 
-using fact
-  = std::variant<coordinator_began, phase_changed, wait_changed, node_changed,
-                 quarantine_changed, exclusions_changed, settings_changed,
-                 node_joined, node_refused, node_out_of_touch, node_leaving,
-                 node_gone, generation_formed, generation_running, worker_died,
-                 generation_revoked, generation_stopped, end_requested,
-                 operator_asked, job_ended, coordinator_ended, gpus_changed,
-                 leader_chosen, voters_changed, leadership_given_up>;
+using fact = std::variant<
+  coordinator_began, phase_changed, wait_changed, node_changed,
+  quarantine_changed, exclusions_changed, settings_changed, node_joined,
+  node_refused, node_out_of_touch, node_leaving, node_gone, generation_formed,
+  generation_running, worker_died, generation_revoked, generation_stopped,
+  end_requested, operator_asked, job_ended, coordinator_ended, gpus_changed,
+  leader_chosen, voters_changed, leadership_given_up, hang_changed>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

@@ -129,12 +129,15 @@ void snapshot::add(const generation_revoked& x) {
   auto* entry = find(x.generation);
   if (entry == nullptr || entry->revoked_at)
     return;
+  if (entry == &generations.back())
+    end_hang();
   entry->revoked_at = latest;
   entry->end_reason = x.reason;
   entry->end_origin = x.origin;
 }
 
 void snapshot::add(const generation_stopped& x) {
+  end_hang();
   restart_count = x.restart_count;
   auto* entry = find(x.generation);
   if (entry == nullptr)
@@ -166,6 +169,23 @@ void snapshot::add(const gpus_changed& x) {
     i->second.gpus = gpu_trouble{x.trouble, latest};
 }
 
+// What was before the last sign of life was training, and what came after it was not,
+// though that is found only now.
+void snapshot::add(const hang_changed& x) {
+  const auto since = latest.when - x.silent_for;
+  count_all(x.text.empty() ? latest.when : since);
+  hang.reset();
+  if (!x.text.empty())
+    hang = hang_entry{x.text, x.where, latest, since};
+}
+
+void snapshot::end_hang() {
+  if (!hang)
+    return;
+  count_all();
+  hang.reset();
+}
+
 void snapshot::add(const leader_chosen& x) {
   leadership = leadership_entry{.chosen = x, .at = latest, .term = x.term};
 }
@@ -191,20 +211,20 @@ uint64_t snapshot::uncounted_us(const node_entry& x, time_point now) const {
   return uint64_t(std::max<int64_t>(us, 0));
 }
 
-void snapshot::count(node_entry& x) {
-  const auto us = uncounted_us(x, latest.when);
+void snapshot::count(node_entry& x, time_point until) {
+  const auto us = uncounted_us(x, until);
   if (us == 0)
     return;
   const auto what = cause_of(*x.now, *this);
   x.time.add(what, x.now->slot_count, us);
-  x.counted_until = latest.when;
+  x.counted_until = until;
   auto& all = generations.empty() ? time.outside : generations.back().time;
   all.add(what, x.now->slot_count, us);
 }
 
-void snapshot::count_all() {
+void snapshot::count_all(time_point until) {
   for (auto& [agent, entry] : nodes)
-    count(entry);
+    count(entry, until);
 }
 
 rare_value<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {

@@ -92,6 +92,16 @@ struct node_entry {
   friend bool operator==(const node_entry&, const node_entry&) = default;
 };
 
+/// The newest generation hangs.
+struct hang_entry {
+  std::string text;
+  std::string where;
+  moment at;          ///< When that was found …
+  time_point since{}; ///< … and when the last sign of life was.
+
+  friend bool operator==(const hang_entry&, const hang_entry&) = default;
+};
+
 /// How a coordinator leads that was elected.
 struct leadership_entry {
   leader_chosen chosen;
@@ -159,6 +169,8 @@ struct snapshot {
   bool is_complete = false;
   std::optional<leadership_entry> leadership{}; ///< None: it was not elected.
   std::optional<leadership_end> left{};         ///< None: it leads still.
+  std::optional<hang_entry>
+    hang{}; ///< Of the newest generation; none: it lives.
   time_ledger time{};
 
   /// Of a snapshot that says nothing of time: it is counted from `latest` on.
@@ -212,8 +224,12 @@ private:
     count_all();
     left = {x.reason, latest};
   }
-  void count(node_entry& x);
-  void count_all();
+  void add(const hang_changed& x);
+  void end_hang();
+  void count(node_entry& x, time_point until);
+  void count(node_entry& x) { count(x, latest.when); }
+  void count_all(time_point until);
+  void count_all() { count_all(latest.when); }
   generation_entry* find(generation_id generation);
   rare_value<gpu_trouble> trouble_at(const agent_id& agent) const;
 };

@@ -20,9 +20,11 @@ std::string to_string(time_cause x) {
     case time_cause::finished:
       return "finished";
     case time_cause::standby:
+      return "standby";
+    case time_cause::hung:
       break;
   }
-  return "standby";
+  return "hung";
 }
 
 std::string title_of(time_cause x) {

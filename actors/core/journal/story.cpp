@@ -326,6 +326,13 @@ explanation of_running_generation(const snapshot& x,
                          + spent(x, entry.formed.restart_count)};
   if (entry.formed.adopted)
     out.sentence += "; it was taken over from an earlier coordinator";
+  if (x.hang && &entry == x.newest_generation()) {
+    out.sentence += ", but hangs: " + clean(x.hang->text);
+    if (!x.hang->where.empty()) {
+      out.evidence.push_back("where they are:");
+      add_lines(x.hang->where, traceback_line_count_max, out.evidence);
+    }
+  }
   out.sentence += ".";
   out.generation = entry.formed.generation;
   return out;
@@ -722,7 +729,8 @@ std::vector<explanation> why_all(const snapshot& x, time_point now) {
 bool is_healthy(const snapshot& x) {
   if (x.result)
     return x.result->kind == outcome::verdict::succeeded;
-  return !x.left && x.phase == phase::running && x.quarantined.empty()
+  return !x.left && !x.hang && x.phase == phase::running
+         && x.quarantined.empty()
          && std::ranges::none_of(x.nodes, [](const auto& y) {
               return !y.second.now->connected || y.second.now->leaving;
             });

@@ -51,9 +51,9 @@ time_cause cause_of(const node& x, const snapshot& job) {
   if (x.share == share_state::succeeded)
     return time_cause::finished;
   // A successor gathers nodes whose workers run.
-  return job.phase == starting || x.share == share_state::starting
-           ? time_cause::starting
-           : time_cause::training;
+  if (job.phase == starting || x.share == share_state::starting)
+    return time_cause::starting;
+  return job.hang ? time_cause::hung : time_cause::training;
 }
 
 double time_account::goodput() const {

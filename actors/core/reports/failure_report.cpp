@@ -154,7 +154,9 @@ size_t longest_line(std::string_view text) {
 
 std::string reported_cause(const worker_failure& x) {
   if (x.kind == failure_kind::timer_expired)
-    return "its timer expired: " + overrun_text(x.details);
+    return (x.details.scope == hang_scope ? "the job hung: "
+                                          : "its timer expired: ")
+           + overrun_text(x.details);
   if (x.kind == failure_kind::unkillable)
     return "it outlived SIGKILL and hangs in the kernel; its node is out of "
            "the job"

@@ -8,7 +8,8 @@ namespace actorrun::core {
 
 overdue_worker::overdue_worker(worker_overran overrun,
                                std::chrono::milliseconds kill_timeout)
-  : overrun_(std::move(overrun)), kill_timeout_(kill_timeout) {}
+  : overrun_(std::move(overrun)), kill_timeout_(kill_timeout),
+    where_(overrun_.where) {}
 
 overdue_worker::order overdue_worker::end(time_point now) {
   assert(!is_killed_);

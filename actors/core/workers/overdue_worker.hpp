@@ -35,7 +35,10 @@ public:
   /// Longest wait for the result of the probe; 0: it cannot be probed.
   duration probe_timeout() const { return overrun_.timeout; }
 
-  void set_where(std::string x) { where_ = std::move(x); }
+  void set_where(const std::string& x) {
+    if (where_.empty())
+      where_ = x;
+  }
 
   /// Takes the next step against it.
   /// @pre `!is_killed()`

@@ -111,6 +111,9 @@ struct worker_overran {
   /// Longest wait for `worker_probed` before a signal is sent; 0: workers cannot
   /// be probed.
   std::chrono::milliseconds timeout{0};
+  /// Where the workers of the job were, if that is known already; then what the
+  /// probe finds is not used.
+  std::string where{};
 };
 
 /// Where an overdue worker and its peers were.

@@ -416,6 +416,37 @@ TEST_CASE("story: a GPU's trouble is told with the failure that follows it",
   CHECK(has(x, "GPUs of node-b: GPU 1: XID 79: has fallen off the bus"));
 }
 
+TEST_CASE("story: a generation that hangs runs, and is not healthy", "[core]") {
+  auto job = chronicle_fixture{{2, 3, 1}};
+  job.run_noted();
+  CHECK(journal::is_healthy(job.chronicle.now()));
+  const auto at = job.moment_at(60s);
+  job.keep(
+    job.chronicle.note_hang({{1},
+                             50s,
+                             "no worker has shown a sign of life for 50 s",
+                             "ranks 0-2 in futex_wait"},
+                            at));
+  CHECK(job.chronicle.now() == job.replayed());
+  CHECK_FALSE(journal::is_healthy(job.chronicle.now()));
+  CHECK(sentence(job, 61s).find(
+          ", but hangs: no worker has shown a sign of life for "
+          "50 s.")
+        != std::string::npos);
+  CHECK(has(why(job.chronicle.now(), time_point{61s}),
+            "  ranks 0-2 in futex_wait"));
+  SECTION("it is heard again") {
+    job.keep(job.chronicle.note_hang({{1}, 0s, ""}, job.moment_at(62s)));
+    CHECK(journal::is_healthy(job.chronicle.now()));
+    CHECK(sentence(job, 63s).find("hangs") == std::string::npos);
+  }
+  SECTION("its end ends the hang") {
+    job.note(62s, death("b", 2, 500ms));
+    CHECK_FALSE(job.chronicle.now().hang);
+  }
+  CHECK(job.chronicle.now() == job.replayed());
+}
+
 TEST_CASE("story: names of hosts and agents cannot colour a terminal",
           "[core]") {
   auto job = chronicle_fixture{{2, 3, 0}};

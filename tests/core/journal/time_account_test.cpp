@@ -377,6 +377,33 @@ TEST_CASE("time: coordinators before the first generation, and after many",
   check_sums(x.sum);
 }
 
+TEST_CASE_METHOD(fixture, "time: a hang counts from the last sign of life on",
+                 "[core]") {
+  run();
+  at(13s, hang_changed{{1}, 4s, "no worker has shown a sign of life"});
+  CHECK(spent(13s, training) == 2 * 2 * 6 * second);
+  CHECK(spent(15s, hung) == 2 * 2 * 6 * second);
+  CHECK(spent(15s, training) == 2 * 2 * 6 * second);
+  SECTION("until a worker is heard") {
+    at(16s, hang_changed{{1}, 0s, ""});
+    CHECK(spent(18s, hung) == 2 * 2 * 7 * second);
+    CHECK(spent(18s, training) == 2 * 2 * 8 * second);
+  }
+  SECTION("until the generation is stopped") {
+    at(16s, generation_revoked{{1}, "rank 1 was killed"});
+    phase(16s, rendezvous_phase::stopping);
+    CHECK(spent(18s, hung) == 2 * 2 * 7 * second);
+    CHECK(spent(18s, regrouping) == 2 * 2 * 2 * second);
+  }
+  SECTION("what another cause has had already stays with that") {
+    at(16s, hang_changed{{1}, 0s, ""});
+    at(17s, hang_changed{{1}, 9s, "again"});
+    CHECK(spent(17s, hung) == 2 * 2 * 7 * second);
+    CHECK(spent(18s, hung) == 2 * 2 * 9 * second);
+  }
+  check_sums(account(20s));
+}
+
 // -- for people -----------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture, "time: a short job of one generation is not told of",
@@ -399,7 +426,7 @@ TEST_CASE("time: causes have names for programs and for people", "[core]") {
   CHECK(names
         == "training/training starting/starting regrouping/regrouping "
            "waiting/waiting for nodes out_of_touch/out of touch "
-           "finished/finished standby/standby ");
+           "finished/finished standby/standby hung/hung ");
 }
 
 // -- anything ---------------------------------------------------------------------
