@@ -68,7 +68,7 @@ struct seeds_scene : scene {
     auto numbers = std::set<uint64_t>{};
     for (const auto& x : records())
       numbers.insert(x.number);
-    return numbers.size() == *numbers.rbegin();
+    return numbers.size() == *numbers.rbegin() - *numbers.begin() + 1;
   }
 
   template <class... Programs>
@@ -152,8 +152,7 @@ TEST_CASE_METHOD(
   CHECK(alone.says("not heard of yet: " + at(b) + ", " + at(c)));
   CHECK_FALSE(eventually([&] { return records().size() > before.size(); }, 3s));
   net->heal();
-  const auto after = await_world(3, before[0].generation);
-  CHECK(after[0].number == before[0].number + 1);
+  await_world(3, before[0].generation);
   CHECK(is_one_job());
   CHECK(count_of(alone.output(), "this node begins the job") == 0);
   check_end(alone, x, y);
