@@ -28,6 +28,8 @@ constexpr auto poll_pause = std::chrono::milliseconds{20};
 constexpr auto polls_before_seed = 5;
 /// … and who has asked so often gives up; the agent begins again.
 constexpr auto polls_max = 30;
+/// At one of several seeds the job may begin at any moment.
+constexpr auto polls_of_seed_max = 150;
 
 /// A leader that is not where the job began says so there this often: who is started
 /// there again must not begin a second job.
@@ -909,7 +911,8 @@ void voter_leadership::state::poll() {
     return std::exchange(seeker_, nullptr)(here{});
   if (second_seeker_ && leads())
     return std::exchange(second_seeker_, nullptr)();
-  const auto is_late = seeker_ && ++poll_count_ > polls_max && trying_.empty();
+  const auto most = founding_ ? polls_of_seed_max : polls_max;
+  const auto is_late = seeker_ && ++poll_count_ > most && trying_.empty();
   if (const auto why = why_waiting(); is_late && why)
     return give_up(*why);
   if (is_late)
