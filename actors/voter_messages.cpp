@@ -67,6 +67,27 @@ void write(const std::vector<core::ended_leader>& xs, Message& out) {
   }
 }
 
+void write(const core::ballot& x, v1::Ballot& out) {
+  out.set_number(x.number);
+  out.set_seed(x.seed);
+}
+
+void write(const core::endpoint_list& xs,
+           google::protobuf::RepeatedPtrField<v1::VoterEndpoint>& out) {
+  for (const auto& [who, address] : xs) {
+    auto& to = *out.Add();
+    to.set_agent_id(who.value);
+    to.set_address(address);
+  }
+}
+
+/// The parts that all messages of seeds have.
+template <class From, class Message>
+void write_attempt(const From& x, Message& out) {
+  write(x.by, *out.mutable_by());
+  out.set_seed(x.seed);
+}
+
 struct message_writer {
   v1::VoterMessage& out;
 
@@ -129,11 +150,39 @@ struct message_writer {
       to.add_addresses(address);
     for (const auto& end : x.present)
       to.add_present(end);
-    for (const auto& [who, address] : x.voters) {
-      auto& voter = *to.add_voters();
-      voter.set_agent_id(who.value);
-      voter.set_address(address);
-    }
+    write(x.voters, *to.mutable_voters());
+    to.set_newborn(x.newborn.value);
+  }
+  void operator()(const core::found_ask& x) const {
+    auto& to = *out.mutable_found_ask();
+    write_attempt(x, to);
+    to.set_endpoint(x.endpoint);
+    for (const auto& seed : x.seeds)
+      to.add_seeds(seed);
+  }
+  void operator()(const core::found_promise& x) const {
+    auto& to = *out.mutable_found_promise();
+    write_attempt(x, to);
+    write(x.may_know, *to.mutable_may_know());
+  }
+  void operator()(const core::found_refused& x) const {
+    auto& to = *out.mutable_found_refused();
+    write_attempt(x, to);
+    write(x.promised, *to.mutable_promised());
+    write(x.may_know, *to.mutable_may_know());
+    for (const auto& seed : x.seeds)
+      to.add_seeds(seed);
+  }
+  void operator()(const core::found_claim& x) const {
+    auto& to = *out.mutable_found_claim();
+    write_attempt(x, to);
+    to.set_endpoint(x.endpoint);
+  }
+  void operator()(const core::found_granted& x) const {
+    write_attempt(x, *out.mutable_found_granted());
+  }
+  void operator()(const core::founding_message& x) const {
+    std::visit(*this, x);
   }
   void operator()(const leader_at& x) const {
     auto& to = *out.mutable_leader_at();
@@ -253,6 +302,61 @@ core::duration read_silence(uint64_t ns) {
   return core::duration{int64_t(std::min(ns, uint64_t(silence_max.count())))};
 }
 
+core::ballot read(const v1::Ballot& x) {
+  return {read_term(x.number()), x.seed()};
+}
+
+uint32_t read_seed(uint32_t x) {
+  if (x >= core::seeds_max)
+    throw bad_message{"names a seed that no list has"};
+  return x;
+}
+
+template <class Strings>
+std::vector<std::string> read_seeds(const Strings& texts) {
+  auto out = std::vector<std::string>{};
+  if (size_t(texts.size()) > core::seeds_max)
+    throw bad_message{"sends more seeds than a job has"};
+  for (const auto& text : texts)
+    out.push_back(core::one_line(text, voter_id_size_max));
+  return out;
+}
+
+template <class Endpoints>
+core::endpoint_list read_list(const Endpoints& xs) {
+  auto out = core::endpoint_list{};
+  if (size_t(xs.size()) > core::remembered_voters_max)
+    throw bad_message{"sends more agents than are remembered"};
+  for (const auto& x : xs)
+    out.emplace(read_agent(x.agent_id()), read_endpoint(x.address()));
+  return out;
+}
+
+core::founding_message read(const v1::FoundAsk& x) {
+  return core::found_ask{read(x.by()), read_seed(x.seed()),
+                         read_endpoint(x.endpoint()), read_seeds(x.seeds())};
+}
+
+core::founding_message read(const v1::FoundPromise& x) {
+  return core::found_promise{read(x.by()), read_seed(x.seed()),
+                             read_list(x.may_know())};
+}
+
+core::founding_message read(const v1::FoundRefused& x) {
+  return core::found_refused{read(x.by()), read_seed(x.seed()),
+                             read(x.promised()), read_list(x.may_know()),
+                             read_seeds(x.seeds())};
+}
+
+core::founding_message read(const v1::FoundClaim& x) {
+  return core::found_claim{read(x.by()), read_seed(x.seed()),
+                           read_endpoint(x.endpoint())};
+}
+
+core::founding_message read(const v1::FoundGranted& x) {
+  return core::found_granted{read(x.by()), read_seed(x.seed())};
+}
+
 core::host_survey read(const v1::HostSurvey& x) {
   if (size_t(x.addresses_size()) > surveyed_addresses_max
       || size_t(x.present_size()) > surveyed_agents_max
@@ -261,6 +365,8 @@ core::host_survey read(const v1::HostSurvey& x) {
   auto out = core::host_survey{};
   if (!x.seeker().empty())
     out.seeker = read_agent(x.seeker());
+  if (!x.newborn().empty())
+    out.newborn = read_agent(x.newborn());
   for (const auto& address : x.addresses())
     out.addresses.push_back(read_endpoint(address));
   for (const auto& end : x.present())
@@ -319,6 +425,16 @@ voter_message read(const v1::VoterMessage& x) {
       return call_home{};
     case kind::kHostSurvey:
       return read(x.host_survey());
+    case kind::kFoundAsk:
+      return read(x.found_ask());
+    case kind::kFoundPromise:
+      return read(x.found_promise());
+    case kind::kFoundRefused:
+      return read(x.found_refused());
+    case kind::kFoundClaim:
+      return read(x.found_claim());
+    case kind::kFoundGranted:
+      return read(x.found_granted());
     case kind::WHAT_NOT_SET:
       break;
   }

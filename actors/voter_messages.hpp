@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/core/succession/beginning.hpp"
+#include "actors/core/succession/founding.hpp"
 #include "actors/core/succession/succession_messages.hpp"
 #include "messages/result.hpp"
 
@@ -37,8 +38,9 @@ struct leader_at {
 /// Nodes look for the coordinator where the sender is: it is to move there.
 struct call_home {};
 
-using voter_message = std::variant<core::succession_message, find_leader,
-                                   leader_at, call_home, core::host_survey>;
+using voter_message
+  = std::variant<core::succession_message, find_leader, leader_at, call_home,
+                 core::host_survey, core::founding_message>;
 
 v1::VoterMessage to_wire(const voter_message& x);
 v1::Tombstone to_wire(const core::tombstone& x);

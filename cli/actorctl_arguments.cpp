@@ -310,7 +310,11 @@ result<coordinator_arguments> coordinator_from(const control_settings& settings,
     return job.error();
   const auto backend = job->backend;
   auto out = coordinator_arguments{std::move(*job), remarks_on(conf, backend)};
-  if (conf.succession)
+  if (!out.job.more_seeds.empty())
+    return bad_argument(
+      "--rdzv-endpoint: a coordinator without an agent is at one endpoint; with"
+      " several the agents themselves begin the job, and need none");
+  if (conf.succession.value_or(false))
     out.warnings.emplace_back(
       "--rdzv-conf: succession=on has no effect on a coordinator without an"
       " agent: it takes no part in elections");

@@ -155,7 +155,7 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.job.timeouts = settings.conf.timeouts;
   out.job.timeouts.safe_point = settings.safe_point_timeout;
   out.job.place = settings.conf.place;
-  out.job.succession = settings.conf.succession;
+  out.job.succession = settings.conf.succession.value_or(false);
   out.job.etcd = settings.conf.etcd;
   out.job.restart_count_max = settings.restart_count_max;
   out.job.exclude_after = settings.exclude_after;

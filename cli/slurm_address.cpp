@@ -87,7 +87,7 @@ std::optional<std::string> address_in_scontrol(std::string_view answer,
 
 std::string find_address_by_slurm(job_options& job) {
   if (!job.rendezvous || variable("SLURM_JOB_ID").empty()
-      || job.backend == rendezvous_backend::etcd
+      || job.backend == rendezvous_backend::etcd || !job.more_seeds.empty()
       || has_address(job.rendezvous->host))
     return {};
   const auto node = job.rendezvous->host;

@@ -116,6 +116,39 @@ result<void> check_endpoint(const endpoint& x) {
   return {};
 }
 
+/// Where the job may begin.
+result<void> check_seeds(const job_options& x) {
+  if (x.more_seeds.empty())
+    return {};
+  if (!x.rendezvous || !x.succession || x.backend != rendezvous_backend::native)
+    return bad_argument("several endpoints need the back end c10d and"
+                        " succession: agents elect the coordinator then");
+  if (x.place != coordinator_place::automatic)
+    return bad_argument("is_host does not go with several endpoints: the job"
+                        " begins at a majority of them");
+  auto all = x.more_seeds;
+  all.push_back(*x.rendezvous);
+  if (all.size() > seed_count_max)
+    return bad_argument(
+      formatted("{} endpoints are named; a job may begin at {} at most, and 3"
+                " or 5 are enough",
+                all.size(), seed_count_max));
+  for (const auto& seed : all) {
+    if (auto ok = check_endpoint(seed); !ok)
+      return ok;
+    if (std::ranges::count_if(all,
+                              [&](const auto& y) {
+                                return core::lowered(to_string(y))
+                                       == core::lowered(to_string(seed));
+                              })
+        > 1)
+      return bad_argument(
+        formatted("the endpoint {} is named twice; name each host once",
+                  to_string(seed)));
+  }
+  return {};
+}
+
 /// Whole seconds, for that is what etcd counts in.
 result<void> check_lease(const job_options& x) {
   const auto lease = x.etcd.lease;
@@ -477,6 +510,8 @@ result<void> validate(const job_options& options) {
     if (auto ok = check_endpoint(*options.rendezvous); !ok)
       return ok;
   if (auto ok = check_agent_counts(options); !ok)
+    return ok;
+  if (auto ok = check_seeds(options); !ok)
     return ok;
   if (auto ok = check_timeouts(options.timeouts); !ok)
     return ok;

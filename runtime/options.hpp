@@ -86,6 +86,9 @@ inline constexpr std::chrono::milliseconds etcd_lease_max{600'000};
 /// At most this many members of one etcd cluster are tried.
 inline constexpr size_t etcd_member_count_max = 16;
 
+/// At most this many hosts where a job may begin.
+inline constexpr size_t seed_count_max = 9;
+
 /// How to reach etcd, whose address is `job_options::rendezvous`. The comments
 /// name the keys of `--rdzv-conf`.
 struct etcd_options {
@@ -142,6 +145,9 @@ struct job_options {
   /// Where the coordinator is, or a member of etcd. None: a job of this node
   /// alone, which listens on no network port.
   std::optional<endpoint> rendezvous;
+  /// Seeds beside `rendezvous`, at most `seed_count_max` together: the job begins as
+  /// soon as a majority of their hosts is there. With `succession` only.
+  std::vector<endpoint> more_seeds{};
   rendezvous_backend backend = rendezvous_backend::native;
   coordinator_place place = coordinator_place::automatic;
   /// The agents elect another coordinator if that of the endpoint's host is lost; of

@@ -38,6 +38,10 @@ void configure(caf::actor_system_config& config) {
 actor_place place_of_actors(job_options& job, const agent_options& agent) {
   if (!job.rendezvous)
     return actor_place::reactor;
+  // Which of several seeds it is, is found out again: the names may change hosts.
+  if (!job.more_seeds.empty())
+    return detail::own_seed_of(job, agent) ? actor_place::threads
+                                           : actor_place::reactor;
   if (detail::may_host_coordinator(job, agent))
     return actor_place::threads;
   job.place = coordinator_place::elsewhere; // It need not be found out again.

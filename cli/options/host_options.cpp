@@ -226,6 +226,10 @@ result<void> settle_given(const run_settings& settings, hosts_arguments& out) {
   out.place = meeting_place::given;
   if (settings.backend == rendezvous_backend::etcd)
     return {};
+  if (settings.rendezvous.find(',') != settings.rendezvous.npos)
+    return bad_argument(
+      "--rdzv-endpoint: with a list of hosts the job begins at"
+      " one endpoint; name one, or leave the option out");
   const auto where = parse_endpoint(settings.rendezvous);
   if (!where)
     return bad_argument("--rdzv-endpoint: " + where.error().text);

@@ -311,13 +311,51 @@ result<void> meet_through_etcd(const std::string& endpoints, job_options& out) {
   return {};
 }
 
+bool is_own_of_each_node(const std::string& host) {
+  return core::lowered(host) == "localhost" || host.starts_with("127.")
+         || host == "::1";
+}
+
+/// Where a job may begin that has several seeds.
+/// @param all Two at least.
+result<void> settle_seeds(std::vector<endpoint> all, job_options& out) {
+  for (const auto& x : all) {
+    if (auto ok = refuse_unusable(x, endpoint_name); !ok)
+      return ok;
+    if (auto ok = refuse_any_address(x, endpoint_name); !ok)
+      return ok;
+  }
+  const auto loopback_count = std::ranges::count_if(
+    all, [](const auto& x) { return is_own_of_each_node(x.host); });
+  if (loopback_count != 0 && loopback_count != std::ssize(all))
+    return bad_argument(
+      formatted("{}: localhost is another host on each node; of several "
+                "endpoints all have to be names or addresses that lead to one "
+                "host each",
+                endpoint_name));
+  out.rendezvous = std::move(all.front());
+  out.more_seeds.assign(all.begin() + 1, all.end());
+  out.succession = true;
+  return {};
+}
+
+/// Of an even number one could be left out.
+std::string remark_on_seeds(size_t count) {
+  return formatted(
+    "{} names {} hosts, and the job begins when {} of them are there{}: an odd "
+    "number tolerates as many losses with one host less",
+    endpoint_name, count, count / 2 + 1, count == 2 ? ", which is both" : "");
+}
+
 result<void> refuse_list(const std::string& endpoints) {
   const auto count = endpoints_of(endpoints, master_port_default).size();
   if (count <= 1)
     return {};
   return bad_argument(
     formatted("{} names {} addresses, which is for --rdzv-backend=etcd and the "
-              "members of its cluster; all nodes of a job meet at one",
+              "members of its cluster, or for c10d, where the job begins at a "
+              "majority of them; nodes with fixed ranks meet at one, and a job "
+              "of one node at none",
               endpoint_name, count));
 }
 
@@ -333,6 +371,7 @@ result<void> settle_etcd(const run_settings& settings, const host_facts& world,
 
 result<void> settle_native(const run_settings& settings,
                            const host_facts& world, run_arguments& out) {
+  auto all = endpoints_of(settings.rendezvous, endpoint{}.port);
   const auto where = endpoint_of(settings, endpoint{}.port);
   const auto nodes = settings.nodes;
   if (!where)
@@ -347,6 +386,18 @@ result<void> settle_native(const run_settings& settings,
       return ok;
   warn_of_master(settings, "only the backend static uses it", world, out);
   out.job.rendezvous = where;
+  if (const auto count = all.size(); count > 1) {
+    if (settings.conf.succession == false)
+      return bad_argument(formatted(
+        "{} names {} hosts, and --rdzv-conf has succession=off: where the job "
+        "may begin at several, its agents elect the coordinator; leave one of "
+        "the two out",
+        endpoint_name, count));
+    if (count % 2 == 0)
+      out.warnings.push_back(remark_on_seeds(count));
+    if (auto ok = settle_seeds(std::move(all), out.job); !ok)
+      return ok;
+  }
   out.job.agent_count_min = nodes.min;
   out.job.agent_count_max = nodes.max;
   return {};
@@ -411,12 +462,15 @@ void add_node_options(CLI::App& app, run_settings& out) {
       into(out.nodes, parse_node_range));
   add("--standalone", "run on this node alone; an endpoint is ignored",
       out.standalone);
-  add("--rdzv-endpoint", "HOST[:PORT]",
-      "where the nodes meet (default port: 29400); the node with this "
-      "address hosts the coordinator. IPv6 addresses stand in brackets: "
-      "[::1]:29400. With etcd: the members of its cluster, such as "
-      "etcd1:2379,etcd2:2379 (default port: 2379)",
-      endpoint_reader(out.rendezvous));
+  add(
+    "--rdzv-endpoint", "HOST[:PORT]",
+    "where the nodes meet (default port: 29400); the node with this "
+    "address hosts the coordinator. Several, such as a,b,c: the job begins as "
+    "soon as most of these hosts are there, and the nodes elect another "
+    "coordinator if one is lost. IPv6 addresses stand in brackets: "
+    "[::1]:29400. With etcd: the members of its cluster, such as "
+    "etcd1:2379,etcd2:2379 (default port: 2379)",
+    endpoint_reader(out.rendezvous));
   add("--rdzv-id", "ID",
       "job id, the same on all nodes (default: none; on a single node, a "
       "random id)",
@@ -491,14 +545,17 @@ result<void> settle_meeting(const std::string& endpoints,
                             rendezvous_backend backend, job_options& out) {
   if (backend == rendezvous_backend::etcd)
     return meet_through_etcd(endpoints, out);
-  if (auto ok = refuse_list(endpoints); !ok)
-    return ok;
+  if (backend == rendezvous_backend::fixed)
+    if (auto ok = refuse_list(endpoints); !ok)
+      return ok;
   const auto where = endpoints_of(
     endpoints, backend == rendezvous_backend::fixed ? master_port_default
                                                     : endpoint{}.port);
   if (where.empty())
     return bad_argument(std::string{endpoint_name} + " is empty");
   out.backend = backend;
+  if (where.size() > 1)
+    return settle_seeds(where, out);
   out.rendezvous = where.front();
   return refuse_unusable(where.front(), endpoint_name);
 }
@@ -511,10 +568,12 @@ result<void> settle_nodes(const run_settings& settings, const host_facts& world,
   if (settings.standalone)
     return settle_standalone(settings, world, out);
   const auto backend = backend_of(settings);
-  if (backend != rendezvous_backend::etcd)
+  const auto is_one_node = is_alone(settings);
+  if (backend == rendezvous_backend::fixed
+      || (backend == rendezvous_backend::native && is_one_node))
     if (auto ok = refuse_list(settings.rendezvous); !ok)
       return ok;
-  if (is_alone(settings))
+  if (is_one_node)
     return settle_alone(settings, world, out);
   switch (backend) {
     case rendezvous_backend::native:

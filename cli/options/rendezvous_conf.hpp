@@ -6,6 +6,7 @@
 #include "messages/result.hpp"
 #include "runtime/options.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,7 @@ namespace actorrun::cli {
 struct rendezvous_conf {
   core::timeouts timeouts;
   coordinator_place place = coordinator_place::automatic;
-  bool succession = false;
+  std::optional<bool> succession{}; ///< None: not given.
   etcd_options etcd;
   std::vector<std::string> etcd_keys; ///< Those that were given.
   std::vector<std::string>

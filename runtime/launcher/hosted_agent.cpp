@@ -6,6 +6,7 @@
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
 #include "runtime/diagnosis/proc_vitals.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
+#include "runtime/launcher/hosting.hpp"
 #include "runtime/os/clock.hpp"
 #include "runtime/os/own_process.hpp"
 #include "runtime/processes/posix_process_host.hpp"
@@ -303,7 +304,7 @@ void hosted_agent::finish(core::ending how, bool has_coordinator) {
   const auto& job = config_.job;
   if (how.why && how.why->code == errc::connection_timed_out && job.rendezvous
       && job.backend != rendezvous_backend::etcd) {
-    const auto where = to_string(*job.rendezvous);
+    const auto where = meeting_points(job);
     if (how.why->text.find(where) == std::string::npos)
       how.why->text += formatted("; it was looked for at {}", where);
   }

@@ -1,6 +1,9 @@
 #include "runtime/launcher/hosting.hpp"
 
+#include "actors/core/text.hpp"
 #include "runtime/os/host_addresses.hpp"
+
+#include <algorithm>
 
 #include <strings.h>
 
@@ -15,6 +18,34 @@ bool may_host_coordinator(const job_options& job, const agent_options& agent) {
       && job.backend == rendezvous_backend::native)
     return names_this_host(job.rendezvous->host);
   return job.place != coordinator_place::elsewhere;
+}
+
+std::vector<endpoint> seeds_of(const job_options& job) {
+  auto out = job.more_seeds;
+  out.push_back(*job.rendezvous);
+  for (auto& x : out)
+    x.host = core::lowered(x.host);
+  std::ranges::sort(out, {}, [](const auto& x) { return to_string(x); });
+  return out;
+}
+
+std::string meeting_points(const job_options& job) {
+  auto out = to_string(*job.rendezvous);
+  for (const auto& x : job.more_seeds)
+    out += "," + to_string(x);
+  return out;
+}
+
+std::optional<endpoint> own_seed_of(const job_options& job,
+                                    const agent_options& agent) {
+  const auto all = seeds_of(job);
+  for (const auto& x : all)
+    if (!agent.local_address.empty() && x.host == agent.local_address)
+      return x;
+  for (const auto& x : all)
+    if (names_this_host(x.host))
+      return x;
+  return std::nullopt;
 }
 
 result<hosting_place> place_of_coordinator(const job_options& job) {

@@ -4,7 +4,9 @@
 #include "runtime/options.hpp"
 #include "runtime/os/socket_address.hpp"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::detail {
 
@@ -26,5 +28,19 @@ struct hosting_place {
 /// @pre the job has a rendezvous
 /// @retval errc::unresolvable  the host has no address
 result<hosting_place> place_of_coordinator(const job_options& job);
+
+/// Where the job may begin, in an order that all its nodes agree on, however they were
+/// told it.
+/// @pre the job has a rendezvous
+std::vector<endpoint> seeds_of(const job_options& job);
+
+/// Those, for options and people: `a:29400,b:29400`.
+/// @pre the job has a rendezvous
+std::string meeting_points(const job_options& job);
+
+/// The one of several seeds that this agent is: that of its own address or the first
+/// that leads to this host. None: it is none. Looks up names.
+std::optional<endpoint> own_seed_of(const job_options& job,
+                                    const agent_options& agent);
 
 } // namespace actorrun::detail

@@ -180,7 +180,9 @@ core::job_settings node_coordinator::settings() const {
 
 core::timeouts node_coordinator::limits() const {
   auto out = config_.job.timeouts;
-  if (elected_ && elected_->remembers_job())
+  // At several seeds a majority of the hosts has to be there before the job begins.
+  if (!config_.job.more_seeds.empty()
+      || (elected_ && elected_->remembers_job()))
     out.seek = out.seek_again();
   return out;
 }
@@ -215,8 +217,14 @@ result<void> node_coordinator::open_etcd(const std::string& announced) {
 }
 
 result<void> node_coordinator::open_voters(const agent_options& options) {
-  const auto& job = config_.job;
-  const auto is_home = may_host_coordinator(job, options);
+  auto job = config_.job;
+  const auto has_several = !job.more_seeds.empty();
+  const auto own = has_several ? own_seed_of(job, options) : std::nullopt;
+  const auto is_home
+    = has_several ? own.has_value() : may_host_coordinator(job, options);
+  const auto seeds = seeds_of(job);
+  if (own)
+    job.rendezvous = own;
   auto voters = voter_host::open(
     system_, loop_,
     {.job = job,
@@ -224,6 +232,7 @@ result<void> node_coordinator::open_voters(const agent_options& options) {
      .mine = config_.mine,
      .agent = *config_.agent,
      .is_home = is_home,
+     .seeds = seeds,
      .announced = options.local_address,
      .launch = config_.launch,
      .is_new_job = config_.is_new_job,
@@ -303,8 +312,7 @@ std::string node_coordinator::options_for_operators() const {
   if (hosted_)
     return {};
   return formatted(
-    "--rdzv-endpoint={} --rdzv-id={}{}", to_string(*job.rendezvous),
-    job.job.value,
+    "--rdzv-endpoint={} --rdzv-id={}{}", meeting_points(job), job.job.value,
     job.backend == rendezvous_backend::etcd ? " --rdzv-backend=etcd" : "");
 }
 
@@ -319,7 +327,7 @@ core::coordinator_source node_coordinator::next() const {
   else if (job.succession)
     out.from = kind::voters;
   if (job.rendezvous)
-    out.endpoint = to_string(*job.rendezvous);
+    out.endpoint = meeting_points(job);
   return out;
 }
 

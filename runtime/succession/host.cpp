@@ -138,6 +138,11 @@ std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
   auto out = std::unique_ptr<voter_host>{
     new voter_host{system, std::move(home), std::move(config)}};
   const auto& job = out->config_.job;
+  const auto& all = out->config_.seeds;
+  const auto own = std::ranges::find(all, *job.rendezvous) - all.begin();
+  auto seeds = std::vector<std::string>{};
+  for (const auto& x : all)
+    seeds.push_back(to_string(x));
   out->take_up_memos();
   auto files = std::vector<std::string>{};
   for (const auto& x : out->former_)
@@ -147,8 +152,9 @@ std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
     voter_leadership_config{
       .options = {.self = out->config_.agent,
                   .promise = core::promise_of(job.agent_count_max)},
-      .seed = to_string(*job.rendezvous),
+      .seeds = std::move(seeds),
       .is_home = out->config_.is_home,
+      .own_seed = uint32_t(own),
       .open_coordinator =
         [x = out.get()](const core::open_coordinator& order) {
           return x->open_coordinator(order);
@@ -165,6 +171,7 @@ std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
           x->memo_->keep(x->here().local_address, voters);
         },
       .on_met = [x = out.get()](bool is_new) { x->settle_memos(is_new); },
+      .on_signpost = [x = out.get()] { x->stand_by(); },
       .on_no_successor =
         [x = out.get()] {
           if (const auto whom = x->coordinator())
@@ -263,16 +270,20 @@ result<void> voter_host::found(const socket_address& where,
       !opened)
     return opened.error();
   auto endpoint = std::string{};
+  // A majority that remembers nothing may have had another job.
+  const auto has_several = config_.seeds.size() > 1;
+  const auto is_successor
+    = has_several && !is_new ? std::optional{true} : is_new;
   {
     const auto guard = std::lock_guard{mutex_};
-    founding_ = {where, announced, is_new};
+    founding_ = {where, announced, is_successor};
     endpoint = links_->endpoint();
   }
   auto job = core::charter{};
   job.revision = 1;
   job.settings = config_.settings;
   job.lease = config_.job.timeouts.lease();
-  if (!former_.empty()) {
+  if (!former_.empty() || has_several) {
     leadership_->found_when_alone(std::move(job), std::move(endpoint), where);
     return {};
   }

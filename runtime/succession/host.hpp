@@ -23,7 +23,10 @@ struct voter_host_config {
   core::job_settings settings; ///< Of the job, as this node asks for them.
   credentials mine;
   agent_id agent;
-  bool is_home = false;  ///< The job's endpoint is on this host.
+  bool is_home = false; ///< The job's endpoint is on this host.
+  /// Where the job may begin: `job.rendezvous` alone or, in the same order on all
+  /// nodes, several, of which that is the one on this host, if there is one.
+  std::vector<endpoint> seeds;
   std::string announced; ///< Where others reach this node; empty: detected.
   std::string launch{};  ///< Of the agent; see `open_presence`.
   /// The job has just been made up: no memo can be of it.
@@ -60,7 +63,8 @@ public:
   voter_host& operator=(const voter_host&) = delete;
 
   /// Begins the job at its endpoint. Blocks as `hosted_coordinator::listen`. If this host
-  /// has a memo of it, it is begun later, or not at all (`core::beginning`).
+  /// has a memo of it, or there are several seeds, it is begun later, or not at all
+  /// (`core::beginning`, `core::founding`).
   /// @param where     The endpoint's address on this host.
   /// @param announced How the nodes find this host.
   /// @param is_new    No other coordinator can have been; none: unknown.

@@ -28,10 +28,19 @@ constexpr auto poll_pause = std::chrono::milliseconds{20};
 constexpr auto polls_before_seed = 5;
 /// … and who has asked so often gives up; the agent begins again.
 constexpr auto polls_max = 30;
+/// At one of several seeds the job may begin at any moment.
+constexpr auto polls_of_seed_max = 150;
 
 /// A leader that is not where the job began says so there this often: who is started
 /// there again must not begin a second job.
 constexpr auto seed_pause = std::chrono::milliseconds{300};
+
+/// Of several seeds each gets a survey of every other's host this often.
+constexpr auto survey_pause = std::chrono::milliseconds{1'000};
+/// A seed whose port is still held tries again after this time.
+constexpr auto seat_pause = std::chrono::milliseconds{200};
+/// One whose coordinator could not be opened lets another begin the job first.
+constexpr auto failed_begin_pause = std::chrono::milliseconds{1'000};
 
 /// Who can follow is told to people once it has been so for this long: agents come and
 /// go together.
@@ -110,6 +119,8 @@ public:
           formatted("agent {} has ended, says its machine", x.who.value));
         if (wait_)
           return dispatch_wait(process_examined{x.who, x.left});
+        if (founding_)
+          return;
         dispatch(process_examined{x.who, x.left});
       },
       [this](links_ready) { leave_behind(core_.own_tombstone()); },
@@ -133,6 +144,11 @@ public:
           poll();
       },
       [this](const wait_due& x) { dispatch_wait(timer_fired{x.timer}); },
+      [this](const founding_due& x) {
+        if (x.timer.value == 0)
+          return take_seat();
+        dispatch_founding(timer_fired{x.timer});
+      },
       [this](stop_now) { self_->quit(); },
     };
   }
@@ -143,6 +159,7 @@ public:
     second_seeker_ = nullptr;
     founded_ = nullptr;
     wait_.reset();
+    founding_.reset();
     orderers_.clear();
     config_ = {};
     links_.reset();
@@ -201,7 +218,27 @@ private:
   void leave_endpoint();
   void meet(bool is_new);
   bool listens_at_endpoint();
-  void show_survey();
+  void show_survey(const std::string& where);
+
+  // -- who begins it, of several seeds ----------------------------------------------
+
+  struct founding_runner;
+
+  bool has_several_seeds() const { return config_.seeds.size() > 1; }
+  bool is_seed(const std::string& endpoint) const {
+    return std::ranges::count(config_.seeds, endpoint) > 0;
+  }
+  std::string next_seed();
+  void take_seat();
+  void dispatch_founding(const founding_event& event);
+  void ask_at(const ask_seed& x);
+  void wait_for(const endpoint_list& who);
+  void follow(const follow_founder& x);
+  void warn_of(const report_other_seeds& x);
+  void begin_for_majority();
+  void end_wait();
+  void answer_newborn(const agent_id& from, const found_ask& x);
+  std::optional<failure> why_waiting() const;
 
   // -- where the coordinator is ---------------------------------------------------
 
@@ -219,6 +256,7 @@ private:
   void hear(const agent_id& from, const leader_at& x);
   void hear(const agent_id& from, const call_home& x);
   void hear(const agent_id& from, const host_survey& x);
+  void hear(const agent_id& from, const founding_message& x);
 
   actor::pointer self_;
   voter_leadership_config config_;
@@ -239,6 +277,12 @@ private:
   bool listens_at_endpoint_ = false;
   bool has_met_ = false; ///< It has found the job, or begun it.
 
+  // At one of several seeds, until the job is found or begun.
+  std::optional<founding> founding_;
+  std::map<uint32_t, time_point> surveyed_; ///< When each seed was shown ours.
+  std::set<agent_id> told_others_; ///< People know that these have other seeds.
+  std::set<std::string> unresolved_; ///< And that these have no address.
+
   // As a leader.
   charter job_;
   uint64_t told_change_ = 0; ///< Of that, as our coordinator counts.
@@ -258,6 +302,7 @@ private:
   time_point seen_since_{};
   std::optional<electors_known> shown_; ///< As our agents have been told.
   time_point shown_at_seed_{};
+  size_t seed_turn_ = 0; ///< Whom that is shown next.
   time_point opened_{};
   bool is_leaving_ = false;
   bool is_asked_ = false; ///< An operator wants it to lead.
@@ -271,7 +316,8 @@ private:
   std::function<void()> second_seeker_;
   uint64_t poll_ = 0; ///< Names the newest.
   int poll_count_ = 0;
-  bool has_tried_seed_ = false;
+  size_t seeds_tried_ = 0;  ///< Of this search.
+  size_t seed_tried_ = 0;   ///< The last of any search.
   bool is_pointed_ = false; ///< It has followed who points elsewhere.
   std::string trying_;      ///< Where the agent connects to.
   std::string linked_;      ///< Where it is linked, as far as is known.
@@ -413,21 +459,31 @@ void voter_leadership::state::say_voters() {
 }
 
 void voter_leadership::state::show_at_seed() {
-  if (!leads() || config_.is_home || now() < shown_at_seed_ + seed_pause)
+  const auto is_there = config_.is_home && !has_several_seeds();
+  if (!leads() || is_there || now() < shown_at_seed_ + seed_pause)
     return;
   shown_at_seed_ = now();
   const auto own = core_.own_tombstone();
   if (own.charter)
     if (const auto links = links_->get())
-      links->notify(config_.seed,
+      links->notify(next_seed(),
                     succession_message{beat{own.term, now(), own.charter}});
+}
+
+// Of several, one after the other, but for the own one.
+std::string voter_leadership::state::next_seed() {
+  const auto count = config_.seeds.size();
+  auto next = seed_turn_++ % count;
+  if (count > 1 && config_.is_home && next == config_.own_seed)
+    next = seed_turn_++ % count;
+  return config_.seeds[next];
 }
 
 // With each beat that is heard, so to a leader that lives.
 void voter_leadership::state::call_coordinator() {
   const auto& leader = core_.leader();
-  if (!config_.is_home || leads() || leader == config_.options.self
-      || now() < called_ + call_pause)
+  if (!config_.is_home || has_several_seeds() || leads()
+      || leader == config_.options.self || now() < called_ + call_pause)
     return;
   called_ = now();
   say(leader, call_home{});
@@ -435,7 +491,7 @@ void voter_leadership::state::call_coordinator() {
 
 // Whoever does not vote hears no beat; a leader that has heard this has it vote.
 void voter_leadership::state::call_voters() {
-  if (!config_.is_home || leads())
+  if (!config_.is_home || has_several_seeds() || leads())
     return;
   for (const auto& [who, _] : told_)
     if (who != config_.options.self)
@@ -492,8 +548,10 @@ void voter_leadership::state::on(const foundation& x) {
 // without a past.
 void voter_leadership::state::on(const doubtful_foundation& x) {
   to_found_ = x.what;
-  wait_.emplace(config_.remembered);
-  dispatch_wait(beginning_started{});
+  if (!config_.remembered.empty())
+    wait_for(config_.remembered);
+  if (has_several_seeds())
+    take_seat();
 }
 
 void voter_leadership::state::on(const electors_answer& x) {
@@ -577,7 +635,12 @@ struct voter_leadership::state::wait_runner {
     if (links && known != self.wait_->awaited().end())
       links->examine(x.who, known->second);
   }
-  void operator()(const begin_job&) { self.begin(); }
+  void operator()(const begin_job&) {
+    if (self.has_several_seeds())
+      self.end_wait();
+    else
+      self.begin();
+  }
   void operator()(const arm_timer& x) {
     tell_later(self.self_, x.due - self.now(), wait_due{x.timer});
   }
@@ -629,6 +692,7 @@ void voter_leadership::state::begin() {
 
 void voter_leadership::state::leave_endpoint() {
   wait_.reset();
+  founding_.reset();
   listens_at_endpoint_ = false;
   if (const auto links = links_->get())
     links->leave_endpoint();
@@ -638,16 +702,20 @@ void voter_leadership::state::meet(bool is_new) {
   leave_endpoint();
   if (!std::exchange(has_met_, true) && config_.on_met)
     config_.on_met(is_new);
+  if (!leads() && config_.is_home && has_several_seeds() && config_.on_signpost)
+    config_.on_signpost();
 }
 
 // To a node at the endpoint that waits, and does not answer those that join.
-void voter_leadership::state::show_survey() {
+void voter_leadership::state::show_survey(const std::string& where) {
   const auto links = links_->get();
   auto seen = links ? config_.survey() : std::nullopt;
   if (!seen)
     return;
   std::erase_if(seen->addresses, is_everywhere);
   seen->voters = config_.remembered;
+  if (founding_)
+    seen->newborn = config_.options.self;
   if (has_met_) {
     seen->seeker = config_.options.self;
     seen->voters = told_;
@@ -655,7 +723,7 @@ void voter_leadership::state::show_survey() {
       seen->voters.insert(known->endpoints.begin(), known->endpoints.end());
   }
   if (seen->voters.size() <= remembered_voters_max)
-    links->notify(config_.seed, std::move(*seen));
+    links->notify(where, std::move(*seen));
 }
 
 // It has gone through the hands of a peer, which may be on another host.
@@ -663,6 +731,147 @@ void voter_leadership::state::hear(const agent_id&, const host_survey& x) {
   auto seen = x;
   std::erase_if(seen.addresses, is_everywhere);
   dispatch_wait(host_surveyed{std::move(seen)});
+}
+
+// -- who begins it, of several seeds --------------------------------------------------
+
+struct voter_leadership::state::founding_runner {
+  state& self;
+
+  void operator()(const ask_seed& x) { self.ask_at(x); }
+  void operator()(const answer_seed& x) {
+    const auto links = self.links_->get();
+    if (links && !x.endpoint.empty())
+      links->send(x.to, x.endpoint, x.what);
+  }
+  void operator()(const await_agents& x) { self.wait_for(x.who); }
+  void operator()(const follow_founder& x) { self.follow(x); }
+  void operator()(const report_other_seeds& x) { self.warn_of(x); }
+  void operator()(const begin_job&) { self.begin_for_majority(); }
+  void operator()(const arm_timer& x) {
+    tell_later(self.self_, x.due - self.now(), founding_due{x.timer});
+  }
+};
+
+// While another process has the port, that one is the seed.
+void voter_leadership::state::take_seat() {
+  if (founding_ || has_met_ || is_over_)
+    return;
+  if (!listens_at_endpoint())
+    return tell_later(self_, seat_pause, founding_due{});
+  founding_.emplace(
+    founding_options{.self = config_.options.self,
+                     .endpoint = to_found_.endpoint,
+                     .seeds = config_.seeds,
+                     .own = config_.own_seed,
+                     .remembered = wait_ ? wait_->awaited() : endpoint_list{},
+                     .abstention = config_.options.promise});
+  config_.lines.info(founding_->waits_for());
+  dispatch_founding(founding_started{});
+}
+
+// One of the effects may end it.
+void voter_leadership::state::dispatch_founding(const founding_event& event) {
+  if (!founding_)
+    return;
+  for (const auto& effect : founding_->step(event, now()))
+    if (founding_)
+      std::visit(founding_runner{*this}, effect);
+}
+
+void voter_leadership::state::ask_at(const ask_seed& x) {
+  const auto links = links_->get();
+  if (!links)
+    return;
+  const auto& where = config_.seeds[x.seed];
+  links->notify(where, x.what);
+  if (auto& last = surveyed_[x.seed]; now() >= last + survey_pause) {
+    last = now();
+    show_survey(where);
+  }
+}
+
+void voter_leadership::state::wait_for(const endpoint_list& who) {
+  if (wait_)
+    return dispatch_wait(voters_named{who});
+  wait_.emplace(who);
+  dispatch_wait(beginning_started{});
+}
+
+// A process that is started here after this one must know of it.
+void voter_leadership::state::follow(const follow_founder& x) {
+  const auto founder = endpoint_list{{x.who, x.endpoint}};
+  if (config_.on_voters)
+    config_.on_voters(founder);
+  wait_.reset();
+  wait_for(founder);
+}
+
+void voter_leadership::state::warn_of(const report_other_seeds& x) {
+  if (told_others_.size() < seeds_max && told_others_.insert(x.who).second)
+    config_.lines.warn(
+      formatted("agent {} looks for this job, too, and does not count: its "
+                "--rdzv-endpoint is {}, and that of this node is {} (in this "
+                "order); give "
+                "all nodes where the job may begin the same list",
+                x.who.value, joined(x.seeds), joined(config_.seeds)));
+}
+
+void voter_leadership::state::begin_for_majority() {
+  config_.lines.info(
+    formatted("this node begins the job: {} of the {} hosts of "
+              "--rdzv-endpoint have granted that",
+              majority_of_seeds(config_.seeds.size()), config_.seeds.size()));
+  auto order = to_found_;
+  leave_endpoint();
+  core_ = succession{config_.options};
+  endpoints_.clear();
+  order.on_done = [this](const result<void>& x) {
+    if (x)
+      return;
+    config_.lines.warn("this node cannot begin the job: " + x.error().text);
+    tell_later(self_, failed_begin_pause, founding_due{});
+  };
+  on(order);
+}
+
+// Those that live and have lost their coordinator are no obstacle either.
+void voter_leadership::state::end_wait() {
+  auto settled = wait_->settled(now());
+  wait_.reset();
+  dispatch_founding(awaited_ended{std::move(settled)});
+}
+
+// Whoever is in the job, and may have lost its coordinator for now, keeps others from
+// beginning it.
+void voter_leadership::state::answer_newborn(const agent_id& from,
+                                             const found_ask& x) {
+  const auto links = links_->get();
+  if (!has_met_ || is_over_ || !links || x.endpoint.empty())
+    return;
+  auto why = found_refused{.by = x.by, .seed = x.seed, .may_know = told_};
+  if (const auto known = core_.own_tombstone().charter)
+    why.may_know.insert(known->endpoints.begin(), known->endpoints.end());
+  why.may_know[config_.options.self] = links->endpoint();
+  if (why.may_know.size() <= remembered_voters_max)
+    links->send(from, x.endpoint, founding_message{std::move(why)});
+  hear(from, find_leader{x.endpoint});
+}
+
+void voter_leadership::state::hear(const agent_id& from,
+                                   const founding_message& x) {
+  if (founding_)
+    return dispatch_founding(founding_heard{from, x});
+  if (const auto* question = std::get_if<found_ask>(&x))
+    answer_newborn(from, *question);
+}
+
+std::optional<failure> voter_leadership::state::why_waiting() const {
+  if (wait_ && !config_.memos.empty())
+    return failure{errc::coordinator_lost, wait_->waits_for(config_.memos)};
+  if (founding_)
+    return failure{errc::connection_timed_out, founding_->waits_for()};
+  return std::nullopt;
 }
 
 void voter_leadership::state::remember(const endpoint_list& voters) {
@@ -676,15 +885,16 @@ void voter_leadership::state::on(const search& x) {
   seeker_ = x.on_answer;
   second_seeker_ = nullptr;
   poll_count_ = 0;
-  has_tried_seed_ = is_pointed_ = false;
+  seeds_tried_ = 0;
+  is_pointed_ = false;
   trying_.clear();
   linked_.clear();
   last_failure_.reset();
   if (leads())
     return std::exchange(seeker_, nullptr)(here{});
-  if (wait_
-      && !std::exchange(is_wait_told_, true)) // People learn of it at once.
-    return give_up({errc::coordinator_lost, wait_->waits_for(config_.memos)});
+  if (const auto why = why_waiting();
+      wait_ && why && !std::exchange(is_wait_told_, true))
+    return give_up(*why); // People learn of it at once.
   poll();
 }
 
@@ -701,18 +911,20 @@ void voter_leadership::state::poll() {
     return std::exchange(seeker_, nullptr)(here{});
   if (second_seeker_ && leads())
     return std::exchange(second_seeker_, nullptr)();
-  const auto is_late = seeker_ && ++poll_count_ > polls_max && trying_.empty();
-  if (is_late && wait_)
-    return give_up({errc::coordinator_lost, wait_->waits_for(config_.memos)});
+  const auto most = founding_ ? polls_of_seed_max : polls_max;
+  const auto is_late = seeker_ && ++poll_count_ > most && trying_.empty();
+  if (const auto why = why_waiting(); is_late && why)
+    return give_up(*why);
   if (is_late)
     return give_up(last_failure_.value_or(
       failure{errc::connection_timed_out, "no agent knows of a coordinator"}));
   ask_voters();
   const auto knows_none = endpoints_.empty() && told_.empty();
-  if (seeker_ && trying_.empty() && !has_tried_seed_ && !listens_at_endpoint_
+  if (seeker_ && trying_.empty() && seeds_tried_ < config_.seeds.size()
+      && !listens_at_endpoint_
       && (knows_none || poll_count_ > polls_before_seed)) {
-    has_tried_seed_ = true;
-    try_at(config_.seed);
+    ++seeds_tried_;
+    try_at(config_.seeds[seed_tried_ % config_.seeds.size()]);
   }
   poll_later();
 }
@@ -758,15 +970,23 @@ void voter_leadership::state::on(const attempt& x) {
     return meet(false);
   }
   last_failure_ = x.why;
+  if (is_seed(x.endpoint))
+    ++seed_tried_; // The next search begins with another one.
+  if (has_several_seeds() && x.why->code == errc::unresolvable
+      && unresolved_.insert(x.endpoint).second)
+    config_.lines.warn(formatted(
+      "{} of --rdzv-endpoint has no address here ({}); the others are asked",
+      x.endpoint, x.why->text));
   // A proof that the last one has ended says nothing of the next (decision 0061,
   // rule 12): the fence stays where it is.
   if (last_failure_->code == errc::coordinator_gone)
     last_failure_->code = errc::connection_refused;
-  if (x.endpoint == config_.seed && !listens_at_endpoint_
+  if (is_seed(x.endpoint) && !listens_at_endpoint_
       && (last_failure_->code == errc::not_actorrun
           || last_failure_->code == errc::connection_failed))
-    show_survey();
-  if (seeker_ && endpoints_.empty() && told_.empty() && !wait_)
+    show_survey(x.endpoint);
+  if (seeker_ && endpoints_.empty() && told_.empty() && !wait_
+      && seeds_tried_ >= config_.seeds.size())
     give_up(*last_failure_);
 }
 
@@ -774,14 +994,19 @@ void voter_leadership::state::hear(const agent_id& from,
                                    const succession_message& x) {
   if (const auto* y = std::get_if<beat>(&x)) {
     learn(y->charter);
-    if (y->charter && wait_)
+    if (y->charter && founding_)
+      dispatch_founding(
+        founding_heard{from, found_refused{.by = {},
+                                           .seed = config_.own_seed,
+                                           .may_know = y->charter->endpoints}});
+    else if (y->charter && wait_)
       dispatch_wait(voters_named{y->charter->endpoints});
     else if (y->charter)
       remember(y->charter->endpoints);
   }
   if (const auto* y = std::get_if<vote>(&x))
     learn(y->charter);
-  if (!wait_)
+  if (!wait_ && !founding_)
     dispatch(message_heard{from, x});
 }
 
@@ -817,7 +1042,7 @@ void voter_leadership::state::hear(const agent_id&, const leader_at& x) {
 }
 
 void voter_leadership::state::hear(const agent_id& from, const call_home&) {
-  if (!leads() || config_.is_home)
+  if (!leads() || config_.is_home || has_several_seeds())
     return;
   const auto stays = [this](const agent_id& x) {
     return std::ranges::find(here_, x, &voter_candidate::agent) != here_.end();
@@ -830,10 +1055,10 @@ void voter_leadership::state::hear(const agent_id& from, const call_home&) {
       || std::ranges::find(known->order, from) == known->order.end())
     return;
   opened_ = now(); // It is not asked again at once.
-  dispatch(
-    hand_over_requested{.leaves = false,
-                        .to = from,
-                        .reason = "nodes look for the job at " + config_.seed});
+  dispatch(hand_over_requested{.leaves = false,
+                               .to = from,
+                               .reason = "nodes look for the job at "
+                                         + config_.seeds.front()});
 }
 
 // The operator's link ends with our coordinator.

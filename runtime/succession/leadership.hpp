@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/core/succession/beginning.hpp"
+#include "actors/core/succession/founding.hpp"
 #include "actors/core/succession/succession.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
@@ -27,10 +28,14 @@ namespace actorrun::detail {
 
 struct voter_leadership_config {
   core::succession_options options;
-  /// Where jobs begin, `host:port`: who knows of no voter asks there.
-  std::string seed;
-  /// Nodes look for the job on this host: whoever leads elsewhere is to hand over.
+  /// Where the job begins, `host:port`: who knows of no voter asks there. Several: at
+  /// any majority of them, and in the same order on all nodes.
+  std::vector<std::string> seeds;
+  /// Nodes look for the job on this host: whoever leads elsewhere is to hand over, if
+  /// that is the one seed.
   bool is_home = false;
+  /// Of several seeds the one that this host is.
+  uint32_t own_seed = 0;
   /// Starts the coordinator; returns where agents reach it, `host:port`.
   std::function<result<std::string>(const core::open_coordinator&)>
     open_coordinator;
@@ -48,6 +53,8 @@ struct voter_leadership_config {
   /// The job has been found. @param is_new It has been begun here: all agents of the
   /// memos have ended.
   std::function<void(bool is_new)> on_met{};
+  /// The coordinator is elsewhere, and nodes look for it here. May be empty.
+  std::function<void()> on_signpost{};
   /// This agent leaves, and no other one can lead. May be empty.
   std::function<void()> on_no_successor;
   actor_watch::callback on_died{};
@@ -82,6 +89,11 @@ public:
 
   /// As `core::timer_fired`, of the wait for that.
   struct wait_due {
+    timer_id timer;
+  };
+
+  /// Likewise, of the founding at several seeds; 0: it has not started yet.
+  struct founding_due {
     timer_id timer;
   };
 
@@ -175,7 +187,7 @@ public:
     // Give up the leadership for good; the job may be over.
     void(resignation),
     // Sent by itself.
-    void(core::timer_fired), void(poll_due), void(wait_due),
+    void(core::timer_fired), void(poll_due), void(wait_due), void(founding_due),
     // End.
     void(stop_now)>;
 
@@ -197,7 +209,8 @@ public:
   /// Begins the job, and waits until its coordinator is there.
   result<void> found(core::charter job, std::string endpoint);
 
-  /// Begins the job once no agent of the memos can be in it; returns at once.
+  /// Begins the job once no agent of the memos can be in it and, of several seeds, a
+  /// majority wants it; returns at once.
   void found_when_alone(core::charter job, std::string endpoint,
                         const socket_address& where);
 
@@ -283,4 +296,6 @@ ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::doubtful_foundation)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::wait_due)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::founding_due)
 ACTORRUN_END_LOCAL_TYPES(actorrun_succession)

@@ -30,8 +30,11 @@ constexpr size_t shown_keys_max = 4 * heard_keys_max;
 constexpr size_t waiting_frames_max = 8;
 
 /// Ends the id of an agent that speaks to one it knows by its endpoint only, where it
-/// may be known by its id, too; nothing but beats and surveys are heard from it.
+/// may be known by its id, too; nothing but beats, surveys and what seeds say is heard
+/// from it.
 constexpr std::string_view notice_suffix = "+notice";
+/// Begins the key of a way to one that is known by its endpoint only: no id does.
+constexpr std::string_view notice_prefix = "+notice to ";
 
 /// Of workers that do not end in this time leases decide.
 constexpr auto examination_limit = std::chrono::seconds{2};
@@ -97,9 +100,14 @@ void limit_unacknowledged(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, sizeof value);
 }
 
+bool is_to_endpoint(const agent_id& to) {
+  return std::string_view{to.value}.starts_with(notice_prefix);
+}
+
 bool is_notice(const voter_message& x) {
   const auto* said = std::get_if<core::succession_message>(&x);
   return std::holds_alternative<core::host_survey>(x)
+         || std::holds_alternative<core::founding_message>(x)
          || (said != nullptr && std::holds_alternative<core::beat>(*said));
 }
 
@@ -249,6 +257,10 @@ void voter_links::send(const agent_id& to, const std::string& where,
   });
 }
 
+void voter_links::notify(const std::string& where, const voter_message& what) {
+  send({std::string{notice_prefix} + where}, where, what);
+}
+
 void voter_links::reach(const agent_id& to, const std::string& where) {
   home_.post([this, alive = alive_, to, where] {
     if (*alive)
@@ -287,7 +299,7 @@ void voter_links::make_room() {
 
 std::string voter_links::id_for(const agent_id& to) const {
   const auto self = std::string{config_.self.value};
-  return to.value.empty() ? self + std::string{notice_suffix} : self;
+  return is_to_endpoint(to) ? self + std::string{notice_suffix} : self;
 }
 
 void voter_links::dial(const agent_id& to, way_out& x) {
@@ -349,7 +361,7 @@ void voter_links::on_begun(const agent_id& to,
   callbacks_.on_reached(to);
   // A link that lasted would be of one process. If its machine is lost, what is said
   // waits for the end of that link, and does not reach the process that comes next.
-  if (to.value.empty())
+  if (is_to_endpoint(to))
     end_way_out(to);
 }
 

@@ -88,10 +88,8 @@ public:
             const voter_message& what);
 
   /// Says it once to whoever listens there, which may be a coordinator's port.
-  /// @param what A beat or a survey.
-  void notify(const std::string& where, const voter_message& what) {
-    send({}, where, what);
-  }
+  /// @param what A beat, a survey, or what seeds say to each other.
+  void notify(const std::string& where, const voter_message& what);
 
   /// Makes that link, and says nothing.
   void reach(const agent_id& to, const std::string& where);

@@ -109,7 +109,8 @@ TEST_CASE("voters: where the leader is", "[actors]") {
   const auto survey = host_survey{.seeker = n3,
                                   .addresses = {"10.0.0.1", "node-a"},
                                   .present = {"n1", "n2"},
-                                  .voters = {{n1, "10.0.0.1:41000"}}};
+                                  .voters = {{n1, "10.0.0.1:41000"}},
+                                  .newborn = n2};
   const auto surveyed = from_wire(through_bytes(to_wire(survey)));
   REQUIRE(surveyed);
   CHECK(std::get<host_survey>(*surveyed) == survey);
@@ -127,6 +128,44 @@ TEST_CASE("voters: where the leader is", "[actors]") {
   CHECK(voters_from_wire(through_bytes(voters_to_wire(voters))) == voters);
   CHECK(voter_endpoint("10.0.0.1", 1) == "10.0.0.1:1");
   CHECK(voter_endpoint("fd00::2", 1) == "[fd00::2]:1");
+}
+
+TEST_CASE("voters: what seeds say", "[actors]") {
+  const auto known = endpoint_list{{n1, "10.0.0.1:41000"}};
+  const auto list = std::vector<std::string>{"a:29400", "b:29400"};
+  const founding_message all[] = {
+    found_ask{{3, 1}, 0, "10.0.0.1:1", list}, found_promise{{3, 1}, 2, known},
+    found_refused{{3, 1}, 2, {4, 0}, known, list},
+    found_claim{{3, 1}, 2, "10.0.0.1:1"}, found_granted{{3, 1}, 2}};
+  for (const auto& x : all) {
+    const auto out = from_wire(through_bytes(to_wire(x)));
+    REQUIRE(out);
+    const auto& read = std::get<founding_message>(*out);
+    CHECK(to_string(read) == to_string(x));
+    CHECK(read.index() == x.index());
+  }
+  const auto asked = from_wire(through_bytes(to_wire(all[0])));
+  const auto& question
+    = std::get<found_ask>(std::get<founding_message>(*asked));
+  CHECK(question.endpoint == "10.0.0.1:1");
+  CHECK(question.seeds == list);
+  const auto refused = from_wire(through_bytes(to_wire(all[2])));
+  const auto& why
+    = std::get<found_refused>(std::get<founding_message>(*refused));
+  CHECK(why.promised == ballot{4, 0});
+  CHECK(why.may_know == known);
+  CHECK(why.seed == 2);
+  auto many = to_wire(all[0]);
+  for (size_t i = 0; i < seeds_max; ++i)
+    many.mutable_found_ask()->add_seeds("x");
+  CHECK(fault_of(many) == "sends more seeds than a job has");
+  auto far = to_wire(all[4]);
+  far.mutable_found_granted()->set_seed(seeds_max);
+  CHECK(fault_of(far) == "names a seed that no list has");
+  auto named = to_wire(all[1]);
+  for (size_t i = 0; i <= remembered_voters_max; ++i)
+    named.mutable_found_promise()->add_may_know()->set_agent_id("n1");
+  CHECK(fault_of(named) == "sends more agents than are remembered");
 }
 
 TEST_CASE("voters: a tombstone comes as it was left", "[actors]") {

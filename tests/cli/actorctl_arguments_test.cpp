@@ -175,8 +175,12 @@ TEST_CASE("actorctl: status asks where the back end of the job meets",
 TEST_CASE("actorctl: status refuses options that do not go together", "[cli]") {
   for (const auto* idle : {"--rdzv-backend=etcd", "--rdzv-conf=cacert=x"})
     CHECK(has(refused_control({"status", idle}), "need --rdzv-endpoint"));
-  CHECK(has(refused_control({"status", "--rdzv-endpoint=n1,n2"}),
+  CHECK(has(refused_control(
+              {"status", "--rdzv-endpoint=n1,n2", "--rdzv-backend=static"}),
             "names 2 addresses"));
+  CHECK(has(refused_control({"coordinator", "--rdzv-endpoint=n1,n2,n3",
+                             "--rdzv-id=j", "--nnodes=2"}),
+            "is at one endpoint"));
   CHECK(has(
     refused_control({"status", "--rdzv-endpoint=n1", "--rdzv-conf=cacert=x"}),
     "--rdzv-backend=etcd"));

@@ -1,7 +1,8 @@
 // Runs seeds until one breaks an invariant: `find_bug COUNT [FIRST [WORLD]]`. The last
-// word names one kind of histories alone: `elections` among agents, or `voters`, whole
-// jobs whose agents elect. Exit code 1 and the seed if one does, 0 if none.
+// word names one kind of histories alone: `elections` among agents, `voters`, whole
+// jobs whose agents elect, or `foundings` at several seeds. Exit code 1 and the seed if one does, 0 if none.
 
+#include "tests/sim/founding_world.hpp"
 #include "tests/sim/leadership_world.hpp"
 #include "tests/sim/run_seed.hpp"
 #include "tests/sim/succession_world.hpp"
@@ -26,6 +27,9 @@ std::optional<std::string> lead(uint64_t seed) {
 
 /// … and one of elections among agents as long as some.
 constexpr auto seeds_per_election = 4;
+
+/// … and of beginnings, of each kind …
+constexpr auto seeds_per_founding = 2;
 
 /// … and one of a job whose agents elect, of each kind.
 constexpr auto seeds_per_vote = 8;
@@ -64,6 +68,22 @@ int hold_votes(uint64_t first, uint64_t count) {
   return 0;
 }
 
+std::optional<std::string> found(uint64_t seed) {
+  using kind = founding_world::kind;
+  for (const auto what : {kind::cut_off, kind::forgetful})
+    if (const auto breach
+        = founding_world{seed, uint32_t(2 + seed % 4), what}.run())
+      return breach;
+  return std::nullopt;
+}
+
+int hold_foundings(uint64_t first, uint64_t count) {
+  for (auto seed = first; seed < first + count; ++seed)
+    if (const auto breach = found(seed))
+      return tell(seed, " (foundings)", *breach);
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -74,6 +94,8 @@ int main(int argc, char** argv) {
     return hold_elections(first, count);
   if (world == "voters")
     return hold_votes(first, count);
+  if (world == "foundings")
+    return hold_foundings(first, count);
   for (auto seed = first; seed < first + count; ++seed) {
     if (seed % seeds_per_election == 0)
       if (const auto breach = elect(seed))
@@ -81,6 +103,9 @@ int main(int argc, char** argv) {
     if (seed % seeds_per_leadership == 0)
       if (const auto breach = lead(seed))
         return tell(seed, " (leadership)", *breach);
+    if (seed % seeds_per_founding == 0)
+      if (const auto breach = found(seed))
+        return tell(seed, " (foundings)", *breach);
     if (seed % seeds_per_vote == 0)
       if (const auto breach = vote(seed))
         return tell(seed, " (voters)", *breach);

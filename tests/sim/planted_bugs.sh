@@ -45,10 +45,11 @@ try_bug() { # PATCH
     return 1
   fi
   # Who elects among agents is found in the world of elections alone, and what
-  # becomes of whole jobs then in theirs.
+  # becomes of whole jobs then in theirs. So is who begins a job at several seeds.
   case $name in
     election_*) world=(1 elections) ;;
     voters_*) world=(1 voters) ;;
+    founding_*) world=(1 foundings) ;;
   esac
   out=$(timeout "$seconds_max" "$copy/find_bug" "$seed_max" "${world[@]}" 2>&1) \
     || status=$?

@@ -158,6 +158,10 @@ program& scene::run(words arguments,
 program& scene::agent(const agent_options& x) {
   const auto host = x.host || !has_host_;
   has_host_ = true;
+  // Where the job may begin at several, none is told that it hosts.
+  const auto role = x.endpoint.find(',') != x.endpoint.npos ? ""
+                    : host                                  ? ",is_host=1"
+                                                            : ",is_host=0";
   auto command = x.prefix;
   for (const auto& word :
        {std::string{ACTORRUN_PROGRAM}, "--nnodes=" + x.nodes,
@@ -165,8 +169,7 @@ program& scene::agent(const agent_options& x) {
         "--max-restarts=" + std::to_string(x.restart_count_max),
         "--rdzv-id=" + x.job,
         "--rdzv-endpoint=" + (x.endpoint.empty() ? endpoint() : x.endpoint),
-        std::string{"--rdzv-conf="} + quick + ",is_host=" + (host ? "1" : "0")
-          + x.conf})
+        std::string{"--rdzv-conf="} + quick + role + x.conf})
     command.push_back(word);
   command.insert(command.end(), x.more.begin(), x.more.end());
   command.push_back("--no-python");

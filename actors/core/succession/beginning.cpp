@@ -11,6 +11,12 @@ bool is_in(const std::vector<std::string>& xs, const std::string& x) {
   return std::ranges::find(xs, x) != xs.end();
 }
 
+bool has_said(const std::map<agent_id, time_point>& xs, const agent_id& who,
+              time_point now) {
+  const auto said = xs.find(who);
+  return said != xs.end() && now < said->second + seeker_memory;
+}
+
 std::string list_of(const std::set<std::string>& xs) {
   auto out = std::string{};
   auto left = xs.size();
@@ -58,10 +64,12 @@ void beginning::ask() {
 
 // What memos there name comes first: it may be more than is known here.
 void beginning::on(const host_surveyed& event) {
-  const auto& [seeker, addresses, present, voters] = event.what;
+  const auto& [seeker, addresses, present, voters, newborn] = event.what;
   add(voters);
   if (awaited_.contains(seeker))
     seekers_[seeker] = now_;
+  if (awaited_.contains(newborn))
+    newborns_[newborn] = now_;
   for (const auto& [who, where] : endpoint_list{awaited_}) {
     const auto id = std::string{who.value};
     const auto is_present = std::ranges::any_of(
@@ -107,13 +115,21 @@ void beginning::add(const endpoint_list& named) {
 
 void beginning::begin_if_alone() {
   const auto has_coordinator = [this](const auto& x) {
-    const auto said = seekers_.find(x.first);
-    return said == seekers_.end() || now_ >= said->second + seeker_memory;
+    return !has_said(seekers_, x.first, now_)
+           && !has_said(newborns_, x.first, now_);
   };
   if (is_full_ || std::ranges::any_of(awaited_, has_coordinator))
     return;
   is_waiting_ = false;
   out_.emplace_back(begin_job{});
+}
+
+std::set<agent_id> beginning::settled(time_point now) const {
+  auto out = ended_;
+  for (const auto& [who, _] : awaited_)
+    if (has_said(seekers_, who, now))
+      out.insert(who);
+  return out;
 }
 
 std::string beginning::waits_for(const std::vector<std::string>& files) const {

@@ -35,6 +35,8 @@ struct host_survey {
   std::vector<std::string> present{};
   /// As memos there name them, or the sender was told.
   endpoint_list voters{};
+  /// The sender, if it may begin the job itself, and has not (`founding`).
+  agent_id newborn{};
 
   friend bool operator==(const host_survey&, const host_survey&) = default;
 };
@@ -77,6 +79,9 @@ using beginning_effect
 /// job beside theirs: all agents of the memo must have ended, and all that these
 /// knew of. Those that live may also look for a coordinator here: they have none.
 ///
+/// Likewise those that could begin the job, and have not, if there are several seeds:
+/// which of them begins it is `founding`'s to decide.
+///
 /// That one has ended is known from its tombstone, or from a process of the job
 /// on its host that does not find it there. Nothing else is a proof.
 class beginning {
@@ -92,6 +97,10 @@ public:
 
   /// Those that may live.
   const endpoint_list& awaited() const { return awaited_; }
+
+  /// Those that have ended, or take part in the job and have lost its coordinator.
+  /// @param now As of the last step.
+  std::set<agent_id> settled(time_point now) const;
 
   /// For people, while it waits.
   /// @param files The memos.
@@ -113,7 +122,8 @@ private:
 
   endpoint_list awaited_;
   std::set<agent_id> ended_;
-  std::map<agent_id, time_point> seekers_; ///< When they have said so.
+  std::map<agent_id, time_point> seekers_;  ///< When they have said so.
+  std::map<agent_id, time_point> newborns_; ///< Likewise.
   bool is_full_ = false; ///< Some were named that are not awaited.
   bool is_waiting_ = true;
   alarm_set<alarm, 1> alarms_;

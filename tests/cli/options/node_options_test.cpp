@@ -188,7 +188,6 @@ TEST_CASE(
     {".n1:5", "neither a host name"},
     {"-n1:5", "neither a host name"},
     {"$HOST:5", "neither a host name"},
-    {"n1,n2", "names 2 addresses"},
     {"0.0.0.0:5", "stands for all addresses of a host"},
     {"[::]:5", "stands for all addresses of a host"},
   };
@@ -203,6 +202,40 @@ TEST_CASE(
     else
       CHECK(has(taken.error().text, x.meaning));
   }
+}
+
+TEST_CASE("nodes: a job may begin at several hosts", "[cli]") {
+  const auto line = [](const std::string& where, words more = {}) {
+    more.insert(more.begin(),
+                {"--nnodes=2", "--rdzv-id=j", "--rdzv-endpoint=" + where});
+    more.emplace_back("a");
+    return more;
+  };
+  const auto three = accepted(line("n1,n2:5,n3"));
+  CHECK(three.job.rendezvous == endpoint{"n1", 29'400});
+  CHECK(three.job.more_seeds
+        == std::vector<endpoint>{{"n2", 5}, {"n3", 29'400}});
+  CHECK(three.job.succession);
+  CHECK(three.warnings.empty());
+  const auto two = accepted(line("n1,n2"));
+  REQUIRE(two.warnings.size() == 1);
+  CHECK(has(two.warnings[0], "when 2 of them are there, which is both"));
+  const auto four = accepted(line("n1,n2,n3,n4"));
+  REQUIRE(four.warnings.size() == 1);
+  CHECK(has(four.warnings[0], "names 4 hosts, and the job begins when 3"));
+  CHECK(has(refused(line("n1,n2,N1")), "is named twice"));
+  CHECK(has(refused(line("n1,n2:0,n3")), "port 0 stands for any free port"));
+  CHECK(has(refused(line("n1,0.0.0.0,n3")), "all addresses of a host"));
+  CHECK(has(refused(line("n1,localhost,n3")), "another host on each node"));
+  CHECK(has(refused(line("a,b,c,d,e,f,g,h,i,j")), "10 endpoints are named"));
+  CHECK(has(refused(line("n1,n2,n3", {"--rdzv-conf=is_host=1"})),
+            "is_host does not go with several endpoints"));
+  CHECK(has(refused(line("n1,n2,n3", {"--rdzv-conf=succession=off"})),
+            "leave one of the two out"));
+  CHECK(has(refused(line("n1,n2,n3", {"--node-rank=1"})), "names 3 addresses"));
+  CHECK(has(refused({"--rdzv-id=j", "--rdzv-endpoint=n1,n2,n3", "a"}),
+            "names 3 addresses"));
+  CHECK(accepted(line("127.0.0.1,127.0.0.2,127.0.0.3")).warnings.empty());
 }
 
 TEST_CASE("nodes: U13 U14 so is every form of another address", "[cli]") {

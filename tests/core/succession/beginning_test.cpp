@@ -2,6 +2,7 @@
 #include "actors/core/succession/beginning.hpp"
 #include "tests/support/catch.hpp"
 
+#include <set>
 #include <string>
 
 using namespace actorrun;
@@ -163,6 +164,26 @@ TEST_CASE_METHOD(fixture,
   CHECK(seeks(1'000ms, n4) == ""); // Was never named.
   CHECK(seeks(4'000ms, n3) == ""); // n2 may have found one meanwhile.
   CHECK(seeks(4'500ms, n2) == "begin_job");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "beginning: a seed that has begun nothing is not waited for, "
+                 "and has not ended either",
+                 "[core]") {
+  survey(1ms, "10.0.0.1");
+  proof(2ms, n3);
+  CHECK(at(3ms, host_surveyed{{.newborn = n4}}) == ""); // Was never named.
+  CHECK(at(4ms, host_surveyed{{.newborn = n2}}) == "begin_job");
+  CHECK(uut.settled(time_point{4ms}) == std::set{n1, n3});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "beginning: one that is left without a coordinator is settled "
+                 "for a while",
+                 "[core]") {
+  at(1ms, host_surveyed{{.seeker = n2}});
+  CHECK(uut.settled(time_point{2ms}) == std::set{n2});
+  CHECK(uut.settled(time_point{3'001ms}).empty());
 }
 
 TEST_CASE_METHOD(fixture,
