@@ -129,7 +129,9 @@ result<logs_arguments> logs_from(const control_settings& settings,
   auto out = logs_arguments{.job = std::move(*job),
                             .what = {},
                             .since = settings.since,
-                            .node = settings.node};
+                            .node = settings.node,
+                            .journal_folder = settings.journal.value_or(
+                              own_journal_folder(world.variable))};
   out.what.ranks = settings.ranks;
   out.what.previous = settings.previous;
   out.what.follow = settings.follow;

@@ -109,6 +109,7 @@ struct logs_arguments {
   core::log_selection what;                       ///< Without `since_ms`.
   std::optional<std::chrono::milliseconds> since; ///< Before now.
   std::string node;
+  std::string journal_folder{}; ///< Of jobs that have ended; empty: nowhere.
 };
 
 /// `actorctl stacks`: print where workers are.

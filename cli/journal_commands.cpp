@@ -9,14 +9,17 @@
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/journal_view.hpp"
+#include "cli/report/log_places_view.hpp"
 #include "cli/report/status_view.hpp"
 #include "cli/report/time_view.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/journal.hpp"
+#include "runtime/past_logs.hpp"
 #include "runtime/status.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -166,8 +169,29 @@ core::time_point now_of(const snapshot& x) {
                                   : x.latest.when;
 }
 
-void print(const explanation& x, const std::string& state, bool json) {
-  std::cout << (json ? to_json(x, state) : to_text(x));
+/// How `actorctl why` is printed.
+struct why_print {
+  bool json = false;
+  /// Where log files are; below the last explanation.
+  std::vector<log_place> places{};
+};
+
+void print(const std::vector<explanation>& parts, const std::string& state,
+           const why_print& how) {
+  auto logs = std::vector<std::string>{};
+  for (const auto& x : how.places)
+    logs.push_back(place_text(x));
+  for (const auto& x : parts)
+    std::cout << (how.json ? to_json(x, state, logs) : to_text(x));
+  if (!how.json)
+    std::cout << places_line(how.places);
+}
+
+/// Of the job whose coordinator wrote this.
+std::vector<log_place> places_of(const snapshot& x, const std::string& folder,
+                                 int64_t until_ms) {
+  return cli::places_of(x.coordinator.job.value, x.began.wall_ms, until_ms,
+                   list_log_places(folder));
 }
 
 /// What was said of a job whose coordinator has ended without an outcome.
@@ -251,7 +275,10 @@ std::optional<job_explanation> ask_here(const snapshot& known, bool all) {
 /// What an agent of this host tells.
 struct agent_word {
   job_explanation what;
-  bool is_of_coordinator = false; ///< Else the agent has none.
+  v1::JobStatus status;
+
+  /// Else the agent has none.
+  bool is_of_coordinator() const { return status.coordinator_pid() != 0; }
 };
 
 /// @param job Empty: the only one of this host.
@@ -260,17 +287,16 @@ std::optional<agent_word> ask_agent_here(const std::string& job, bool all) {
   const auto here = find_local_job(job, answer_limit);
   if (!here || here->is_coordinator)
     return {};
-  const auto status = ask_status(*here, answer_limit);
+  auto status = ask_status(*here, answer_limit);
   auto told = ask_why(*here, all, answer_limit);
   if (!status || !told)
     return {};
-  return agent_word{std::move(*told), status->coordinator_pid() != 0};
+  return agent_word{std::move(*told), std::move(*status)};
 }
 
 /// @returns the exit code
-int print(const job_explanation& x, bool json) {
-  for (const auto& part : x.parts)
-    print(part, x.state, json);
+int print(const job_explanation& x, const why_print& how) {
+  print(x.parts, x.state, how);
   return x.is_healthy ? 0 : unhealthy;
 }
 
@@ -278,7 +304,7 @@ int explain_remote_job(const why_arguments& arguments) {
   const auto told = ask_why(*arguments.remote, arguments.all, answer_limit);
   if (!told)
     return fail_to_find(told.error(), *arguments.remote);
-  return print(*told, arguments.json);
+  return print(*told, {.json = arguments.json});
 }
 
 /// The explanation of the job, with those of its generations in front if `all`.
@@ -292,11 +318,11 @@ std::vector<explanation> explanations(const snapshot& x, fate how, bool all) {
   return out;
 }
 
-int explain_read_job(const snapshot& known, bool all, bool json) {
+int explain_read_job(const snapshot& known, bool all,
+                     const why_print& print_as) {
   const auto how = fate_of(known);
   const auto state = how == fate::lost ? "lost" : state_of(known);
-  for (const auto& x : explanations(known, how, all))
-    print(x, state, json);
+  print(explanations(known, how, all), state, print_as);
   const auto is_good
     = (how == fate::ended || how == fate::runs) && is_healthy(known);
   return is_good ? 0 : unhealthy;
@@ -309,41 +335,48 @@ int explain_job(const why_arguments& arguments) {
     return explain_remote_job(arguments);
   const auto place = find_journal(arguments.what);
   const auto is_file = arguments.what.name.find('/') != std::string::npos;
+  const auto here = [&](const v1::JobStatus& x) {
+    return places_of(x, list_log_places(arguments.what.folder));
+  };
   if (!place) {
     if (const auto told
         = is_file ? std::nullopt
                   : ask_agent_here(arguments.what.name, arguments.all))
-      return print(told->what, arguments.json);
+      return print(told->what, {arguments.json, here(told->status)});
     return fail_to_open(place.error());
   }
   const auto journal = read(place->path);
   if (!journal)
     return fail(journal.error(), operator_program);
   const auto& known = journal->known();
+  const auto until_ms
+    = fate_of(known) == fate::runs ? INT64_MAX : known.latest.wall_ms;
+  const auto print_as = why_print{
+    arguments.json, places_of(known, arguments.what.folder, until_ms)};
   if (arguments.what.name.empty() && !arguments.json)
     std::cout << formatted("job {}:\n", core::printable(place->job.value));
   if (arguments.all)
     for (const auto& x : read_predecessors(arguments.what.folder, *place)) {
       const auto how
         = fate_of(x.known()) == fate::moved ? fate::moved : fate::lost;
-      for (const auto& y : explanations(x.known(), how, true))
-        print(y, how == fate::moved ? "moved" : "lost", arguments.json);
+      print(explanations(x.known(), how, true),
+            how == fate::moved ? "moved" : "lost", {.json = arguments.json});
       warn_of_damage(x);
     }
   if (!is_file && fate_of(known) == fate::runs)
     if (const auto told = ask_here(known, arguments.all))
-      return print(*told, arguments.json);
+      return print(*told, print_as);
   // An agent may still look for the coordinator that has written this, or know a later
   // one, on another host.
   if (!is_file && fate_of(known) != fate::runs)
     if (const auto told = ask_agent_here(place->job.value, arguments.all)) {
-      const auto code = print(told->what, arguments.json);
-      if (told->is_of_coordinator)
+      const auto code = print(told->what, {arguments.json, here(told->status)});
+      if (told->is_of_coordinator())
         return code;
       if (fate_of(known) == fate::ended)
         return unhealthy;
     }
-  const auto code = explain_read_job(known, arguments.all, arguments.json);
+  const auto code = explain_read_job(known, arguments.all, print_as);
   warn_of_damage(*journal);
   return code;
 }

@@ -157,6 +157,9 @@ void add_logs_options(option_adder& add, control_settings& x) {
       x.previous);
   add("--stdout", "only standard output", x.only_out);
   add("--stderr", "only standard error", x.only_err);
+  add_journal_option(add, x.journal,
+                     "where agents note their log files, for jobs that have "
+                     "ended: in the folder of the journals");
   add_job_options(add, x, only_job);
 }
 

@@ -235,7 +235,8 @@ json to_json(const culprit& x) {
 
 } // namespace
 
-std::string to_json(const explanation& x, const std::string& state) {
+std::string to_json(const explanation& x, const std::string& state,
+                    const std::vector<std::string>& logs) {
   auto out = json{{"version", why_version}, {"state", state}};
   out["generation"]
     = x.generation.value == 0 ? json{} : json(number_of(x.generation));
@@ -244,6 +245,7 @@ std::string to_json(const explanation& x, const std::string& state) {
   out["failed_after_it"]
     = x.cause ? x.cause->failed_after_it : std::vector<uint32_t>{};
   out["evidence"] = x.evidence;
+  out["logs"] = logs;
   return out.dump() + "\n";
 }
 

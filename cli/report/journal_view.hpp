@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::cli {
 
@@ -28,7 +29,9 @@ inline constexpr int why_version = 1;
 
 /// As one line of JSON.
 /// @param state Of the job, in one word.
+/// @param logs  Where log files are: `n1:/logs/…`.
 std::string to_json(const core::journal::explanation& x,
-                    const std::string& state);
+                    const std::string& state,
+                    const std::vector<std::string>& logs = {});
 
 } // namespace actorrun::cli
