@@ -4,6 +4,7 @@
 #include "actors/core/text.hpp"
 #include "actors/job_status.hpp"
 #include "cli/commands.hpp"
+#include "cli/options/moments.hpp"
 #include "cli/options/values.hpp"
 #include "cli/program.hpp"
 #include "cli/report/diagnostics.hpp"
@@ -68,13 +69,28 @@ result<journal_place> find_journal(const journal_subject& x) {
         in_quotes(x.name), x.folder)};
 }
 
+/// Where the coordinator of a job is that has an agent on this host; empty: there is
+/// no such agent, or it does not know.
+std::string host_of_coordinator(const std::string& job) {
+  const auto here = find_local_job(job, answer_limit);
+  if (!here || here->is_coordinator)
+    return {};
+  const auto status = ask_status(*here, answer_limit);
+  return status ? core::one_line(status->coordinator_host(), host_size_max)
+                : std::string{};
+}
+
 /// Prints why there is no journal to be read. @returns the exit code
-int fail_to_open(const failure& why) {
+int fail_to_open(const failure& why, const journal_subject& x) {
   if (why.code != errc::connection_refused)
     return fail(why, operator_program);
-  std::cerr << error_line(why.text, operator_program)
-            << "  try: actorctl status, which lists jobs, or --rdzv-endpoint"
-               " and --rdzv-id for one elsewhere\n";
+  std::cerr << error_line(why.text, operator_program);
+  if (const auto host = host_of_coordinator(x.name); !host.empty())
+    std::cerr << formatted("  try: the same on {}, where its coordinator is\n",
+                           host);
+  else
+    std::cerr << "  try: actorctl status, which lists jobs, or --rdzv-endpoint"
+                 " and --rdzv-id for one elsewhere\n";
   return static_cast<int>(exit_code_of(why.code));
 }
 
@@ -191,7 +207,7 @@ void print(const std::vector<explanation>& parts, const std::string& state,
 std::vector<log_place> places_of(const snapshot& x, const std::string& folder,
                                  int64_t until_ms) {
   return cli::places_of(x.coordinator.job.value, x.began.wall_ms, until_ms,
-                   list_log_places(folder));
+                        list_log_places(folder));
 }
 
 /// What was said of a job whose coordinator has ended without an outcome.
@@ -200,7 +216,7 @@ explanation of_lost_coordinator(explanation out, const snapshot& x) {
     "The coordinator (pid {} on {}) has ended without an outcome;"
     " its journal ends at {}. Until then: {}",
     x.coordinator.pid, core::one_line(x.coordinator.host, host_size_max),
-    clock_text(x.latest.wall_ms), out.sentence);
+    date_text(x.latest.wall_ms), out.sentence);
   return out;
 }
 
@@ -209,26 +225,81 @@ explanation of_unseen_coordinator(explanation out, const snapshot& x) {
   out.sentence = formatted(
     "At {}, when this journal ends, and its coordinator was on {}, which is not"
     " this host: {}",
-    clock_text(x.latest.wall_ms),
+    date_text(x.latest.wall_ms),
     core::one_line(x.coordinator.host, host_size_max), out.sentence);
   return out;
 }
 
-/// So much after the beginning, or before the end.
-core::time_point moment_in(const snapshot& all,
-                           const std::optional<journal_offset>& at) {
-  if (!at)
-    return all.latest.when;
-  return at->from_end ? all.latest.when - at->by : all.began.when + at->by;
+int64_t unix_now_ms() {
+  using namespace std::chrono;
+  return floor<milliseconds>(system_clock::now()).time_since_epoch().count();
 }
 
-/// The later of the two, by both clocks.
-moment moment_after(const moment& known, core::time_point when) {
-  const auto by = std::max(when - known.when, core::duration{0});
-  return {
-    known.when + by,
-    known.wall_ms
-      + std::chrono::duration_cast<std::chrono::milliseconds>(by).count()};
+/// By the journal's monotonic clock, if the moment is counted from there; else by the
+/// wall clock.
+struct journal_limit {
+  std::optional<core::time_point> when{};
+  std::optional<int64_t> wall_ms{};
+
+  /// None of both: there is no limit, and nothing is later.
+  bool is_before(const moment& x) const {
+    return (when && x.when > *when) || (wall_ms && x.wall_ms > *wall_ms);
+  }
+};
+
+journal_limit limit_in(const snapshot& all,
+                       const std::optional<given_moment>& at) {
+  using enum given_moment::kind;
+  if (!at)
+    return {};
+  const auto by = std::chrono::milliseconds{at->ms};
+  if (at->how == after_begin)
+    return {.when = all.began.when + by};
+  if (at->how == before_end)
+    return {.when = all.latest.when - by};
+  return {.wall_ms = wall_ms_of(
+            *at, {all.began.wall_ms, all.latest.wall_ms, unix_now_ms()})};
+}
+
+/// The moment of a limit, of a job that was last heard of at `last`.
+moment moment_at(const journal_limit& limit, const moment& last) {
+  using std::chrono::milliseconds;
+  if (limit.when) {
+    const auto by = std::max(*limit.when - last.when, core::duration{0});
+    return {last.when + by,
+            last.wall_ms
+              + std::chrono::duration_cast<milliseconds>(by).count()};
+  }
+  if (!limit.wall_ms)
+    return last;
+  const auto by = std::max<int64_t>(*limit.wall_ms - last.wall_ms, 0);
+  return {last.when + milliseconds{by}, last.wall_ms + by};
+}
+
+/// Which records are shown.
+struct record_filter {
+  journal_limit since{};
+  journal_limit until{};
+  std::string node{};
+
+  bool has(const record& x, const snapshot& known) const {
+    const auto is_late = since.when      ? x.at.when >= *since.when
+                         : since.wall_ms ? x.at.wall_ms >= *since.wall_ms
+                                         : true;
+    return is_late && !until.is_before(x.at)
+           && (node.empty() || is_about(x, known, node));
+  }
+};
+
+/// A clock time needs the end of the journal.
+result<record_filter> filter_of(const journal_arguments& x) {
+  if (!x.since && !x.until)
+    return record_filter{.node = x.node};
+  const auto all = read(x.what);
+  if (!all)
+    return all.error();
+  return record_filter{limit_in(all->known(), x.since),
+                       limit_in(all->known(), x.until), x.node};
 }
 
 } // namespace
@@ -236,9 +307,16 @@ moment moment_after(const moment& known, core::time_point when) {
 int show_journal(const journal_arguments& arguments) {
   auto journal = open(arguments.what);
   if (!journal)
-    return fail_to_open(journal.error());
+    return fail_to_open(journal.error(), arguments.what);
+  const auto filter = filter_of(arguments);
+  if (!filter)
+    return fail(filter.error(), operator_program);
+  auto has_shown = false;
   for (;;) {
     while (const auto x = journal->next()) {
+      if (!filter->has(*x, journal->known()))
+        continue;
+      has_shown = true;
       if (arguments.json)
         std::cout << journal->json();
       else if (const auto line = line_of(*x, journal->known()))
@@ -251,6 +329,12 @@ int show_journal(const journal_arguments& arguments) {
   }
   if (journal->known().number == 0)
     return fail(no_record(*journal), operator_program);
+  if (!has_shown)
+    std::cerr << formatted("{}: note: the journal, from {} to {}, has nothing "
+                           "that the options ask for\n",
+                           operator_program,
+                           date_text(journal->known().began.wall_ms),
+                           date_text(journal->known().latest.wall_ms));
   warn_of_damage(*journal);
   return 0;
 }
@@ -343,7 +427,7 @@ int explain_job(const why_arguments& arguments) {
         = is_file ? std::nullopt
                   : ask_agent_here(arguments.what.name, arguments.all))
       return print(told->what, {arguments.json, here(told->status)});
-    return fail_to_open(place.error());
+    return fail_to_open(place.error(), arguments.what);
   }
   const auto journal = read(place->path);
   if (!journal)
@@ -384,22 +468,24 @@ int explain_job(const why_arguments& arguments) {
 int replay(const replay_arguments& arguments) {
   const auto all = read(arguments.what);
   if (!all)
-    return fail_to_open(all.error());
-  const auto until = moment_in(all->known(), arguments.at);
+    return fail_to_open(all.error(), arguments.what);
+  const auto until = limit_in(all->known(), arguments.at);
   auto journal = open(arguments.what);
   if (!journal)
-    return fail_to_open(journal.error());
+    return fail_to_open(journal.error(), arguments.what);
   auto shown = snapshot{};
   while (const auto x = journal->next()) {
-    if (x->at.when > until)
+    if (until.is_before(x->at))
       break;
     shown = journal->known();
   }
   if (shown.number == 0)
-    return fail({errc::bad_argument, "--at: the journal begins later"},
-                operator_program);
-  const auto now = moment_after(shown.latest, until);
-  std::cout << formatted("at {}, record {}: {}\n", clock_text(now.wall_ms),
+    return fail(
+      {errc::bad_argument, formatted("--at: the journal begins later, at {}",
+                                     date_text(all->known().began.wall_ms))},
+      operator_program);
+  const auto now = moment_at(until, shown.latest);
+  std::cout << formatted("at {}, record {}: {}\n", date_text(now.wall_ms),
                          shown.number, why(shown, now.when).sentence)
             << to_text({status_of(shown, now)}, false);
   warn_of_damage(*all);
@@ -420,7 +506,7 @@ void add_ends(const snapshot& x, std::vector<explanation>& out) {
 int show_time(const time_arguments& arguments) {
   const auto place = find_journal(arguments.what);
   if (!place)
-    return fail_to_open(place.error());
+    return fail_to_open(place.error(), arguments.what);
   const auto last = read(place->path);
   if (!last)
     return fail(last.error(), operator_program);

@@ -14,6 +14,15 @@ namespace actorrun::cli {
 /// `12:03:04.123` in the time zone of this process.
 std::string clock_text(int64_t wall_ms);
 
+/// `2026-11-30T03:10:05.250+01:00` in the time zone of this process.
+std::string date_text(int64_t wall_ms);
+
+/// Whether a record is about a node.
+/// @param node  Its host, its agent's id, or the node rank that it has just then.
+/// @param known After the record.
+bool is_about(const core::journal::record& x,
+              const core::journal::snapshot& known, const std::string& node);
+
 /// One line per record that people care about: its time, how much later than the
 /// coordinator's beginning it was, its generation, what has happened.
 /// @param known After the record.
