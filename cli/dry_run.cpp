@@ -207,8 +207,9 @@ plan_rows timeouts_of(const run_arguments& x) {
 
 /// What changes with each generation, or only the coordinator knows.
 bool is_told_later(std::string_view name, bool knows) {
-  constexpr auto always = std::array<std::string_view, 5>{
-    "MASTER_PORT", "ACTORRUN_FENCING_TOKEN", "ACTORRUN_EPOCH",
+  constexpr auto always = std::array<std::string_view, 6>{
+    "TORCHELASTIC_ERROR_FILE", "MASTER_PORT",
+    "ACTORRUN_FENCING_TOKEN",  "ACTORRUN_EPOCH",
     "TORCHELASTIC_TIMER_FILE", "ACTORRUN_CONTROL"};
   constexpr auto ranks = std::array<std::string_view, 8>{
     "RANK",        "GROUP_RANK",       "ROLE_RANK",

@@ -291,15 +291,31 @@ struct record_filter {
   }
 };
 
-/// A clock time needs the end of the journal.
+/// A node rank means the node that had it last; others are as they are.
+std::string node_in(const snapshot& all, const std::string& node) {
+  if (node.find_first_not_of("0123456789") != std::string::npos)
+    return node;
+  for (const auto& [agent, x] : all.nodes)
+    if (x.now->generation != generation_id{}
+        && std::to_string(x.now->node_rank) == node)
+      return agent.value;
+  for (auto x = all.departures.rbegin(); x != all.departures.rend(); ++x)
+    if (x->last.generation != generation_id{}
+        && std::to_string(x->last.node_rank) == node)
+      return x->last.agent.value;
+  return node;
+}
+
+/// A clock time and a node rank need the end of the journal.
 result<record_filter> filter_of(const journal_arguments& x) {
-  if (!x.since && !x.until)
-    return record_filter{.node = x.node};
+  if (!x.since && !x.until && x.node.empty())
+    return record_filter{};
   const auto all = read(x.what);
   if (!all)
     return all.error();
   return record_filter{limit_in(all->known(), x.since),
-                       limit_in(all->known(), x.until), x.node};
+                       limit_in(all->known(), x.until),
+                       node_in(all->known(), x.node)};
 }
 
 } // namespace
@@ -316,10 +332,10 @@ int show_journal(const journal_arguments& arguments) {
     while (const auto x = journal->next()) {
       if (!filter->has(*x, journal->known()))
         continue;
-      has_shown = true;
-      if (arguments.json)
-        std::cout << journal->json();
-      else if (const auto line = line_of(*x, journal->known()))
+      const auto line = arguments.json ? std::optional{journal->json()}
+                                       : line_of(*x, journal->known());
+      has_shown = has_shown || line;
+      if (line)
         std::cout << *line;
     }
     std::cout.flush();

@@ -29,6 +29,9 @@ namespace {
 /// How often a reading looks whether it is to stop.
 constexpr auto look_interval = std::chrono::milliseconds{50};
 
+/// Ranks of larger jobs are not told one by one.
+constexpr uint32_t named_world_max = 1'000'000;
+
 /// In bytes of lines that wait for the caller.
 constexpr auto past_window = uint32_t{512} * 1024;
 
@@ -113,6 +116,28 @@ std::string elsewhere_text(const std::vector<chosen_files>& elsewhere) {
                      x.files->plan.own.first_global_rank
                        + x.files->plan.own.slot_count - 1,
                      place_text(x.record->run));
+  return out;
+}
+
+/// Those that are asked for and are in none of these.
+std::vector<uint32_t> ranks_elsewhere(uint32_t world_size,
+                                      const std::vector<uint32_t>& asked,
+                                      const std::vector<chosen_files>& here,
+                                      const std::vector<chosen_files>& known) {
+  auto out = std::vector<uint32_t>{};
+  if (world_size > named_world_max)
+    return out;
+  const auto has = [](const std::vector<chosen_files>& all, uint32_t rank) {
+    return std::ranges::any_of(all, [rank](const auto& x) {
+      const auto& own = x.files->plan.own;
+      return rank >= own.first_global_rank
+             && rank - own.first_global_rank < own.slot_count;
+    });
+  };
+  for (uint32_t rank = 0; rank < world_size; ++rank)
+    if (!has(here, rank) && !has(known, rank)
+        && (asked.empty() || std::ranges::count(asked, rank) > 0))
+      out.push_back(rank);
   return out;
 }
 
@@ -261,6 +286,14 @@ read_past_logs(const past_log_options& which, const log_reading_options& how,
                   "this is its generation {} from the files in {}{}",
                   core::printable(which.job), to_string(what.generation),
                   places, elsewhere_text(elsewhere)));
+  if (const auto others
+      = world_size ? ranks_elsewhere(*world_size, what.ranks, here, elsewhere)
+                   : std::vector<uint32_t>{};
+      !others.empty() && how.what.node().empty())
+    *note.mutable_trouble()
+      += formatted("; rank{} {} wrote on other hosts, and actorctl logs reads "
+                   "that there",
+                   others.size() == 1 ? "" : "s", core::to_ranges(others));
   if (!on_lines(note))
     return {};
   for (const auto& x : here) {

@@ -18,8 +18,8 @@ namespace {
 /// torchrun reads no variable for the others.
 bool has_variable(std::string_view name) {
   return name != "--logs-specs" && name != "--use-env"
-         && name != "--metrics-cfg" && name != "--numa-binding"
-         && caller_option_has_variable(name);
+         && name != "--metrics-cfg" && name != "--dry-run"
+         && name != "--numa-binding" && caller_option_has_variable(name);
 }
 
 } // namespace

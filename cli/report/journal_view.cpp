@@ -196,12 +196,8 @@ struct node_matcher {
     if (node == host || node == agent.value.get())
       return true;
     const auto i = known.nodes.find(agent);
-    if (i != known.nodes.end()) {
-      const auto& now = *i->second.now;
-      return now.host == node
-             || (now.generation != generation_id{}
-                 && std::to_string(now.node_rank) == node);
-    }
+    if (i != known.nodes.end())
+      return i->second.now->host == node;
     return std::ranges::any_of(known.departures, [&](const auto& x) {
       return x.last.agent == agent && x.last.host == node;
     });

@@ -18,7 +18,7 @@ std::string clock_text(int64_t wall_ms);
 std::string date_text(int64_t wall_ms);
 
 /// Whether a record is about a node.
-/// @param node  Its host, its agent's id, or the node rank that it has just then.
+/// @param node  Its host, or its agent's id.
 /// @param known After the record.
 bool is_about(const core::journal::record& x,
               const core::journal::snapshot& known, const std::string& node);
