@@ -293,6 +293,11 @@ std::optional<std::string> default_in(const std::string& text) {
   return text.substr(begin + mark.size(), end - begin - mark.size());
 }
 
+/// Options whose default depends on others; what comes of them is said apart.
+constexpr std::string_view told_otherwise[]
+  = {"--hosts",       "--secret-file", "--rdzv-id",
+     "--master-addr", "--master-port", "--node-rank"};
+
 std::vector<option_origin> origins_of(const run_program& program,
                                       const command_line& typed,
                                       const host_facts& world) {
@@ -317,7 +322,8 @@ std::vector<option_origin> origins_of(const run_program& program,
     if (variable != x.variables.end())
       given.push_back({x.name, *world.variable(*variable), *variable});
     else if (const auto value = default_in(x.help);
-             value && std::ranges::count(guide.usual, x.name) > 0)
+             value && std::ranges::count(told_otherwise, x.name) == 0
+             && std::ranges::count(guide.usual, x.name) > 0)
       usual.push_back({x.name, *value, "default"});
   }
   given.insert(given.end(), usual.begin(), usual.end());

@@ -113,7 +113,9 @@ std::string devices_in_words(const run_arguments& x,
                                 : "all, because nothing hides any";
   }
   if (all.gpu_count)
-    out += formatted("; the driver shows {} of them here", *all.gpu_count);
+    out += *all.gpu_count == 0
+             ? "; the driver shows none here"
+             : formatted("; the driver shows {} here", *all.gpu_count);
   return core::printable(out)
          + (x.agent.virtual_local_rank ? "; each worker sees one" : "");
 }
@@ -139,6 +141,17 @@ std::string streams_in_words(const core::log_options& x) {
                    to_files(x.tees.everywhere), rest(x.tees), where);
 }
 
+std::string binding_in_words(const run_arguments& x,
+                             const std::vector<option_origin>& options) {
+  const auto i
+    = std::ranges::find(options, "--numa-binding", &option_origin::name);
+  if (x.agent.binding == core::binding_mode::none || i == options.end())
+    return "nothing: the system places them";
+  return formatted("{} (--numa-binding); --report-bindings prints the CPUs at "
+                   "the start",
+                   core::printable(i->value));
+}
+
 plan_rows facts_of(const run_arguments& x, const dry_run_arguments& all,
                    const result<std::vector<std::string>>& command) {
   const auto& workers = x.agent.workers;
@@ -146,7 +159,8 @@ plan_rows facts_of(const run_arguments& x, const dry_run_arguments& all,
     {"runs", command ? quoted_words(*command) : command.error().text},
     {"job id", core::printable(x.job.job.value)},
     {"nodes", nodes_in_words(x.job)},
-    {"they meet", place_in_words(x)}};
+    {"they meet",
+     all.hosts ? "on the first of the hosts that answers" : place_in_words(x)}};
   if (!is_alone(x))
     rows.push_back({"back end", name_of(x.job.backend)});
   rows.push_back(
@@ -154,13 +168,10 @@ plan_rows facts_of(const run_arguments& x, const dry_run_arguments& all,
                        + (workers.spare_count > 0
                             ? formatted(", and {} spares", workers.spare_count)
                             : std::string{})});
-  rows.push_back({"ranks", ranks_in_words(x)});
-  rows.push_back({"devices", devices_in_words(x, all)});
   rows.push_back(
-    {"bound to", x.agent.binding == core::binding_mode::none
-                   ? "nothing: the system places them"
-                   : "what --numa-binding asks for; --report-bindings prints"
-                     " it at the start"});
+    {"ranks", all.hosts ? "in the order of the hosts" : ranks_in_words(x)});
+  rows.push_back({"devices", devices_in_words(x, all)});
+  rows.push_back({"bound to", binding_in_words(x, all.options)});
   rows.push_back({"restarts", std::to_string(x.job.restart_count_max)});
   rows.push_back({"output", streams_in_words(x.agent.logs)});
   rows.push_back({"journal", x.job.journal_folder.empty()
@@ -177,31 +188,53 @@ plan_rows facts_of(const run_arguments& x, const dry_run_arguments& all,
   return rows;
 }
 
-plan_rows timeouts_of(const run_arguments& x) {
-  auto t = core::fitted(x.job.timeouts, x.job.agent_count_max);
-  const auto grace = x.agent.workers.grace_period;
+/// Where a time-out comes from: an option, or a key of --rdzv-conf.
+std::string source_of(const std::string& name,
+                      const std::vector<option_origin>& options) {
+  for (const auto& x : options) {
+    if (x.name == name)
+      return x.source;
+    if (x.name == "--rdzv-conf"
+        && ("," + x.value).find("," + name + "=") != std::string::npos)
+      return x.name + ", " + x.source;
+  }
+  return "default";
+}
+
+plan_rows timeouts_of(const run_arguments& x,
+                      const std::vector<option_origin>& options) {
+  const auto t = core::fitted(x.job.timeouts, x.job.agent_count_max);
   auto rows = plan_rows{};
-  const auto add = [&rows](const char* name, std::chrono::milliseconds value,
-                           const char* text) {
-    rows.push_back({name, span_in_words(value), text});
+  const auto add = [&](const char* name, std::chrono::milliseconds value,
+                       const std::string& source, const char* text) {
+    rows.push_back({name, span_in_words(value), source, text});
   };
-  add("--shutdown-timeout", grace, "from the stop signal to SIGKILL");
+  const auto add_given
+    = [&](const char* name, std::chrono::milliseconds value, const char* text) {
+        add(name, value, source_of(name, options), text);
+      };
+  add_given("--shutdown-timeout", x.agent.workers.grace_period,
+            "from the stop signal to SIGKILL");
   if (x.agent.timers.watchdog.count() > 0)
-    add("--watchdog", x.agent.timers.watchdog,
-        "a worker that was heard once and is silent for so long has failed");
+    add_given("--watchdog", x.agent.timers.watchdog,
+              "a worker that was heard once and is silent for so long has "
+              "failed");
   if (is_alone(x))
     return rows;
-  add("join_timeout", t.join,
-      "for the minimum of nodes; then the job gives up");
-  add("last_call_timeout", t.last_call, "for more nodes beyond the minimum");
-  add("quiet_period", t.quiet, "of this, after the last that has joined");
-  add("read_timeout", t.seek, "for the first coordinator");
-  add("heartbeat_timeout", t.connect, "for one attempt to connect");
-  add("fence", t.fence(),
+  add_given("join_timeout", t.join,
+            "for the minimum of nodes; then the job gives up");
+  add_given("last_call_timeout", t.last_call,
+            "for more nodes beyond the minimum");
+  add_given("quiet_period", t.quiet, "of this, after the last that has joined");
+  add_given("read_timeout", t.seek, "for the first coordinator");
+  add_given("heartbeat_timeout", t.connect, "for one attempt to connect");
+  const auto keep_alive = source_of("keep_alive_interval", options);
+  add("fence", t.fence(), keep_alive,
       "a node that reaches no coordinator for so long kills its workers");
-  add("lease", t.lease(), "a node that is silent for so long is lost");
-  add("--safe-point-timeout", t.safe_point,
-      "for workers with safe points, before a change that can wait");
+  add("lease", t.lease(), keep_alive,
+      "a node that is silent for so long is lost");
+  add_given("--safe-point-timeout", t.safe_point,
+            "for workers with safe points, before a change that can wait");
   return rows;
 }
 
@@ -220,8 +253,7 @@ bool is_told_later(std::string_view name, bool knows) {
              && std::ranges::count(ranks, name) > 0);
 }
 
-plan_rows environment_of(const run_arguments& x) {
-  const auto knows = knows_ranks(x);
+plan_rows environment_of(const run_arguments& x, bool knows) {
   const auto count = x.agent.workers.slot_count;
   const auto nodes = x.job.agent_count_max;
   auto plan = core::generation_plan{};
@@ -285,7 +317,6 @@ std::vector<std::string> oddities_of(const run_arguments& x,
   return out;
 }
 
-/// Two spaces in front of each row.
 std::string section(const char* title, const plan_rows& rows) {
   return rows.empty() ? "" : formatted("\n{}\n{}", title, aligned(rows));
 }
@@ -324,10 +355,10 @@ std::string plan_text(const dry_run_arguments& all,
     out += hosts_text(*all.hosts);
   out += section(all.hosts ? "the part of one host" : "the job",
                  facts_of(x, all, command));
-  out += section("time-outs", timeouts_of(x));
+  out += section("time-outs", timeouts_of(x, all.options));
   out += section("what the worker with local rank 0 gets beside its inherited"
                  " environment",
-                 environment_of(x));
+                 environment_of(x, knows_ranks(x) && !all.hosts));
   out += section("where values come from", sources_of(all.options));
   auto odd = oddities_of(x, all);
   if (!command)
