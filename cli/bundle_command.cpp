@@ -332,8 +332,15 @@ void add_host(bundle_folder& to, const std::string& job) {
     if (!is_of_job(x, job))
       continue;
     text += formatted("\n== process {}\n", x.pid);
-    for (const auto& word : words_of(formatted("/proc/{}/cmdline", x.pid)))
-      text += core::printable(without_secret(word)) + "\n";
+    auto follows_name = false;
+    for (const auto& word : words_of(formatted("/proc/{}/cmdline", x.pid))) {
+      text += follows_name && !word.starts_with('-')
+                ? std::string{"(left out)\n"}
+                : core::printable(without_secret(word)) + "\n";
+      follows_name = word.starts_with('-')
+                     && word.find('=') == std::string::npos
+                     && names_secret(word);
+    }
     text += "-- its environment, as far as it is about jobs\n";
     for (const auto& word : words_of(formatted("/proc/{}/environ", x.pid)))
       if (is_of_interest(word))
@@ -417,6 +424,8 @@ std::string without_secret(const std::string& word) {
   const auto sign = word.find('=');
   if (sign == std::string::npos || !names_secret(word))
     return word;
+  if (names_secret(word.substr(0, sign)))
+    return word.substr(0, sign) + "=(left out)";
   // `--rdzv-conf=a=1,password=x` has names behind the first sign, too.
   auto out = std::string{};
   auto rest = std::string_view{word};

@@ -101,7 +101,8 @@ TEST_CASE("operations page: every option exists", "[cli]") {
                 "--once",        "--output",
                 "--prefix",      "--scope",
                 "--user",        "--yes",
-                "--accept-loss", "--price-per-node-hour"});
+                "--accept-loss", "--price-per-node-hour",
+                "--at",          "--until"});
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; cut short.
   for (const auto* name :
