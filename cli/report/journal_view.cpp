@@ -44,7 +44,9 @@ struct describe {
     return formatted("coordinator of job {} begins: pid {} on {}, {}{}",
                      line_text(x.job.value), x.pid, line_text(x.host),
                      to_string(x.settings),
-                     x.is_successor ? ", may have had a predecessor" : "");
+                     x.is_successor ? "; it waits for nodes that still run "
+                                      "workers of an earlier coordinator"
+                                    : "");
   }
   text operator()(const leader_chosen& x) const {
     return formatted("{} leads the job, term {}, elected by {}: {}",
