@@ -111,7 +111,7 @@ struct etcd_options {
 /// Certificates by which the members of a job know each other; PEM files. All
 /// three, or none.
 struct tls_options {
-  /// This node's, followed by its intermediate certificates. It names the
+  /// This node's, with those between it and the authority behind it. It names the
   /// address that the node announces and, where the node hosts the coordinator,
   /// the host of the endpoint.
   std::string certificate_file{};
