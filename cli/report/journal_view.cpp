@@ -223,6 +223,10 @@ struct node_matcher {
   bool operator()(const generation_stopped& x) const {
     return x.cause && is_it(x.cause->agent, x.cause->host);
   }
+  /// `drain n2`
+  bool operator()(const operator_asked& x) const {
+    return (x.what + " ").find(" " + node + " ") != std::string::npos;
+  }
   bool operator()(const quarantine_changed& x) const {
     return std::ranges::any_of(
       x.nodes, [&](const auto& y) { return is_it(y.agent, y.host); });

@@ -132,8 +132,8 @@ TEST_CASE(
   CHECK(asks({"--munge=on"}) == always);
   CHECK(asks({"--munge=off"}) == never);
   CHECK(has(refused_control({"status", "--munge=on"}), "--munge"));
-  const auto coordinator
-    = words{"coordinator", "--rdzv-endpoint=n1", "--rdzv-id=j", "--nnodes=2"};
+  const auto coordinator = words{"bundle", "coordinator", "--rdzv-endpoint=n1",
+                                 "--rdzv-id=j", "--nnodes=2"};
   CHECK(control<coordinator_arguments>(coordinator).job.munge == on_demand);
   CHECK(control<coordinator_arguments>(coordinator, slurm).job.munge
         == if_works);
@@ -228,7 +228,8 @@ TEST_CASE("actorctl: coordinator needs endpoint, id and nodes", "[cli]") {
 }
 
 TEST_CASE("actorctl: coordinator may campaign in etcd", "[cli]") {
-  const auto all = words{"coordinator", "--rdzv-id=j", "--nnodes=1:4"};
+  const auto all
+    = words{"bundle", "coordinator", "--rdzv-id=j", "--nnodes=1:4"};
   const auto with = [&](const words& more) { return joined(all, more); };
   const auto x = control<coordinator_arguments>(with(
     {"--rdzv-endpoint=n1", "--rdzv-backend=etcd", "--rdzv-conf=lease_ttl=5"}));
@@ -256,15 +257,17 @@ TEST_CASE("actorctl: variables of a job are ignored", "[cli]") {
 }
 
 TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
-  CHECK(has(refused_control({}),
-            "status, top, why, journal, replay, time, logs, stacks, drain,"
-            " resize, restart, stop, exclude, include, lead, elect, loglevel,"
-            " coordinator and secret"));
+  CHECK(
+    has(refused_control({}),
+        "status, top, why, journal, replay, time, bundle, logs, stacks, drain,"
+        " resize, restart, stop, exclude, include, lead, elect, loglevel,"
+        " coordinator and secret"));
   CHECK(has(refused_control({"stat"}), "is status meant?"));
-  CHECK(has(refused_control({"begin"}),
-            "status, top, why, journal, replay, time, logs, stacks, drain,"
-            " resize, restart, stop, exclude, include, lead, elect, loglevel,"
-            " coordinator and secret"));
+  CHECK(
+    has(refused_control({"begin"}),
+        "status, top, why, journal, replay, time, bundle, logs, stacks, drain,"
+        " resize, restart, stop, exclude, include, lead, elect, loglevel,"
+        " coordinator and secret"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
 }
 

@@ -102,7 +102,8 @@ TEST_CASE("operations page: every option exists", "[cli]") {
                 "--prefix",      "--scope",
                 "--user",        "--yes",
                 "--accept-loss", "--price-per-node-hour",
-                "--at",          "--until"});
+                "--at",          "--until",
+                "--all"});
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; cut short.
   for (const auto* name :
