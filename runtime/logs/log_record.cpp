@@ -1,7 +1,7 @@
 #include "runtime/logs/log_record.hpp"
 
 #include "messages/formatted.hpp"
-#include "runtime/journal/journal_file.hpp"
+#include "runtime/logs/torch_log_layout.hpp"
 #include "runtime/os/file.hpp"
 
 #include <nlohmann/json.hpp>
@@ -190,9 +190,12 @@ result<log_record> log_record_from(const std::string& text) {
 }
 
 std::string log_record_path(const std::string& folder, const log_run& x) {
-  auto name = file_name_of({x.job, x.host, x.began_ms, x.pid});
-  name.resize(name.rfind('.'));
-  return folder + "/" + name + std::string{record_suffix};
+  constexpr size_t part_max = 96; // The system takes 255 bytes for a name.
+  const auto part = [](const std::string& text) {
+    return log_job_name({text}).substr(0, part_max);
+  };
+  return formatted("{}/{}.{}.{}.{}{}", folder, part(x.job.value), part(x.host),
+                   x.began_ms, x.pid, record_suffix);
 }
 
 std::vector<log_record> find_log_records(const std::string& folder) {
