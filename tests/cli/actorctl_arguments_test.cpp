@@ -132,8 +132,8 @@ TEST_CASE(
   CHECK(asks({"--munge=on"}) == always);
   CHECK(asks({"--munge=off"}) == never);
   CHECK(has(refused_control({"status", "--munge=on"}), "--munge"));
-  const auto coordinator = words{"bundle", "coordinator", "--rdzv-endpoint=n1",
-                                 "--rdzv-id=j", "--nnodes=2"};
+  const auto coordinator
+    = words{"coordinator", "--rdzv-endpoint=n1", "--rdzv-id=j", "--nnodes=2"};
   CHECK(control<coordinator_arguments>(coordinator).job.munge == on_demand);
   CHECK(control<coordinator_arguments>(coordinator, slurm).job.munge
         == if_works);
@@ -228,8 +228,7 @@ TEST_CASE("actorctl: coordinator needs endpoint, id and nodes", "[cli]") {
 }
 
 TEST_CASE("actorctl: coordinator may campaign in etcd", "[cli]") {
-  const auto all
-    = words{"bundle", "coordinator", "--rdzv-id=j", "--nnodes=1:4"};
+  const auto all = words{"coordinator", "--rdzv-id=j", "--nnodes=1:4"};
   const auto with = [&](const words& more) { return joined(all, more); };
   const auto x = control<coordinator_arguments>(with(
     {"--rdzv-endpoint=n1", "--rdzv-backend=etcd", "--rdzv-conf=lease_ttl=5"}));
