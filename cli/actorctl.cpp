@@ -1,3 +1,4 @@
+#include "cli/bundle_command.hpp"
 #include "cli/commands.hpp"
 #include "cli/journal_commands.hpp"
 #include "cli/log_commands.hpp"
@@ -31,6 +32,8 @@ struct dispatcher {
   int operator()(const why_arguments& x) const { return explain_job(x); }
 
   int operator()(const replay_arguments& x) const { return replay(x); }
+
+  int operator()(const bundle_arguments& x) const { return make_bundle(x); }
 
   int operator()(const time_arguments& x) const { return show_time(x); }
 

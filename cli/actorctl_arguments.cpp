@@ -129,7 +129,9 @@ result<logs_arguments> logs_from(const control_settings& settings,
   auto out = logs_arguments{.job = std::move(*job),
                             .what = {},
                             .since = settings.since,
-                            .node = settings.node};
+                            .node = settings.node,
+                            .journal_folder = settings.journal.value_or(
+                              own_journal_folder(world.variable))};
   out.what.ranks = settings.ranks;
   out.what.previous = settings.previous;
   out.what.follow = settings.follow;
@@ -365,10 +367,18 @@ result<journal_subject> subject_of(const control_settings& settings,
 result<journal_arguments> journal_from(const control_settings& settings,
                                        const operands& words,
                                        const host_facts& world) {
+  if (settings.follow && settings.until)
+    return bad_argument("--follow goes on until the job ends: --until makes no"
+                        " sense with it");
   auto what = subject_of(settings, words, world);
   if (!what)
     return what.error();
-  return journal_arguments{std::move(*what), settings.json, settings.follow};
+  return journal_arguments{.what = std::move(*what),
+                           .json = settings.json,
+                           .follow = settings.follow,
+                           .since = settings.from,
+                           .until = settings.until,
+                           .node = settings.node};
 }
 
 result<why_arguments> why_from(const control_settings& settings,
@@ -387,31 +397,23 @@ result<why_arguments> why_from(const control_settings& settings,
   return why_arguments{std::move(*what), settings.json, settings.all, {}};
 }
 
-/// `+12.3s`, `-2s`
-result<journal_offset> parse_offset(const std::string& text) {
-  const auto is_signed = text.starts_with('+') || text.starts_with('-');
-  const auto by
-    = parse_span(is_signed ? std::string_view{text}.substr(1) : text,
-                 std::chrono::milliseconds{0});
-  if (!by)
-    return bad_argument("--at: " + by.error().text);
-  return journal_offset{text.starts_with('-'), *by};
-}
-
 result<replay_arguments> replay_from(const control_settings& settings,
                                      const operands& words,
                                      const host_facts& world) {
   auto what = subject_of(settings, words, world);
   if (!what)
     return what.error();
-  auto out = replay_arguments{std::move(*what), {}};
-  if (!settings.at)
-    return out;
-  const auto at = parse_offset(*settings.at);
-  if (!at)
-    return at.error();
-  out.at = *at;
-  return out;
+  return replay_arguments{std::move(*what), settings.at};
+}
+
+result<bundle_arguments> bundle_from(const control_settings& settings,
+                                     const operands& words,
+                                     const host_facts& world) {
+  return bundle_arguments{.job = words.job,
+                          .output = settings.output,
+                          .journal_folder = settings.journal.value_or(
+                            own_journal_folder(world.variable)),
+                          .tail = settings.tail};
 }
 
 result<time_arguments> time_from(const control_settings& settings,
@@ -450,6 +452,7 @@ constexpr std::pair<std::string_view, control_rule> commands[] = {
   {"journal", {command_from<journal_from>}},
   {"replay", {command_from<replay_from>}},
   {"time", {command_from<time_from>}},
+  {"bundle", {command_from<bundle_from>}},
   {"logs", {command_from<logs_from>}},
   {"stacks", {command_from<stacks_from>}},
   {"drain", {command_from<steer_from<drain_request>>, about_something}},

@@ -3,6 +3,7 @@
 
 #include "actors/core/logs/log_selection.hpp"
 #include "cli/actorrun_arguments.hpp"
+#include "cli/options/moments.hpp"
 
 #include "messages/operator.pb.h"
 
@@ -49,6 +50,9 @@ struct journal_arguments {
   journal_subject what;
   bool json = false;
   bool follow = false;
+  std::optional<given_moment> since{}; ///< None: from the beginning.
+  std::optional<given_moment> until{}; ///< None: to the end.
+  std::string node{}; ///< Host, agent or node rank; empty: all.
 };
 
 /// `actorctl why`: explain a job.
@@ -69,16 +73,10 @@ struct top_arguments {
   std::optional<job_options> remote;
 };
 
-/// A moment of a journal.
-struct journal_offset {
-  bool from_end = false; ///< Else from its beginning.
-  std::chrono::milliseconds by{0};
-};
-
 /// `actorctl replay`: show a job as it was.
 struct replay_arguments {
   journal_subject what;
-  std::optional<journal_offset> at; ///< None: the end.
+  std::optional<given_moment> at; ///< None: the end.
 };
 
 /// `actorctl time`: account for the time of a job.
@@ -109,6 +107,7 @@ struct logs_arguments {
   core::log_selection what;                       ///< Without `since_ms`.
   std::optional<std::chrono::milliseconds> since; ///< Before now.
   std::string node;
+  std::string journal_folder{}; ///< Of jobs that have ended; empty: nowhere.
 };
 
 /// `actorctl stacks`: print where workers are.
@@ -118,11 +117,20 @@ struct stacks_arguments {
   bool json = false;
 };
 
+/// `actorctl bundle`: pack what is known of a job into one file.
+struct bundle_arguments {
+  std::string job;    ///< Its id; empty: the only one, or the last.
+  std::string output; ///< Path of the file; empty: named by job and time.
+  std::string journal_folder;   ///< Empty: nowhere.
+  std::optional<uint32_t> tail; ///< Lines of each output of a worker.
+};
+
 using control_command
   = std::variant<status_arguments, coordinator_arguments, secret_arguments,
                  journal_arguments, why_arguments, replay_arguments,
                  time_arguments, steer_arguments, logs_arguments,
-                 stacks_arguments, top_arguments, help, version>;
+                 stacks_arguments, top_arguments, bundle_arguments, help,
+                 version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

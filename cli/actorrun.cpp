@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/dry_run.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/version.hpp"
 #include "runtime/program_end.hpp"
@@ -18,6 +19,8 @@ struct dispatcher {
   int operator()(const run_arguments& x) const { return run(x); }
 
   int operator()(const hosts_arguments& x) const { return run_on_hosts(x); }
+
+  int operator()(const dry_run_arguments& x) const { return show_plan(x); }
 
   int operator()(const help& x) const {
     std::cout << x.text;

@@ -283,6 +283,82 @@ result<run_command> put_together_hosts(const run_program& program,
   return run_command{*std::move(out)};
 }
 
+/// `60s` in `(default: 60s; 0: no time)`; none: there is none that can be told.
+std::optional<std::string> default_in(const std::string& text) {
+  constexpr auto mark = std::string_view{"(default: "};
+  const auto begin = text.find(mark);
+  if (begin == text.npos)
+    return {};
+  const auto end = text.find_first_of(";)", begin);
+  return text.substr(begin + mark.size(), end - begin - mark.size());
+}
+
+/// Options whose default depends on others; what comes of them is said apart.
+constexpr std::string_view told_otherwise[]
+  = {"--hosts",       "--secret-file", "--rdzv-id",
+     "--master-addr", "--master-port", "--node-rank"};
+
+std::vector<option_origin> origins_of(const run_program& program,
+                                      const command_line& typed,
+                                      const host_facts& world) {
+  const auto guide = actorrun_guide();
+  auto given = std::vector<option_origin>{};
+  auto usual = std::vector<option_origin>{};
+  const auto ignores = program.settings.ignores_variables;
+  for (const auto& x : guide.options) {
+    if (x.name == "--dry-run")
+      continue;
+    const auto is_it = [&](const auto& y) { return y.name == x.name; };
+    const auto last = std::ranges::find_if(typed.options.rbegin(),
+                                           typed.options.rend(), is_it);
+    if (last != typed.options.rend()) {
+      given.push_back(
+        {x.name, x.value.empty() ? "on" : last->value, "command line"});
+      continue;
+    }
+    const auto variable = std::ranges::find_if(x.variables, [&](const auto& y) {
+      return world.variable(y).has_value() && !ignores;
+    });
+    if (variable != x.variables.end())
+      given.push_back({x.name, *world.variable(*variable), *variable});
+    else if (const auto value = default_in(x.help);
+             value && std::ranges::count(told_otherwise, x.name) == 0
+             && std::ranges::count(guide.usual, x.name) > 0)
+      usual.push_back({x.name, *value, "default"});
+  }
+  given.insert(given.end(), usual.begin(), usual.end());
+  return given;
+}
+
+/// What a start would have been made of.
+result<run_command> plan_of(const run_program& program,
+                            const command_line& typed, const host_facts& world,
+                            run_command what) {
+  auto out = dry_run_arguments{};
+  if (auto* hosts = std::get_if<hosts_arguments>(&what)) {
+    auto part = as_on_a_host(*hosts, program.settings.devices.slots, world);
+    if (!part)
+      return part.error();
+    out.run = *std::move(part);
+    out.hosts = std::move(*hosts);
+  } else {
+    out.run = std::get<run_arguments>(std::move(what));
+  }
+  out.options = origins_of(program, typed, world);
+  out.cpu_count = world.cpu_count();
+  if (world.gpus)
+    if (const auto gpus = world.gpus())
+      out.gpu_count = gpus->size();
+  out.inherited_devices = world.variable("CUDA_VISIBLE_DEVICES");
+  out.has_thread_count = world.variable("OMP_NUM_THREADS").has_value();
+  return run_command{std::move(out)};
+}
+
+bool asks_for_all(const command_line& typed) {
+  return std::ranges::any_of(
+    typed.options, [](const auto& x) { return x.source == help_on_all; });
+}
+
 } // namespace
 
 result<run_command> parse_run(const std::vector<std::string>& words,
@@ -296,7 +372,9 @@ result<run_command> parse_run(const std::vector<std::string>& words,
   if (!typed)
     return typed.error();
   if (settings.shown.help)
-    return run_command{help{help_text(actorrun_guide())}};
+    return run_command{help{asks_for_all(*typed)
+                              ? help_text(actorrun_guide())
+                              : brief_help(actorrun_guide())}};
   if (settings.shown.version)
     return run_command{version{}};
   if (settings.shown.completion)
@@ -306,9 +384,11 @@ result<run_command> parse_run(const std::vector<std::string>& words,
     settings.typed.push_back(x.name);
   const auto facts
     = settings.ignores_variables ? without_option_variables(world) : world;
-  if (names_hosts(settings))
-    return put_together_hosts(line, *typed, facts);
-  return put_together(line, *typed, facts);
+  auto out = names_hosts(settings) ? put_together_hosts(line, *typed, facts)
+                                   : put_together(line, *typed, facts);
+  if (!out || !settings.dry_run)
+    return out;
+  return plan_of(line, *typed, facts, *std::move(out));
 }
 
 std::string report_file_in(const std::vector<std::string>& words) {

@@ -6,6 +6,9 @@
 #include "cli/options/run_arguments.hpp"
 #include "messages/result.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,7 +24,29 @@ struct help {
 /// Show the version on standard output and succeed.
 struct version {};
 
-using run_command = std::variant<run_arguments, hosts_arguments, help, version>;
+/// Where the value of an option comes from.
+struct option_origin {
+  std::string name;   ///< `--max-restarts`
+  std::string value;  ///< `on` of a flag.
+  std::string source; ///< `command line`, `PET_MAX_RESTARTS`, `default`.
+
+  friend bool operator==(const option_origin&, const option_origin&) = default;
+};
+
+/// Say what would be started, and start nothing.
+struct dry_run_arguments {
+  run_arguments run; ///< With `hosts` the part of the first one.
+  std::optional<hosts_arguments> hosts; ///< Of `--hosts`.
+  /// Those that are given, and then the usual ones that have a default.
+  std::vector<option_origin> options;
+  uint32_t cpu_count = 0;
+  std::optional<size_t> gpu_count; ///< None: the driver could not be asked.
+  std::optional<std::string> inherited_devices; ///< CUDA_VISIBLE_DEVICES.
+  bool has_thread_count = false;                ///< OMP_NUM_THREADS is set.
+};
+
+using run_command = std::variant<run_arguments, hosts_arguments,
+                                 dry_run_arguments, help, version>;
 
 /// Reads a command line as torchrun does.
 ///

@@ -22,6 +22,7 @@
 #include "messages/formatted.hpp"
 #include "runtime/host_agents.hpp"
 #include "runtime/launcher.hpp"
+#include "runtime/past_logs.hpp"
 #include "runtime/program_end.hpp"
 #include "runtime/program_support.hpp"
 #include "runtime/status.hpp"
@@ -515,14 +516,15 @@ int show_status(const status_arguments& arguments) {
         ? std::vector<ended_job>{}
         : find_ended_jobs(arguments.journal_folder, arguments.job,
                           ids_of(found), now_ms());
+  const auto places = list_log_places(arguments.journal_folder);
   const auto is_unknown
     = found.empty() && !arguments.job.empty() && ended.empty() && !is_silent;
   if (arguments.json)
-    std::cout << to_json(found, ended);
+    std::cout << to_json(found, ended, places);
   else if (is_silent && !ended.empty())
     std::cout << "ended in the last day:\n" << ended_to_text(ended);
   else if (!is_unknown && !is_silent)
-    std::cout << to_text(found, ended, arguments.wide);
+    std::cout << to_text(found, ended, arguments.wide, places);
   if (is_unknown) {
     std::cerr << error_line(
       formatted("no job '{}' of this user runs on this host", arguments.job),

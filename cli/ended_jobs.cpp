@@ -1,8 +1,11 @@
 #include "cli/ended_jobs.hpp"
 
+#include "cli/report/log_places_view.hpp"
 #include "runtime/journal.hpp"
+#include "runtime/past_logs.hpp"
 
 #include <optional>
+#include <utility>
 
 namespace actorrun::cli {
 
@@ -36,6 +39,7 @@ std::vector<ended_job> find_ended_jobs(const std::string& folder,
   const auto due = clock::now() + reading_limit;
   const auto oldest = now_ms - std::chrono::milliseconds{ended_age_max}.count();
   auto seen = std::set<std::string>{};
+  const auto places = list_log_places(folder);
   for (const auto& x : list_journals(folder)) {
     if (x.changed_ms < oldest || out.size() == ended_count_max
         || clock::now() > due)
@@ -47,8 +51,13 @@ std::vector<ended_job> find_ended_jobs(const std::string& folder,
       continue;
     // A coordinator that has vanished may have had a successor.
     const auto is_newest = seen.insert(x.job.value).second;
-    if (known->result || is_newest)
-      out.push_back(ended_job_of(*known, x.path));
+    if (known->result || is_newest) {
+      auto job_here = ended_job_of(*known, x.path);
+      for (const auto& y :
+           places_of(x.job.value, job_here.began_ms, job_here.ended_ms, places))
+        job_here.logs.push_back(place_text(y));
+      out.push_back(std::move(job_here));
+    }
   }
   return out;
 }

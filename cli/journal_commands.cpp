@@ -4,19 +4,23 @@
 #include "actors/core/text.hpp"
 #include "actors/job_status.hpp"
 #include "cli/commands.hpp"
+#include "cli/options/moments.hpp"
 #include "cli/options/values.hpp"
 #include "cli/program.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/journal_view.hpp"
+#include "cli/report/log_places_view.hpp"
 #include "cli/report/status_view.hpp"
 #include "cli/report/time_view.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/journal.hpp"
+#include "runtime/past_logs.hpp"
 #include "runtime/status.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -65,13 +69,28 @@ result<journal_place> find_journal(const journal_subject& x) {
         in_quotes(x.name), x.folder)};
 }
 
+/// Where the coordinator of a job is that has an agent on this host; empty: there is
+/// no such agent, or it does not know.
+std::string host_of_coordinator(const std::string& job) {
+  const auto here = find_local_job(job, answer_limit);
+  if (!here || here->is_coordinator)
+    return {};
+  const auto status = ask_status(*here, answer_limit);
+  return status ? core::one_line(status->coordinator_host(), host_size_max)
+                : std::string{};
+}
+
 /// Prints why there is no journal to be read. @returns the exit code
-int fail_to_open(const failure& why) {
+int fail_to_open(const failure& why, const journal_subject& x) {
   if (why.code != errc::connection_refused)
     return fail(why, operator_program);
-  std::cerr << error_line(why.text, operator_program)
-            << "  try: actorctl status, which lists jobs, or --rdzv-endpoint"
-               " and --rdzv-id for one elsewhere\n";
+  std::cerr << error_line(why.text, operator_program);
+  if (const auto host = host_of_coordinator(x.name); !host.empty())
+    std::cerr << formatted("  try: the same on {}, where its coordinator is\n",
+                           host);
+  else
+    std::cerr << "  try: actorctl status, which lists jobs, or --rdzv-endpoint"
+                 " and --rdzv-id for one elsewhere\n";
   return static_cast<int>(exit_code_of(why.code));
 }
 
@@ -166,8 +185,29 @@ core::time_point now_of(const snapshot& x) {
                                   : x.latest.when;
 }
 
-void print(const explanation& x, const std::string& state, bool json) {
-  std::cout << (json ? to_json(x, state) : to_text(x));
+/// How `actorctl why` is printed.
+struct why_print {
+  bool json = false;
+  /// Where log files are; below the last explanation.
+  std::vector<log_place> places{};
+};
+
+void print(const std::vector<explanation>& parts, const std::string& state,
+           const why_print& how) {
+  auto logs = std::vector<std::string>{};
+  for (const auto& x : how.places)
+    logs.push_back(place_text(x));
+  for (const auto& x : parts)
+    std::cout << (how.json ? to_json(x, state, logs) : to_text(x));
+  if (!how.json)
+    std::cout << places_line(how.places);
+}
+
+/// Of the job whose coordinator wrote this.
+std::vector<log_place> places_of(const snapshot& x, const std::string& folder,
+                                 int64_t until_ms) {
+  return cli::places_of(x.coordinator.job.value, x.began.wall_ms, until_ms,
+                        list_log_places(folder));
 }
 
 /// What was said of a job whose coordinator has ended without an outcome.
@@ -176,7 +216,7 @@ explanation of_lost_coordinator(explanation out, const snapshot& x) {
     "The coordinator (pid {} on {}) has ended without an outcome;"
     " its journal ends at {}. Until then: {}",
     x.coordinator.pid, core::one_line(x.coordinator.host, host_size_max),
-    clock_text(x.latest.wall_ms), out.sentence);
+    date_text(x.latest.wall_ms), out.sentence);
   return out;
 }
 
@@ -185,26 +225,97 @@ explanation of_unseen_coordinator(explanation out, const snapshot& x) {
   out.sentence = formatted(
     "At {}, when this journal ends, and its coordinator was on {}, which is not"
     " this host: {}",
-    clock_text(x.latest.wall_ms),
+    date_text(x.latest.wall_ms),
     core::one_line(x.coordinator.host, host_size_max), out.sentence);
   return out;
 }
 
-/// So much after the beginning, or before the end.
-core::time_point moment_in(const snapshot& all,
-                           const std::optional<journal_offset>& at) {
-  if (!at)
-    return all.latest.when;
-  return at->from_end ? all.latest.when - at->by : all.began.when + at->by;
+int64_t unix_now_ms() {
+  using namespace std::chrono;
+  return floor<milliseconds>(system_clock::now()).time_since_epoch().count();
 }
 
-/// The later of the two, by both clocks.
-moment moment_after(const moment& known, core::time_point when) {
-  const auto by = std::max(when - known.when, core::duration{0});
-  return {
-    known.when + by,
-    known.wall_ms
-      + std::chrono::duration_cast<std::chrono::milliseconds>(by).count()};
+/// By the journal's monotonic clock, if the moment is counted from there; else by the
+/// wall clock.
+struct journal_limit {
+  std::optional<core::time_point> when{};
+  std::optional<int64_t> wall_ms{};
+
+  /// None of both: there is no limit, and nothing is later.
+  bool is_before(const moment& x) const {
+    return (when && x.when > *when) || (wall_ms && x.wall_ms > *wall_ms);
+  }
+};
+
+journal_limit limit_in(const snapshot& all,
+                       const std::optional<given_moment>& at) {
+  using enum given_moment::kind;
+  if (!at)
+    return {};
+  const auto by = std::chrono::milliseconds{at->ms};
+  if (at->how == after_begin)
+    return {.when = all.began.when + by};
+  if (at->how == before_end)
+    return {.when = all.latest.when - by};
+  return {.wall_ms = wall_ms_of(
+            *at, {all.began.wall_ms, all.latest.wall_ms, unix_now_ms()})};
+}
+
+/// The moment of a limit, of a job that was last heard of at `last`.
+moment moment_at(const journal_limit& limit, const moment& last) {
+  using std::chrono::milliseconds;
+  if (limit.when) {
+    const auto by = std::max(*limit.when - last.when, core::duration{0});
+    return {last.when + by,
+            last.wall_ms
+              + std::chrono::duration_cast<milliseconds>(by).count()};
+  }
+  if (!limit.wall_ms)
+    return last;
+  const auto by = std::max<int64_t>(*limit.wall_ms - last.wall_ms, 0);
+  return {last.when + milliseconds{by}, last.wall_ms + by};
+}
+
+/// Which records are shown.
+struct record_filter {
+  journal_limit since{};
+  journal_limit until{};
+  std::string node{};
+
+  bool has(const record& x, const snapshot& known) const {
+    const auto is_late = since.when      ? x.at.when >= *since.when
+                         : since.wall_ms ? x.at.wall_ms >= *since.wall_ms
+                                         : true;
+    return is_late && !until.is_before(x.at)
+           && (node.empty() || is_about(x, known, node));
+  }
+};
+
+/// A node rank means the node that had it last; others are as they are.
+std::string node_in(const snapshot& all, const std::string& node) {
+  if (node.find_first_not_of("0123456789") != std::string::npos)
+    return node;
+  for (const auto& [agent, x] : all.nodes)
+    if (x.now->generation != generation_id{}
+        && std::to_string(x.now->node_rank) == node)
+      return agent.value;
+  for (auto x = all.departures.rbegin(); x != all.departures.rend(); ++x)
+    if (x->last.generation != generation_id{}
+        && std::to_string(x->last.node_rank) == node)
+      return x->last.agent.value;
+  return node;
+}
+
+/// A clock time and a node rank need the end of the journal.
+result<record_filter> filter_of(const journal_arguments& x) {
+  if (!x.since && !x.until && x.node.empty())
+    return record_filter{};
+  const auto all = read(x.what);
+  if (!all)
+    return all.error();
+  return record_filter{limit_in(all->known(), x.since),
+                       limit_in(all->known(), x.until),
+                       node_in(all->known(), x.node)};
 }
 
 } // namespace
@@ -212,12 +323,19 @@ moment moment_after(const moment& known, core::time_point when) {
 int show_journal(const journal_arguments& arguments) {
   auto journal = open(arguments.what);
   if (!journal)
-    return fail_to_open(journal.error());
+    return fail_to_open(journal.error(), arguments.what);
+  const auto filter = filter_of(arguments);
+  if (!filter)
+    return fail(filter.error(), operator_program);
+  auto has_shown = false;
   for (;;) {
     while (const auto x = journal->next()) {
-      if (arguments.json)
-        std::cout << journal->json();
-      else if (const auto line = line_of(*x, journal->known()))
+      if (!filter->has(*x, journal->known()))
+        continue;
+      const auto line = arguments.json ? std::optional{journal->json()}
+                                       : line_of(*x, journal->known());
+      has_shown = has_shown || line;
+      if (line)
         std::cout << *line;
     }
     std::cout.flush();
@@ -227,6 +345,12 @@ int show_journal(const journal_arguments& arguments) {
   }
   if (journal->known().number == 0)
     return fail(no_record(*journal), operator_program);
+  if (!has_shown)
+    std::cerr << formatted("{}: note: the journal, from {} to {}, has nothing "
+                           "that the options ask for\n",
+                           operator_program,
+                           date_text(journal->known().began.wall_ms),
+                           date_text(journal->known().latest.wall_ms));
   warn_of_damage(*journal);
   return 0;
 }
@@ -251,7 +375,10 @@ std::optional<job_explanation> ask_here(const snapshot& known, bool all) {
 /// What an agent of this host tells.
 struct agent_word {
   job_explanation what;
-  bool is_of_coordinator = false; ///< Else the agent has none.
+  v1::JobStatus status;
+
+  /// Else the agent has none.
+  bool is_of_coordinator() const { return status.coordinator_pid() != 0; }
 };
 
 /// @param job Empty: the only one of this host.
@@ -260,17 +387,16 @@ std::optional<agent_word> ask_agent_here(const std::string& job, bool all) {
   const auto here = find_local_job(job, answer_limit);
   if (!here || here->is_coordinator)
     return {};
-  const auto status = ask_status(*here, answer_limit);
+  auto status = ask_status(*here, answer_limit);
   auto told = ask_why(*here, all, answer_limit);
   if (!status || !told)
     return {};
-  return agent_word{std::move(*told), status->coordinator_pid() != 0};
+  return agent_word{std::move(*told), std::move(*status)};
 }
 
 /// @returns the exit code
-int print(const job_explanation& x, bool json) {
-  for (const auto& part : x.parts)
-    print(part, x.state, json);
+int print(const job_explanation& x, const why_print& how) {
+  print(x.parts, x.state, how);
   return x.is_healthy ? 0 : unhealthy;
 }
 
@@ -278,7 +404,7 @@ int explain_remote_job(const why_arguments& arguments) {
   const auto told = ask_why(*arguments.remote, arguments.all, answer_limit);
   if (!told)
     return fail_to_find(told.error(), *arguments.remote);
-  return print(*told, arguments.json);
+  return print(*told, {.json = arguments.json});
 }
 
 /// The explanation of the job, with those of its generations in front if `all`.
@@ -292,11 +418,11 @@ std::vector<explanation> explanations(const snapshot& x, fate how, bool all) {
   return out;
 }
 
-int explain_read_job(const snapshot& known, bool all, bool json) {
+int explain_read_job(const snapshot& known, bool all,
+                     const why_print& print_as) {
   const auto how = fate_of(known);
   const auto state = how == fate::lost ? "lost" : state_of(known);
-  for (const auto& x : explanations(known, how, all))
-    print(x, state, json);
+  print(explanations(known, how, all), state, print_as);
   const auto is_good
     = (how == fate::ended || how == fate::runs) && is_healthy(known);
   return is_good ? 0 : unhealthy;
@@ -309,41 +435,48 @@ int explain_job(const why_arguments& arguments) {
     return explain_remote_job(arguments);
   const auto place = find_journal(arguments.what);
   const auto is_file = arguments.what.name.find('/') != std::string::npos;
+  const auto here = [&](const v1::JobStatus& x) {
+    return places_of(x, list_log_places(arguments.what.folder));
+  };
   if (!place) {
     if (const auto told
         = is_file ? std::nullopt
                   : ask_agent_here(arguments.what.name, arguments.all))
-      return print(told->what, arguments.json);
-    return fail_to_open(place.error());
+      return print(told->what, {arguments.json, here(told->status)});
+    return fail_to_open(place.error(), arguments.what);
   }
   const auto journal = read(place->path);
   if (!journal)
     return fail(journal.error(), operator_program);
   const auto& known = journal->known();
+  const auto until_ms
+    = fate_of(known) == fate::runs ? INT64_MAX : known.latest.wall_ms;
+  const auto print_as = why_print{
+    arguments.json, places_of(known, arguments.what.folder, until_ms)};
   if (arguments.what.name.empty() && !arguments.json)
     std::cout << formatted("job {}:\n", core::printable(place->job.value));
   if (arguments.all)
     for (const auto& x : read_predecessors(arguments.what.folder, *place)) {
       const auto how
         = fate_of(x.known()) == fate::moved ? fate::moved : fate::lost;
-      for (const auto& y : explanations(x.known(), how, true))
-        print(y, how == fate::moved ? "moved" : "lost", arguments.json);
+      print(explanations(x.known(), how, true),
+            how == fate::moved ? "moved" : "lost", {.json = arguments.json});
       warn_of_damage(x);
     }
   if (!is_file && fate_of(known) == fate::runs)
     if (const auto told = ask_here(known, arguments.all))
-      return print(*told, arguments.json);
+      return print(*told, print_as);
   // An agent may still look for the coordinator that has written this, or know a later
   // one, on another host.
   if (!is_file && fate_of(known) != fate::runs)
     if (const auto told = ask_agent_here(place->job.value, arguments.all)) {
-      const auto code = print(told->what, arguments.json);
-      if (told->is_of_coordinator)
+      const auto code = print(told->what, {arguments.json, here(told->status)});
+      if (told->is_of_coordinator())
         return code;
       if (fate_of(known) == fate::ended)
         return unhealthy;
     }
-  const auto code = explain_read_job(known, arguments.all, arguments.json);
+  const auto code = explain_read_job(known, arguments.all, print_as);
   warn_of_damage(*journal);
   return code;
 }
@@ -351,22 +484,24 @@ int explain_job(const why_arguments& arguments) {
 int replay(const replay_arguments& arguments) {
   const auto all = read(arguments.what);
   if (!all)
-    return fail_to_open(all.error());
-  const auto until = moment_in(all->known(), arguments.at);
+    return fail_to_open(all.error(), arguments.what);
+  const auto until = limit_in(all->known(), arguments.at);
   auto journal = open(arguments.what);
   if (!journal)
-    return fail_to_open(journal.error());
+    return fail_to_open(journal.error(), arguments.what);
   auto shown = snapshot{};
   while (const auto x = journal->next()) {
-    if (x->at.when > until)
+    if (until.is_before(x->at))
       break;
     shown = journal->known();
   }
   if (shown.number == 0)
-    return fail({errc::bad_argument, "--at: the journal begins later"},
-                operator_program);
-  const auto now = moment_after(shown.latest, until);
-  std::cout << formatted("at {}, record {}: {}\n", clock_text(now.wall_ms),
+    return fail(
+      {errc::bad_argument, formatted("--at: the journal begins later, at {}",
+                                     date_text(all->known().began.wall_ms))},
+      operator_program);
+  const auto now = moment_at(until, shown.latest);
+  std::cout << formatted("at {}, record {}: {}\n", date_text(now.wall_ms),
                          shown.number, why(shown, now.when).sentence)
             << to_text({status_of(shown, now)}, false);
   warn_of_damage(*all);
@@ -387,7 +522,7 @@ void add_ends(const snapshot& x, std::vector<explanation>& out) {
 int show_time(const time_arguments& arguments) {
   const auto place = find_journal(arguments.what);
   if (!place)
-    return fail_to_open(place.error());
+    return fail_to_open(place.error(), arguments.what);
   const auto last = read(place->path);
   if (!last)
     return fail(last.error(), operator_program);

@@ -14,6 +14,7 @@
 #include "runtime/job_logs.hpp"
 #include "runtime/job_logs_json.hpp"
 #include "runtime/journal.hpp"
+#include "runtime/past_logs.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,6 +22,8 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -155,6 +158,8 @@ public:
           operator_program);
       if (done || is_stopped != 0)
         return 0;
+      if (may_be_past(done.error()))
+        return show_past(done.error());
       if (!has_begun_ || !arguments_.what.follow)
         return fail_to_read(done.error());
       if (is_reading_)
@@ -207,6 +212,92 @@ private:
       say(is_chosen
             ? "the workers have written no line that the options ask for"
             : "the workers have written no line");
+  }
+
+  /// Whether no process of the job runs here, and none was found before.
+  bool may_be_past(const failure& why) const {
+    return !has_begun_ && !is_found_ && !arguments_.job.remote
+           && !arguments_.journal_folder.empty()
+           && why.code == errc::connection_refused;
+  }
+
+  /// Reads the files themselves.
+  int show_past(const failure& why) {
+    auto which = past_log_options{.folder = arguments_.journal_folder,
+                                  .job = arguments_.job.local,
+                                  .newest = {}};
+    if (const auto all = list_log_places(which.folder);
+        which.job.empty() && !all.empty())
+      which.job = all.front().job.value;
+    const auto journal = journal_of(which);
+    if (journal && !journal->known().generations.empty())
+      which.newest = journal->known().generations.back().formed.generation;
+    const auto done = which.job.empty() ? result<void>{why} : read_past(which);
+    if (write_error_ != 0 && write_error_ != EPIPE)
+      return fail(
+        core::system_failure("cannot write to standard output", write_error_),
+        operator_program);
+    if (done || is_stopped != 0) {
+      if (done && arguments_.what.follow && is_stopped == 0)
+        say("no process of the job runs here, so nothing follows");
+      return 0;
+    }
+    if (done.error().code != errc::connection_refused)
+      return fail_to_look(done.error());
+    if (!journal)
+      return fail_to_reach(why, arguments_.job);
+    std::cerr << error_line(formatted("job {} has ended, and no log file of it"
+                                      " is known on this host",
+                                      core::printable(which.job)),
+                            operator_program)
+              << formatted("  why: {}\n", hosts_text(journal->known()));
+    return static_cast<int>(exit_code_of(errc::connection_refused));
+  }
+
+  result<void> read_past(const past_log_options& which) {
+    auto done
+      = read_past_logs(which, how_, [&](const auto& x) { return show(x); });
+    if (done && is_stopped == 0)
+      say_if_nothing();
+    return done;
+  }
+
+  /// The newest of the job, if it is here.
+  static std::optional<journal_reading>
+  journal_of(const past_log_options& which) {
+    const auto all = list_journals(which.folder);
+    const auto i
+      = std::ranges::find(all, job_id{which.job}, &journal_place::job);
+    if (which.job.empty() || i == all.end())
+      return {};
+    auto out = journal_reading::open(i->path);
+    if (!out)
+      return {};
+    while (out->next()) {
+    }
+    return std::move(*out);
+  }
+
+  /// Says where the workers of a job were, of which no file is known.
+  static std::string hosts_text(const core::journal::snapshot& x) {
+    constexpr size_t named_hosts_max = 8;
+    auto hosts = std::set<std::string>{};
+    for (const auto& [_, node] : x.nodes)
+      hosts.insert(core::printable(node.now->host));
+    for (const auto& y : x.departures)
+      hosts.insert(core::printable(y.last.host));
+    auto names = std::string{};
+    auto count = size_t{0};
+    for (const auto& host : hosts)
+      if (count++ < named_hosts_max)
+        names += (names.empty() ? "" : ", ") + host;
+    if (hosts.size() > named_hosts_max)
+      names += formatted(" and {} more", hosts.size() - named_hosts_max);
+    return formatted(
+      "its workers were on {}; those who wrote to files (actorrun -t 3 or -r "
+      "3) left them there, and actorctl logs {} reads them on these hosts",
+      names.empty() ? "no host that is known" : names,
+      core::printable(x.coordinator.job.value));
   }
 
   int fail_to_read(const failure& why) const {

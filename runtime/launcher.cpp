@@ -94,7 +94,8 @@ struct launcher::members {
   std::unique_ptr<hosted_agent> agent;
   std::mutex agent_mutex; ///< Guards the next.
   question_sink to_agent; ///< Null: there is none yet.
-  /// To a coordinator that moves. Null: it stays where it is.
+  /// To the coordinator, for operators who ask this agent. Null: the job has one node,
+  /// or there is no agent.
   std::unique_ptr<operator_relay> relay;
   std::unique_ptr<node_coordinator> coordinator;
   std::optional<operator_socket> operators;
@@ -160,7 +161,7 @@ result<void> launcher::members::open(const agent_options* options) {
       return opened.error();
     agent = std::move(*opened);
   }
-  if (job.succession)
+  if (job.rendezvous && agent)
     relay = std::make_unique<operator_relay>(
       *loop, operator_relay_config{
                .mine = *mine,

@@ -98,6 +98,18 @@ program_guide actorrun_guide() {
     {"actorrun --nnodes=2 --node-rank=1 --master-addr=node0 -m trainer",
      "The second of two nodes with fixed ranks:"},
   };
+  out.usual = {"--standalone",    "--nproc-per-node",
+               "--nnodes",        "--hosts",
+               "--rdzv-endpoint", "--rdzv-id",
+               "--node-rank",     "--master-addr",
+               "--master-port",   "--max-restarts",
+               "--module",        "--no-python",
+               "--log-dir",       "--tee",
+               "--redirects",     "--shutdown-timeout",
+               "--watchdog",      "--dashboard-port",
+               "--metrics-port",  "--secret-file",
+               "--dry-run",       "--help",
+               "--version"};
   out.manual = actorrun_manual();
   return out;
 }

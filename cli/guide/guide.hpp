@@ -29,6 +29,9 @@ struct manual_sections {
 struct program_guide : command_description {
   std::string operand = {}; ///< What is said of the words after the options.
   std::vector<command_description> commands = {}; ///< Empty: it has none.
+  /// Names of the options that most people use, in the order of the brief help; empty:
+  /// there is none.
+  std::vector<std::string> usual = {};
   /// Command lines, each with what it does.
   std::vector<guide_entry> examples = {};
   manual_sections manual = {};
@@ -41,8 +44,11 @@ program_guide actorctl_guide();
 /// ones indented.
 std::vector<std::string> shell_lines(const std::string& command, size_t limit);
 
-/// The text of `NAME --help`, at most 80 columns wide.
+/// The text of `NAME --help=all`, at most 80 columns wide.
 std::string help_text(const program_guide& guide);
+
+/// The text of `NAME --help`: of the options the usual ones only.
+std::string brief_help(const program_guide& guide);
 
 /// The text of `NAME COMMAND --help`.
 std::string help_text(const program_guide& program,

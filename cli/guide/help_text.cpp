@@ -1,6 +1,7 @@
 #include "cli/guide/guide.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/report/text_table.hpp"
+#include "messages/formatted.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -138,6 +139,30 @@ std::string help_text(const program_guide& guide) {
     add_entry(out, x.name, x.purpose, command_column);
   add_options(out, guide.options);
   add_exit_codes(out);
+  return out;
+}
+
+std::string brief_help(const program_guide& guide) {
+  auto out = std::string{};
+  add_text(out, guide.text);
+  out += "\n";
+  add_usage(out, guide.usage);
+  out += "\nExamples:\n";
+  for (const auto& x : guide.examples)
+    for (const auto& line : shell_lines(x.term, width - 2))
+      out += "  " + line + "\n";
+  out += "\nThe usual options:\n";
+  for (const auto& name : guide.usual) {
+    const auto i = std::ranges::find(guide.options, name, &option_text::name);
+    if (i != guide.options.end())
+      add_entry(out, form_of(*i), help_of(*i), option_column);
+  }
+  const auto count = std::ranges::count_if(
+    guide.options, [](const auto& x) { return !x.group.empty(); });
+  wrap(out += "\n",
+       formatted("All {} options, and exit codes: {} --help=all, man {}", count,
+                 guide.name, guide.name),
+       0, 0);
   return out;
 }
 

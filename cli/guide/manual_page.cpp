@@ -182,6 +182,7 @@ std::string manual_page(const program_guide& guide,
   add_synopsis(out, guide.usage);
   for (const auto& x : guide.commands)
     add_synopsis(out, x.usage);
+  add_examples(out, guide.examples); // Most look for one of these.
   add_section(out, "DESCRIPTION");
   add_paragraphs(out, guide.text);
   add_paragraphs(out, guide.operand);
@@ -198,7 +199,6 @@ std::string manual_page(const program_guide& guide,
     add_item(out, bold(code), sentence(meaning));
   add_entries(out, "SIGNALS", guide.manual.signals);
   add_entries(out, "FILES", guide.manual.files);
-  add_examples(out, guide.examples);
   add_references(out, guide.manual.see_also);
   return out;
 }

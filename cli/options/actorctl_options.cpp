@@ -110,6 +110,15 @@ void add_why_options(option_adder& add, control_settings& x) {
 
 void add_journal_options(option_adder& add, control_settings& x) {
   add("-f,--follow", "go on as the job goes on, until it ends", x.follow);
+  add("--since", "TIME",
+      "only what was at this moment or later: 5m (ago), 03:10, 2026-11-30 "
+      "03:10:05, +12s (after the beginning), -2m (before the end)",
+      into(x.from, parse_moment));
+  add("--until", "TIME", "only what was at this moment or earlier",
+      into(x.until, parse_moment));
+  add("--node", "NODE",
+      "only what is about this node: its host, node rank or agent id",
+      into(x.node, parse_text));
   add("--json", "print the records as they are, one JSON document per line",
       x.json);
   add_past_options(add, x);
@@ -117,9 +126,10 @@ void add_journal_options(option_adder& add, control_settings& x) {
 
 void add_replay_options(option_adder& add, control_settings& x) {
   add("--at", "TIME",
-      "the moment: so much after the coordinator began (+12.3s, +5m) or "
-      "before the end of the journal (-2s; default: its end)",
-      verbatim(x.at));
+      "the moment: by the clock (03:10, 2026-11-30 03:10:05), ago (5m), so "
+      "much after the coordinator began (+12.3s) or before the end of the "
+      "journal (-2s; default: its end)",
+      into(x.at, parse_moment));
   add_past_options(add, x);
 }
 
@@ -129,6 +139,16 @@ void add_time_options(option_adder& add, control_settings& x) {
     "also say what it cost, at this price of a node per hour, in any currency",
     into(x.node_price, parse_price));
   add("--json", "print one JSON document", x.json);
+  add_past_options(add, x);
+}
+
+void add_bundle_options(option_adder& add, control_settings& x) {
+  add("--output", "FILE",
+      "the file to write (default: actorrun-JOB-TIME.tar.gz in this folder)",
+      into(x.output, parse_text));
+  add("--tail", "N",
+      "so many last lines of each output of a worker (default: 200)",
+      into(x.tail, count_parser(0, 1'000'000)));
   add_past_options(add, x);
 }
 
@@ -157,6 +177,9 @@ void add_logs_options(option_adder& add, control_settings& x) {
       x.previous);
   add("--stdout", "only standard output", x.only_out);
   add("--stderr", "only standard error", x.only_err);
+  add_journal_option(add, x.journal,
+                     "where agents note their log files, for jobs that have "
+                     "ended: in the folder of the journals");
   add_job_options(add, x, only_job);
 }
 
@@ -331,7 +354,8 @@ control_program::control_program()
       "Prints each event and decision of a job with its time and reason, one "
       "per line, also after its end, on the host of its coordinator. Without "
       "JOB: the job that was last heard of.",
-      {"actorctl journal [-f] [--json] [--journal=FOLDER] [JOB|FILE]"}},
+      {"actorctl journal [-f] [--since=TIME] [--until=TIME] [--node=NODE] "
+       "[--json] [--journal=FOLDER] [JOB|FILE]"}},
      add_journal_options},
     {{"replay",
       "show a job as it was at a moment",
@@ -348,6 +372,17 @@ control_program::control_program()
       {"actorctl time [--price-per-node-hour=N] [--json] [--journal=FOLDER] "
        "[JOB|FILE]"}},
      add_time_options},
+    {{"bundle",
+      "pack what is known of a job into one file to send",
+      "Writes one archive with what the other commands know of a job on this "
+      "host: why, status, time, the journal, stacks if it runs, the last lines "
+      "of its workers, their error files, versions, limits and command lines. "
+      "Bounded in size; README.txt in it lists what is there and what was left "
+      "out. Secrets of the job are not in it; lines of workers are as they "
+      "wrote them. Without JOB: the only job of this host, or the last.",
+      {"actorctl bundle [--output=FILE] [--tail=N] [--journal=FOLDER] "
+       "[JOB]"}},
+     add_bundle_options},
     {{"logs",
       "print what workers have written to log files",
       "Prints the lines of the workers' log files, from all nodes, each behind "

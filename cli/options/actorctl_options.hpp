@@ -3,6 +3,7 @@
 
 #include "cli/options/command_line.hpp"
 #include "cli/options/common_options.hpp"
+#include "cli/options/moments.hpp"
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/values.hpp"
 #include "runtime/options.hpp"
@@ -33,9 +34,12 @@ struct control_settings {
   bool force = false;
   std::optional<std::string> journal; ///< A folder.
   bool follow = false;
+  std::string output;
   bool all = false;
   bool once = false; ///< Do not go on.
-  std::optional<std::string> at;
+  std::optional<given_moment> at;
+  std::optional<given_moment> from;
+  std::optional<given_moment> until;
   std::string local_job; ///< Of this host; empty: the only one.
   std::string reason;
   std::string node;

@@ -18,8 +18,8 @@ namespace {
 /// torchrun reads no variable for the others.
 bool has_variable(std::string_view name) {
   return name != "--logs-specs" && name != "--use-env"
-         && name != "--metrics-cfg" && name != "--numa-binding"
-         && caller_option_has_variable(name);
+         && name != "--metrics-cfg" && name != "--dry-run"
+         && name != "--numa-binding" && caller_option_has_variable(name);
 }
 
 } // namespace
@@ -47,6 +47,10 @@ run_program::run_program(const std::function<uint32_t()>& cpu_count)
   add_torchrun_options(*app, settings);
   name_variables(*app, has_variable);
   auto add_other = option_adder{*app, "Other"};
+  add_other("--dry-run",
+            "print what would be started, where each value comes from and what "
+            "is odd about it, and start nothing",
+            settings.dry_run);
   add_common_options(add_other, "actorrun", settings.shown);
 }
 

@@ -22,9 +22,14 @@ void add_help(option_adder& add, shown_instead& out) {
   add("-h,--help", "print this help", out.help);
 }
 
+void add_brief_help(option_adder& add, shown_instead& out) {
+  add("-h,--help", "print a short help; --help=all: with all options",
+      out.help);
+}
+
 void add_common_options(option_adder& add, const std::string& program,
                         shown_instead& out) {
-  add_help(add, out);
+  program == "actorrun" ? add_brief_help(add, out) : add_help(add, out);
   add("--version", "print the version", out.version);
   add("--print-completion", "bash|zsh|fish|tcsh",
       "print a completion script for this shell: source <(" + program

@@ -24,6 +24,9 @@ struct shown_instead {
 
 void add_help(option_adder& add, shown_instead& out);
 
+/// Of a program with so many options that few are shown.
+void add_brief_help(option_adder& add, shown_instead& out);
+
 /// `--help`, `--version` and `--print-completion`.
 void add_common_options(option_adder& add, const std::string& program,
                         shown_instead& out);

@@ -87,10 +87,10 @@ result<std::vector<exported_variable>> parse_exports(const std::string& text) {
 
 /// Options that are not passed on as they were typed.
 constexpr std::string_view consumed[]
-  = {"--hosts",         "--hostfile",  "--rsh",         "--export",
-     "--nnodes",        "--rdzv-id",   "--secret-file", "--rdzv-conf",
-     "--rdzv-endpoint", "--node-rank", "--standalone",  "--local-addr",
-     "--master-addr",   "--parent-fd"};
+  = {"--dry-run",    "--hosts",         "--hostfile",  "--rsh",
+     "--export",     "--nnodes",        "--rdzv-id",   "--secret-file",
+     "--rdzv-conf",  "--rdzv-endpoint", "--node-rank", "--standalone",
+     "--local-addr", "--master-addr",   "--parent-fd"};
 
 /// What agents would take for their own.
 constexpr std::string_view launcher_variables[]

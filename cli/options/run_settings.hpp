@@ -37,6 +37,7 @@ struct run_settings {
   std::string host_file;                 ///< Path; empty: not given.
   std::vector<std::string> remote_shell; ///< Words; empty: ssh.
   std::vector<exported_variable> exports;
+  bool dry_run = false; ///< Start nothing, and say what would be.
   node_range nodes;
   std::optional<rendezvous_backend> backend; ///< None: not given.
   std::string rendezvous;                    ///< Endpoints; empty: not given.

@@ -55,7 +55,21 @@ constexpr std::pair<std::string_view, std::string_view> habits[]
   = {{"-n", "--nproc-per-node"},
      {"-np", "--nproc-per-node"},
      {"-ppn", "--nproc-per-node"},
+     {"--np", "--nproc-per-node"},
+     {"--nprocs", "--nproc-per-node"},
+     {"--procs", "--nproc-per-node"},
+     {"--num-procs", "--nproc-per-node"},
+     {"--num-processes", "--nproc-per-node"},
+     {"--ntasks", "--nproc-per-node"},
+     {"--ntasks-per-node", "--nproc-per-node"},
+     {"--gpus", "--nproc-per-node"},
+     {"--num-gpus", "--nproc-per-node"},
+     {"--gpus-per-node", "--nproc-per-node"},
      {"-N", "--nnodes"},
+     {"--nodes", "--nnodes"},
+     {"--num-nodes", "--nnodes"},
+     {"--num-machines", "--nnodes"},
+     {"--machine-rank", "--node-rank"},
      {"-H", "--hosts"}};
 
 /// `--nnodes` for `–nnodes`: editors and web pages make one longer dash of hyphens.
@@ -149,6 +163,8 @@ private:
     const auto& x = *meanings.front().option;
     if (sign == word.npos)
       return x.value.empty() ? add(x, typed, "") : take_value(x, typed);
+    if (x.name == "--help" && word.substr(sign) == "=all")
+      return add(x, std::string{help_on_all}, "");
     if (x.value.empty())
       return bad_argument(
         formatted("{} is a flag and takes no value; leave out {}", typed,
@@ -194,7 +210,7 @@ private:
     for (const auto& x : known_)
       names.push_back(x.name);
     const auto usual = value_of(
-      std::string_view{typed}.substr(0, typed.find_first_of("0123456789")),
+      replaced(typed.substr(0, typed.find_first_of("0123456789")), '_', '-'),
       habits);
     if (usual && std::find(names.begin(), names.end(), *usual) != names.end())
       return bad_argument(
@@ -212,10 +228,12 @@ private:
       forms.push_back(xs[i].form);
     const auto is_one = std::ranges::all_of(
       xs, [&](const auto& x) { return x.option == xs.front().option; });
-    return bad_argument(
-      formatted("{} is short for more than one option: {}{}; write {}", typed,
-                joined_with(forms, ", "), xs.size() > shown_max ? ", …" : "",
-                is_one ? xs.front().form : "more of it"));
+    if (is_one)
+      return bad_argument(
+        formatted("{} is no option; write {}", typed, xs.front().form));
+    return bad_argument(formatted(
+      "{} is short for more than one option: {}{}; write more of it", typed,
+      joined_with(forms, ", "), xs.size() > shown_max ? ", …" : ""));
   }
 
   const spelling* with_letter(char letter) const {

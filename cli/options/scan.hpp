@@ -34,6 +34,9 @@ enum class rest_rule {
   mixed,     ///< Options may stand between and behind the words of the rest.
 };
 
+/// The source of `--help`, if all options are asked for.
+inline constexpr std::string_view help_on_all = "--help=all";
+
 struct scanned_words {
   std::vector<given_option> options; ///< In the order in which they came.
   std::vector<std::string> rest;

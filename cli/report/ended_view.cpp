@@ -18,6 +18,13 @@ std::string cell_text(const std::string& text) {
   return core::one_line(text, ended_text_size_max);
 }
 
+std::string joined(const std::vector<std::string>& texts) {
+  auto out = std::string{};
+  for (const auto& x : texts)
+    out += (out.empty() ? "" : ", ") + x;
+  return out;
+}
+
 } // namespace
 
 ended_job ended_job_of(const core::journal::snapshot& x,
@@ -51,7 +58,10 @@ std::string ended_to_text(const std::vector<ended_job>& ended) {
     rows.push_back(
       {clock_text(x.ended_ms), x.job, x.how, std::to_string(x.generation_count),
        formatted("{} of {}", x.restart_count, x.restart_count_max), x.why});
-  return aligned(rows);
+  auto out = aligned(rows);
+  if (const auto& logs = ended.front().logs; ended.size() == 1 && !logs.empty())
+    out += "  logs: " + joined(logs) + "\n";
+  return out;
 }
 
 nlohmann::ordered_json ended_to_json(const std::vector<ended_job>& ended) {
@@ -66,7 +76,8 @@ nlohmann::ordered_json ended_to_json(const std::vector<ended_job>& ended) {
                    {"restarts", x.restart_count},
                    {"restarts_max", x.restart_count_max},
                    {"coordinator", {{"host", x.host}, {"pid", x.pid}}},
-                   {"journal", core::printable(x.journal)}});
+                   {"journal", core::printable(x.journal)},
+                   {"logs", x.logs}});
   return out;
 }
 

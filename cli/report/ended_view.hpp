@@ -28,6 +28,8 @@ struct ended_job {
   std::string host{}; ///< Of the coordinator, as is the next.
   int64_t pid = 0;
   std::string journal{}; ///< The path of its file.
+  /// Where log files of its workers are, as far as that is known here: `n1:/logs/…`.
+  std::vector<std::string> logs{};
 };
 
 /// @param x The end of a journal.

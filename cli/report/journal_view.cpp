@@ -6,7 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstdlib>
 #include <ctime>
+#include <string_view>
 
 namespace actorrun::cli {
 
@@ -41,7 +44,9 @@ struct describe {
     return formatted("coordinator of job {} begins: pid {} on {}, {}{}",
                      line_text(x.job.value), x.pid, line_text(x.host),
                      to_string(x.settings),
-                     x.is_successor ? ", may have had a predecessor" : "");
+                     x.is_successor ? "; it waits for nodes that still run "
+                                      "workers of an earlier coordinator"
+                                    : "");
   }
   text operator()(const leader_chosen& x) const {
     return formatted("{} leads the job, term {}, elected by {}: {}",
@@ -176,11 +181,85 @@ std::string clock_text(int64_t wall_ms) {
   return formatted("{}.{:03}", std::string_view{text, size}, wall_ms % 1'000);
 }
 
+std::string date_text(int64_t wall_ms) {
+  const auto seconds = static_cast<std::time_t>(wall_ms / 1'000);
+  auto parts = std::tm{};
+  ::localtime_r(&seconds, &parts);
+  char text[32];
+  const auto size
+    = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  const auto minutes = parts.tm_gmtoff / 60;
+  return formatted("{}.{:03}{}{:02}:{:02}", std::string_view{text, size},
+                   wall_ms % 1'000, minutes < 0 ? '-' : '+',
+                   std::abs(minutes) / 60, std::abs(minutes) % 60);
+}
+
+namespace {
+
+/// Which node a record is about.
+struct node_matcher {
+  const snapshot& known;
+  const std::string& node;
+
+  bool is_it(const agent_id& agent, std::string_view host = {}) const {
+    if (node == host || node == agent.value.get())
+      return true;
+    const auto i = known.nodes.find(agent);
+    if (i != known.nodes.end())
+      return i->second.now->host == node;
+    return std::ranges::any_of(known.departures, [&](const auto& x) {
+      return x.last.agent == agent && x.last.host == node;
+    });
+  }
+
+  bool operator()(const node_joined& x) const { return is_it(x.agent, x.host); }
+  bool operator()(const node_refused& x) const {
+    return is_it(x.agent, x.host);
+  }
+  bool operator()(const node_out_of_touch& x) const { return is_it(x.agent); }
+  bool operator()(const node_leaving& x) const { return is_it(x.agent); }
+  bool operator()(const node_gone& x) const { return is_it(x.agent); }
+  bool operator()(const node_changed& x) const {
+    return is_it(x.now->agent, x.now->host);
+  }
+  bool operator()(const gpus_changed& x) const { return is_it(x.agent); }
+  bool operator()(const leader_chosen& x) const { return is_it(x.agent); }
+  bool operator()(const worker_died& x) const {
+    return is_it(x.failure.agent, x.failure.host);
+  }
+  bool operator()(const generation_stopped& x) const {
+    return x.cause && is_it(x.cause->agent, x.cause->host);
+  }
+  /// `drain n2`
+  bool operator()(const operator_asked& x) const {
+    return (x.what + " ").find(" " + node + " ") != std::string::npos;
+  }
+  bool operator()(const quarantine_changed& x) const {
+    return std::ranges::any_of(
+      x.nodes, [&](const auto& y) { return is_it(y.agent, y.host); });
+  }
+  bool operator()(const exclusions_changed& x) const {
+    return std::ranges::any_of(x.hosts,
+                               [&](const auto& y) { return y.host == node; });
+  }
+  /// Of the whole job.
+  template <class T>
+  bool operator()(const T&) const {
+    return false;
+  }
+};
+
+} // namespace
+
+bool is_about(const record& x, const snapshot& known, const std::string& node) {
+  return std::visit(node_matcher{known, node}, *x.what);
+}
+
 std::optional<std::string> line_of(const record& x, const snapshot& known) {
   const auto text = std::visit(describe{known}, *x.what);
   if (!text)
     return {};
-  return formatted("{}  +{:<10}  {}\n", clock_text(x.at.wall_ms),
+  return formatted("{}  +{:<10}  {}\n", date_text(x.at.wall_ms),
                    duration_text(x.at.when - known.began.when), *text);
 }
 
@@ -242,7 +321,8 @@ json to_json(const culprit& x) {
 
 } // namespace
 
-std::string to_json(const explanation& x, const std::string& state) {
+std::string to_json(const explanation& x, const std::string& state,
+                    const std::vector<std::string>& logs) {
   auto out = json{{"version", why_version}, {"state", state}};
   out["generation"]
     = x.generation.value == 0 ? json{} : json(number_of(x.generation));
@@ -251,6 +331,7 @@ std::string to_json(const explanation& x, const std::string& state) {
   out["failed_after_it"]
     = x.cause ? x.cause->failed_after_it : std::vector<uint32_t>{};
   out["evidence"] = x.evidence;
+  out["logs"] = logs;
   return out.dump() + "\n";
 }
 

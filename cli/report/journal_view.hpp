@@ -7,11 +7,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace actorrun::cli {
 
 /// `12:03:04.123` in the time zone of this process.
 std::string clock_text(int64_t wall_ms);
+
+/// `2026-11-30T03:10:05.250+01:00` in the time zone of this process.
+std::string date_text(int64_t wall_ms);
+
+/// Whether a record is about a node.
+/// @param node  Its host, or its agent's id.
+/// @param known After the record.
+bool is_about(const core::journal::record& x,
+              const core::journal::snapshot& known, const std::string& node);
 
 /// One line per record that people care about: its time, how much later than the
 /// coordinator's beginning it was, its generation, what has happened.
@@ -28,7 +38,9 @@ inline constexpr int why_version = 1;
 
 /// As one line of JSON.
 /// @param state Of the job, in one word.
+/// @param logs  Where log files are: `n1:/logs/…`.
 std::string to_json(const core::journal::explanation& x,
-                    const std::string& state);
+                    const std::string& state,
+                    const std::vector<std::string>& logs = {});
 
 } // namespace actorrun::cli

@@ -4,6 +4,7 @@
 #include "actors/translate.hpp"
 #include "cli/report/clean_status.hpp"
 #include "cli/report/journal_view.hpp"
+#include "cli/report/log_places_view.hpp"
 #include "cli/report/text_table.hpp"
 #include "cli/report/vitals_view.hpp"
 #include "messages/formatted.hpp"
@@ -239,20 +240,27 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
 
 } // namespace
 
-std::string to_text(const std::vector<v1::JobStatus>& jobs, bool is_wide) {
+std::string to_text(const std::vector<v1::JobStatus>& jobs, bool is_wide,
+                    const std::vector<log_place>& places) {
   if (jobs.empty())
     return "no jobs on this host\n";
   auto text = std::string{};
   for (const auto& job : jobs)
-    text += (text.empty() ? "" : "\n") + to_text(cleaned(job), is_wide);
+    text += (text.empty() ? "" : "\n") + to_text(cleaned(job), is_wide)
+            + places_line(places_of(job, places));
   return text;
 }
 
 std::string to_json(const std::vector<v1::JobStatus>& jobs,
-                    const std::vector<ended_job>& ended) {
+                    const std::vector<ended_job>& ended,
+                    const std::vector<log_place>& places) {
   auto list = json::array();
-  for (const auto& job : jobs)
+  for (const auto& job : jobs) {
     list.push_back(actorrun::to_json(cleaned(job)));
+    for (auto& agent : list.back()["agents"])
+      agent["log_folder"]
+        = folder_of(agent["agent"].get<std::string>(), places);
+  }
   return json{{"schema", status_schema},
               {"jobs", std::move(list)},
               {"ended", ended_to_json(ended)}}
@@ -261,14 +269,15 @@ std::string to_json(const std::vector<v1::JobStatus>& jobs,
 }
 
 std::string to_text(const std::vector<v1::JobStatus>& jobs,
-                    const std::vector<ended_job>& ended, bool is_wide) {
+                    const std::vector<ended_job>& ended, bool is_wide,
+                    const std::vector<log_place>& places) {
   if (ended.empty())
-    return to_text(jobs, is_wide);
+    return to_text(jobs, is_wide, places);
   if (jobs.empty())
     return "no job runs on this host; in the last day:\n"
            + ended_to_text(ended);
   const auto& last = ended.front();
-  return to_text(jobs, is_wide)
+  return to_text(jobs, is_wide, places)
          + formatted("\nended in the last day: {}; the last: {} {} at {}\n",
                      ended.size(), last.job, last.how,
                      clock_text(last.ended_ms));

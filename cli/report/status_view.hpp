@@ -3,6 +3,7 @@
 
 #include "cli/report/ended_view.hpp"
 #include "cli/report/exit_code.hpp"
+#include "runtime/past_logs.hpp"
 #include "runtime/status_json.hpp"
 
 #include "messages/job.pb.h"
@@ -16,17 +17,21 @@ namespace actorrun::cli {
 /// per agent. Ends with a line end.
 /// @param is_wide Also times, the load of nodes, a line per worker and per
 /// generation.
+/// @param places  Where log files are.
 std::string to_text(const std::vector<v1::JobStatus>& jobs,
-                    bool is_wide = false);
+                    bool is_wide = false,
+                    const std::vector<log_place>& places = {});
 
 /// `{"schema": 1, "jobs": [ … ], "ended": [ … ]}`; counts and pids are numbers,
 /// what is not known is null. Ends with a line end.
 std::string to_json(const std::vector<v1::JobStatus>& jobs,
-                    const std::vector<ended_job>& ended = {});
+                    const std::vector<ended_job>& ended = {},
+                    const std::vector<log_place>& places = {});
 
 /// The same with the jobs that have ended below.
 std::string to_text(const std::vector<v1::JobStatus>& jobs,
-                    const std::vector<ended_job>& ended, bool is_wide);
+                    const std::vector<ended_job>& ended, bool is_wide,
+                    const std::vector<log_place>& places = {});
 
 /// `succeeded`: all are healthy; `workers_failed`: one is not, or waits;
 /// `rendezvous_failed`: there is none. Where none runs, those that have ended

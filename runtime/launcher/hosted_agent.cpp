@@ -73,7 +73,9 @@ hosted_agent::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
                                .host = host,
                                .layout = hooks.layout,
                                .console = hooks.console,
-                               .lines = hooks.lines});
+                               .lines = hooks.lines,
+                               .record_folder = job.journal_folder,
+                               .agent = id});
   if (!logs)
     return logs.error();
   out->logs_ = std::move(*logs);

@@ -302,6 +302,8 @@ rendezvous_coordinator_actor node_coordinator::actor() const {
 }
 
 std::optional<endpoint> node_coordinator::place_on_network() const {
+  if (!elected_)
+    return hosted_ ? std::nullopt : config_.job.rendezvous;
   const auto known = place();
   return known ? read_endpoint(known->endpoint) : std::nullopt;
 }

@@ -42,12 +42,7 @@ int64_t unix_ms() {
   return floor<milliseconds>(system_clock::now()).time_since_epoch().count();
 }
 
-/// The files of one generation.
-struct generation_files {
-  core::generation_plan plan{};
-  core::generation_outputs outputs{};
-  int64_t begun_ms = 0; ///< Unix time.
-};
+using generation_files = recorded_generation;
 
 /// One stream of one worker.
 struct stream {
@@ -562,8 +557,10 @@ bool file_log_reader::shared::reader::is_draining() {
 
 // -- the port -----------------------------------------------------------------
 
-file_log_reader::file_log_reader(std::shared_ptr<rotation_book> book)
-  : shared_(std::make_shared<shared>(std::move(book))) {}
+file_log_reader::file_log_reader(std::shared_ptr<rotation_book> book,
+                                 std::shared_ptr<log_recorder> recorder)
+  : shared_(std::make_shared<shared>(std::move(book))),
+    recorder_(std::move(recorder)) {}
 
 file_log_reader::~file_log_reader() {
   const auto guard = std::lock_guard{shared_->mutex};
@@ -574,8 +571,21 @@ file_log_reader::~file_log_reader() {
 
 void file_log_reader::follow(const core::generation_plan& plan,
                              const core::generation_outputs& outputs) {
+  const auto now = unix_ms();
+  add(plan, outputs, now);
+  if (recorder_)
+    recorder_->note(plan, outputs, now);
+}
+
+void file_log_reader::recall(const recorded_generation& x) {
+  add(x.plan, x.outputs, x.begun_ms);
+}
+
+void file_log_reader::add(const core::generation_plan& plan,
+                          const core::generation_outputs& outputs,
+                          int64_t begun_ms) {
   auto x = std::make_shared<const generation_files>(
-    generation_files{plan, outputs, unix_ms()});
+    generation_files{plan, outputs, begun_ms});
   const auto guard = std::lock_guard{shared_->mutex};
   shared_->generations.push_back(std::move(x));
   if (shared_->generations.size() > generation_count_max)

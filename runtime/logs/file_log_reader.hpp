@@ -2,9 +2,11 @@
 #pragma once
 
 #include "actors/ports/log_reader.hpp"
+#include "runtime/logs/log_record.hpp"
 #include "runtime/logs/rotation_book.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -20,7 +22,9 @@ public:
   static constexpr auto poll_interval = std::chrono::milliseconds{50};
 
   /// @param book Knows of all rotations of the files.
-  explicit file_log_reader(std::shared_ptr<rotation_book> book);
+  /// @param recorder Gets all generations; null: none does.
+  explicit file_log_reader(std::shared_ptr<rotation_book> book,
+                           std::shared_ptr<log_recorder> recorder = {});
   ~file_log_reader() override;
 
   file_log_reader(const file_log_reader&) = delete;
@@ -34,9 +38,18 @@ public:
   void end(uint64_t reading) override;
   void drain(std::function<void()> on_done) override;
 
+  /// The same as `follow` for files that were written to since then; no recorder gets
+  /// it.
+  void recall(const recorded_generation& x);
+
 private:
   struct shared;
+  /// @param begun_ms Unix time.
+  void add(const core::generation_plan& plan,
+           const core::generation_outputs& outputs, int64_t begun_ms);
+
   std::shared_ptr<shared> shared_;
+  std::shared_ptr<log_recorder> recorder_;
 };
 
 } // namespace actorrun::detail

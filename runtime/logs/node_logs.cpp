@@ -12,12 +12,19 @@
 #include <chrono>
 #include <utility>
 
+#include <unistd.h>
+
 namespace actorrun::detail {
 
 namespace {
 
 /// Timeout for the tailer's end: a file system may hang.
 constexpr auto end_max = std::chrono::seconds{1};
+
+int64_t unix_now_ms() {
+  using namespace std::chrono;
+  return floor<milliseconds>(system_clock::now()).time_since_epoch().count();
+}
 
 /// So long after bytes were given up, a worker may have died of what it could not
 /// write before.
@@ -38,6 +45,7 @@ node_logs::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
   auto x = std::unique_ptr<node_logs>{new node_logs{system, std::move(config)}};
   if (auto done = x->make_folders(); !done)
     return done.error();
+  x->open_record();
   if (x->layout_ && (!x->folders_ || x->folders_->fills_files()))
     x->spawn_tailer(std::move(loop));
   return x;
@@ -60,6 +68,20 @@ result<void> node_logs::make_folders() {
     return folders.error();
   config_.lines.warn("workers have no error files: " + folders.error().text);
   return {};
+}
+
+void node_logs::open_record() {
+  if (layout_ && !config_.record_folder.empty())
+    recorder_ = std::make_shared<log_recorder>(
+      config_.record_folder,
+      log_run{.job = config_.job,
+              .host = config_.host,
+              .agent = config_.agent,
+              .pid = ::getpid(),
+              .folder = folders_ ? folders_->folder() : std::string{},
+              .began_ms = unix_now_ms()},
+      files_);
+  reader_ = std::make_shared<file_log_reader>(book_, recorder_);
 }
 
 void node_logs::spawn_tailer(std::shared_ptr<reactor> loop) {
@@ -85,9 +107,12 @@ node_logs::~node_logs() {
   }
   if (tailer_)
     end_tailer(system_, tailer_);
-  if (folders_)
+  if (recorder_)
+    recorder_->end(unix_now_ms());
+  if (folders_ || recorder_)
     files_->ask(end_max, [folders = folders_] {
-      folders->remove_if_unused();
+      if (folders)
+        folders->remove_if_unused();
       return true;
     });
 }

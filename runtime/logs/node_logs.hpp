@@ -11,6 +11,7 @@
 #include "messages/ids.hpp"
 #include "messages/result.hpp"
 #include "runtime/logs/file_log_reader.hpp"
+#include "runtime/logs/log_record.hpp"
 #include "runtime/logs/posix_console.hpp"
 #include "runtime/logs/torch_log_layout.hpp"
 #include "runtime/os/reactor.hpp"
@@ -34,6 +35,9 @@ struct node_logs_config {
   std::shared_ptr<ports::log_layout> layout; ///< Null: torchrun's.
   std::shared_ptr<ports::console> console;   ///< Null: our own.
   log lines;
+  std::string
+    record_folder{}; ///< Where journals are; empty: no record is kept.
+  agent_id agent{};  ///< For the record.
 };
 
 /// Ends a tailer, and does not wait long for one that a file system holds.
@@ -95,6 +99,7 @@ private:
 
   result<void> make_folders();
   void spawn_tailer(std::shared_ptr<reactor> loop);
+  void open_record();
 
   caf::actor_system& system_;
   node_logs_config config_;
@@ -105,8 +110,8 @@ private:
   std::shared_ptr<task_thread> files_
     = std::make_shared<task_thread>("actorrun-files");
   std::shared_ptr<rotation_book> book_ = std::make_shared<rotation_book>();
-  std::shared_ptr<ports::log_reader> reader_
-    = std::make_shared<file_log_reader>(book_);
+  std::shared_ptr<log_recorder> recorder_; ///< Null: no record is kept.
+  std::shared_ptr<ports::log_reader> reader_;
   std::shared_ptr<waiter> waiter_ = std::make_shared<waiter>();
 };
 

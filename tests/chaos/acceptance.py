@@ -125,7 +125,7 @@ def settled(job):
 def records_since(job, began):
     """(seconds since then, host, record) of all coordinators."""
     for host in job.agents:
-        for path in glob.glob(host.folder + "/.local/state/actorrun/journal/*"):
+        for path in glob.glob(host.folder + "/.local/state/actorrun/journal/*.jsonl*"):
             with open(path) as file:
                 for line in file:
                     with contextlib.suppress(ValueError):  # It is being written.

@@ -260,15 +260,17 @@ TEST_CASE("actorctl: variables of a job are ignored", "[cli]") {
 }
 
 TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
-  CHECK(has(refused_control({}),
-            "status, top, why, journal, replay, time, logs, stacks, drain,"
-            " resize, restart, stop, exclude, include, lead, elect, loglevel,"
-            " coordinator and secret"));
+  CHECK(
+    has(refused_control({}),
+        "status, top, why, journal, replay, time, bundle, logs, stacks, drain,"
+        " resize, restart, stop, exclude, include, lead, elect, loglevel,"
+        " coordinator and secret"));
   CHECK(has(refused_control({"stat"}), "is status meant?"));
-  CHECK(has(refused_control({"begin"}),
-            "status, top, why, journal, replay, time, logs, stacks, drain,"
-            " resize, restart, stop, exclude, include, lead, elect, loglevel,"
-            " coordinator and secret"));
+  CHECK(
+    has(refused_control({"begin"}),
+        "status, top, why, journal, replay, time, bundle, logs, stacks, drain,"
+        " resize, restart, stop, exclude, include, lead, elect, loglevel,"
+        " coordinator and secret"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
 }
 
@@ -314,11 +316,49 @@ TEST_CASE("actorctl: a moment of a journal is told from either end", "[cli]") {
     return control<replay_arguments>({"replay", "./x", "--at=" + text}).at;
   };
   CHECK_FALSE(control<replay_arguments>({"replay", "./x"}).at);
-  CHECK(at("+12.3s")->by == std::chrono::milliseconds{12'300});
-  CHECK_FALSE(at("5m")->from_end);
-  CHECK(at("-2s")->from_end);
-  CHECK(at("-2s")->by == std::chrono::milliseconds{2'000});
+  using enum given_moment::kind;
+  CHECK(at("+12.3s")->ms == 12'300);
+  CHECK(at("+12.3s")->how == after_begin);
+  CHECK(at("5m")->how == before_now);
+  CHECK(at("-2s")->how == before_end);
+  CHECK(at("-2s")->ms == 2'000);
+  CHECK(at("03:10")->how == clock);
+  CHECK(at("2026-11-30 03:10:05")->how == date);
   CHECK(has(refused_control({"replay", "./x", "--at=noon"}), "--at"));
+}
+
+TEST_CASE("actorctl: a journal is cut by time and node", "[cli]") {
+  const auto x = control<journal_arguments>(
+    {"journal", "./x", "--since=03:10", "--until=-1m", "--node=n2"});
+  REQUIRE(x.since);
+  REQUIRE(x.until);
+  CHECK(x.since->how == given_moment::kind::clock);
+  CHECK(x.until->ms == 60'000);
+  CHECK(x.node == "n2");
+  CHECK_FALSE(control<journal_arguments>({"journal", "./x"}).since);
+  CHECK(has(refused_control({"journal", "./x", "-f", "--until=1m"}),
+            "makes no sense"));
+  CHECK(has(refused_control({"journal", "./x", "--since=soon"}), "--since"));
+}
+
+TEST_CASE("actorctl: a bundle has a job, a file and a length", "[cli]") {
+  const auto x = control<bundle_arguments>(
+    {"bundle", "j", "--output=x.tgz", "--tail=9", "--journal=/j"});
+  CHECK(x.job == "j");
+  CHECK(x.output == "x.tgz");
+  CHECK(x.tail == 9U);
+  CHECK(x.journal_folder == "/j");
+  CHECK_FALSE(control<bundle_arguments>({"bundle", "--journal=/j"}).tail);
+  CHECK(has(refused_control({"bundle", "j", "k"}), "\"k\""));
+}
+
+TEST_CASE("actorctl: logs of jobs that have ended are where journals are",
+          "[cli]") {
+  CHECK(control<logs_arguments>({"logs", "j", "--journal=/j"}).journal_folder
+        == "/j");
+  CHECK(
+    control<logs_arguments>({"logs"}, {{"XDG_STATE_HOME", "/s"}}).journal_folder
+    == "/s/actorrun/journal");
 }
 
 TEST_CASE("actorctl: help and version", "[cli]") {

@@ -101,7 +101,9 @@ TEST_CASE("operations page: every option exists", "[cli]") {
                 "--once",        "--output",
                 "--prefix",      "--scope",
                 "--user",        "--yes",
-                "--accept-loss", "--price-per-node-hour"});
+                "--accept-loss", "--price-per-node-hour",
+                "--at",          "--until",
+                "--all"});
   known.insert(
     {"--local-rank", "--max-r", "--nproc"}); // Of a script; cut short.
   for (const auto* name :

@@ -248,6 +248,30 @@ TEST_CASE_METHOD(steering_scene,
   CHECK(a.wait() == 143);
 }
 
+TEST_CASE_METHOD(steering_scene,
+                 "steering: an agent passes on what only the coordinator does "
+                 "(P6)",
+                 "[steering]") {
+  const auto file = write("secret", "open sesame\n");
+  REQUIRE(::chmod(file.c_str(), 0600) == 0);
+  const auto options
+    = agent_options{.nodes = "2", .more = {"--secret-file=" + file}};
+  agent(options);
+  auto& other = agent(options);
+  const auto before = await_world(4);
+  const auto by_agent = std::to_string(other.pid());
+  CHECK(count_of(control({"restart", by_agent}), "the next one follows") == 1);
+  CHECK(code == 0);
+  await_world(4, before[0].generation);
+  CHECK(count_of(control({"why", "--journal=" + folder() + "/none", by_agent}),
+                 "Generation 1 ended: restarted by ")
+        == 1);
+  control({"stop", by_agent});
+  CHECK(code == 0);
+  for (auto& x : programs())
+    CHECK(x.wait() == 143);
+}
+
 TEST_CASE_METHOD(steering_scene, "steering: with the secret others steer, too",
                  "[steering]") {
   const auto file = write("secret", "open sesame\n");

@@ -128,15 +128,87 @@ TEST_CASE_METHOD(log_scene, "actorctl logs: all nodes, from one without a job",
   auto by_node = remote;
   by_node.insert(by_node.end(), {"--node=1", "--stdout"});
   CHECK(sorted_lines(read(by_node)).size() == 2);
-  // An agent knows its own node only.
-  const auto own = read(
+  // An agent passes it on to the coordinator (P6).
+  const auto by_agent = read(
     {ACTORCTL_PROGRAM, "logs", "--stdout", std::to_string(second.pid())});
-  CHECK(own.find("this is an agent of the job") != own.npos);
-  CHECK(lines_of(own).size() == 3);
+  CHECK(sorted_lines(by_agent)
+        == words{"[rank0]:out 0", "[rank1]:out 1", "[rank2]:out 2",
+                 "[rank3]:out 3"});
   for (auto& x : programs())
     x.signal(SIGTERM);
   for (auto& x : programs())
     x.wait();
+}
+
+TEST_CASE_METHOD(log_scene,
+                 "actorctl logs: those of a job that has ended, and where they "
+                 "are (P3, P4)",
+                 "[logs]") {
+  const auto script = "echo attempt $TORCHELASTIC_RESTART_COUNT of $RANK;"
+                      "echo err >&2; exit 3";
+  auto& x
+    = job({"-r3", "--log-dir=" + logs(), "--rdzv-id=old", "--max-restarts=1"},
+          script, 2);
+  CHECK(x.wait() == 1);
+  auto code = -1;
+  const auto actorctl = [&](words more) {
+    more.insert(more.begin(), ACTORCTL_PROGRAM);
+    return read(std::move(more), &code);
+  };
+  auto text = actorctl({"logs", "--stdout", "old"});
+  CHECK(code == 0);
+  CHECK(count_of(text, "job old does not run on this host any more: this is "
+                       "its generation 2 from the files in ")
+        == 1);
+  CHECK(count_of(text, "[rank0]:attempt 1 of 0\n[rank1]:attempt 1 of 1\n")
+        == 1);
+  text = actorctl({"logs", "--stdout", "--previous", "--rank=1", "old"});
+  CHECK(count_of(text, "[rank1]:attempt 0 of 1\n") == 1);
+  CHECK(count_of(text, "[rank0]") == 0);
+  actorctl({"logs", "--rank=2", "old"});
+  CHECK(code == 1);
+  // Without a name it is the last one.
+  CHECK(count_of(actorctl({"logs", "--tail=1"}), "[rank1]:err\n") == 1);
+  text = actorctl({"logs", "-f", "old"});
+  CHECK(code == 0);
+  CHECK(count_of(text, "so nothing follows") == 1);
+  const auto runs = runs_in(logs());
+  REQUIRE(runs.size() == 1);
+  for (const auto& command :
+       {words{"why", "old"}, words{"status", "old"},
+        words{"why", "--json", "old"}, words{"status", "--json", "old"}}) {
+    INFO(command.front());
+    CHECK(count_of(actorctl(command), runs.front()) > 0);
+  }
+  actorctl({"logs", "older"});
+  CHECK(code == 3);
+}
+
+TEST_CASE_METHOD(log_scene, "actorctl bundle: one file tells of a job (P7)",
+                 "[logs]") {
+  auto& x = job({"-r3", "--log-dir=" + logs(), "--rdzv-id=old"},
+                "echo my password=x; exit 3", 1);
+  CHECK(x.wait() == 1);
+  auto code = -1;
+  const auto said
+    = read({ACTORCTL_PROGRAM, "bundle", "--output=b.tgz", "old"}, &code);
+  CHECK(code == 0);
+  CHECK(count_of(said, "wrote b.tgz (") == 1);
+  const auto in = [&](const std::string& name) {
+    return read({"tar", "-xzOf", "b.tgz", "--wildcards", "*/" + name});
+  };
+  const auto readme = in("README.txt");
+  for (const auto* name : {"why.txt", "journal.txt", "journal-1.jsonl",
+                           "status.json", "logs.txt", "host.txt"})
+    CHECK(count_of(readme, std::string{"  "} + name + " ") == 1);
+  CHECK(count_of(in("why.txt"), "exited with code 3") > 0);
+  CHECK(count_of(in("logs.txt"), "[rank0]:my password=x\n") == 1);
+  // It replaces no file, and leaves none behind that is not whole.
+  read({ACTORCTL_PROGRAM, "bundle", "--output=b.tgz", "old"}, &code);
+  CHECK(code == 6);
+  read({ACTORCTL_PROGRAM, "bundle", "--output=c.tgz", "older"}, &code);
+  CHECK(code == 3);
+  CHECK_FALSE(std::filesystem::exists(folder() + "/c.tgz"));
 }
 
 TEST_CASE_METHOD(

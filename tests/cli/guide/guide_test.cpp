@@ -107,7 +107,14 @@ TEST_CASE("help: it has groups, wraps texts and hides options", "[cli]") {
 }
 
 TEST_CASE("help: what is usual stands before all options (P14)", "[cli]") {
-  const auto shown = help_text(actorrun_guide());
+  const auto shown = brief_help(actorrun_guide());
+  CHECK(has(shown, "\n  --nproc-per-node N|"));
+  CHECK(has(shown, "\n  --dry-run "));
+  CHECK_FALSE(has(shown, "--role"));
+  CHECK(has(shown, "actorrun --help=all"));
+  for (const auto& name : actorrun_guide().usual)
+    CHECK(has(shown, name));
+  CHECK(std::ranges::count(shown, '\n') < 100);
   const auto examples = shown.find("\nExamples:\n  actorrun --standalone ");
   REQUIRE(examples != shown.npos);
   CHECK(examples < shown.find("\n  -"));
@@ -116,7 +123,8 @@ TEST_CASE("help: what is usual stands before all options (P14)", "[cli]") {
 
 TEST_CASE("help: the help of every command fits a terminal", "[cli]") {
   const auto program = actorctl_guide();
-  auto texts = std::vector{help_text(actorrun_guide()), help_text(program)};
+  auto texts = std::vector{help_text(actorrun_guide()),
+                           brief_help(actorrun_guide()), help_text(program)};
   for (const auto& x : program.commands)
     texts.push_back(help_text(program, x));
   for (const auto& text : texts)
@@ -137,6 +145,15 @@ TEST_CASE("manual: texts are escaped for roff", "[cli]") {
                   " Variables: A, B.\n"));
   CHECK(has(page, "\n\\&.x \\e y.\n"));
   CHECK_FALSE(has(page, "hidden"));
+}
+
+TEST_CASE("manual: examples stand before the description", "[cli]") {
+  for (const auto& [name, page] : pages()) {
+    INFO(name);
+    const auto examples = page.find("EXAMPLES");
+    REQUIRE(examples != page.npos);
+    CHECK(examples < page.find("DESCRIPTION"));
+  }
 }
 
 TEST_CASE("manual: it names every option, variable and exit code", "[cli]") {

@@ -83,6 +83,14 @@ TEST_CASE("scan: a message names the missing or surplus word", "[cli]") {
         == "unknown option --MAX_RESTART; is --max-restarts meant?");
 }
 
+TEST_CASE("scan: all options may be asked for", "[cli]") {
+  CHECK(cut({"--help=all", "--bogus"}).options
+        == options{{"--help", "--help=all", ""}});
+  const auto why = scan({"--help=some"}, known, rest_rule::remainder);
+  REQUIRE_FALSE(why);
+  CHECK(why.error().text.starts_with("--help is a flag"));
+}
+
 TEST_CASE("scan: a unique beginning of an option is that option", "[cli]") {
   for (const auto* typed : {"--max-", "--max-r", "--max_", "--max_restart"})
     CHECK(cut({typed, "3"}).options == options{{"--max-restarts", typed, "3"}});

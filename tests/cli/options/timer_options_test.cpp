@@ -95,7 +95,7 @@ TEST_CASE("timers: a job hangs after 100 ms to a week of silence", "[cli]") {
 }
 
 TEST_CASE("timers: the help lists them under their own heading", "[cli]") {
-  const auto x = parse({"--help"});
+  const auto x = parse({"--help=all"});
   REQUIRE(x);
   const auto text = std::get<help>(*x).text;
   const auto begin = text.find("\nTimers:");

@@ -55,14 +55,12 @@ TEST_CASE("log_view: stacks name the odd one out first", "[cli]") {
            "ranks 0,2 in futex_wait_queue\n"
            "rank 1 running\n"
            "\n"
-           "rank 0 (local rank 0, pid 100) on n1, seen by kernel\n"
+           "ranks 0,2: 2 equal stacks, seen by kernel, as that of rank 0 (local"
+           " rank 0, pid 100) on n1\n"
            "  in futex_wait_queue\n"
            "\n"
            "rank 1 (local rank 1, pid 101) on n1, seen by kernel\n"
-           "  running\n"
-           "\n"
-           "rank 2 (local rank 0, pid 102) on n1, seen by kernel\n"
-           "  in futex_wait_queue\n");
+           "  running\n");
   const auto document = nlohmann::json::parse(to_json(x));
   CHECK(document["odd_one_out"] == 1);
   CHECK(document["workers"][2]["frames"][0] == "in futex_wait_queue");

@@ -333,9 +333,15 @@ v1::JobStatus extreme_job(bool is_known) {
 /// What the documents hold: members, and which types they have.
 types of_documents() {
   auto out = types{};
-  for (const auto is_known : {true, false})
-    collect(json::parse(to_json({extreme_job(is_known)}, {ended("failed")})),
-            "", out);
+  for (const auto is_known : {true, false}) {
+    const auto extreme = extreme_job(is_known);
+    auto places = std::vector<log_place>{};
+    if (is_known)
+      places.push_back(
+        {.agent = extreme.agents(0).agent_id(), .folder = "/logs"});
+    collect(json::parse(to_json({extreme}, {ended("failed")}, places)), "",
+            out);
+  }
   auto job = v1::JobStatus{}; // Has never answered.
   job.add_agents();
   collect(json::parse(to_json(std::vector{job})), "", out);
