@@ -7,7 +7,7 @@
 
 namespace actorrun::cli {
 
-/// Writes the file. Blocks for a minute at most, where the job does not answer.
+/// Writes the file. Blocks for two minutes at most, where the job does not answer.
 /// @returns the exit code
 int make_bundle(const bundle_arguments& arguments);
 

@@ -204,6 +204,10 @@ agent_recorder record_agent(caf::actor_system& system) {
       [to](const core::report_fitness& x) {
         to.write(x.unfit.empty() ? "fit" : "unfit: " + x.unfit);
       },
+      [to](const v1::EndHungWorker& x) {
+        to.write("end hung worker " + std::to_string(x.local_rank()) + " of "
+                 + std::to_string(x.generation()));
+      },
       [to](const v1::SafePointOrder& x) {
         to.write(to_string(from_wire(x)) + " of "
                  + std::to_string(x.generation()));
@@ -229,6 +233,7 @@ agent_recorder record_agent(caf::actor_system& system) {
       [to](const core::second_way_found&) { to.write("second way"); },
       [to](const core::timer_fired&) { to.write("timer"); },
       [to](const loss_due&) { to.write("loss due"); },
+      [to](const signs_due&) { to.write("signs due"); },
       [to](const notify_group& x) {
         to.write("notify " + std::to_string(x.signal));
       },
