@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
+#include <string_view>
 #include <vector>
 
 namespace actorrun {
@@ -18,10 +20,27 @@ core::duration time_from_wire(uint64_t ns) {
   return std::min(ns, uint64_t{told_silence_max.count()}) * core::duration{1};
 }
 
+constexpr auto kernel_mark = std::string_view{"in the kernel: "};
+
+/// The innermost function of a Python program, and where the kernel has it.
 core::worker_snapshot snapshot_of(const v1::WorkerStack& x) {
-  const auto is_kernels = x.source() == "kernel";
-  const auto first = core::one_line(x.frames(0), core::place_name_max);
-  return {.global_rank = x.rank(), .place = is_kernels ? first : "at " + first};
+  auto out = core::worker_snapshot{.global_rank = x.rank()};
+  const auto line = [](std::string_view frame) {
+    return core::one_line(frame, core::place_name_max);
+  };
+  if (x.source() == "kernel") {
+    out.place = line(x.frames(0));
+    return out;
+  }
+  out.frame = line(x.frames(0));
+  for (const auto& frame : x.frames())
+    if (frame.starts_with(kernel_mark))
+      out.place = line(std::string_view{frame}.substr(kernel_mark.size()));
+  return out;
+}
+
+bool has_ended(const core::worker_snapshot& x) {
+  return x.place == "ended";
 }
 
 } // namespace
@@ -61,7 +80,12 @@ std::optional<hang_finding> find_cause(const core::job_hang& what,
   for (const auto& x : seen.workers())
     if (x.frames_size() > 0)
       workers.push_back(snapshot_of(x));
-  auto who = core::find_hung_worker(workers, first->second.first_global_rank);
+  std::erase_if(workers, has_ended);
+  auto fallback = first->second.first_global_rank;
+  for (const auto& x : std::views::reverse(workers))
+    if (has(first->second, x.global_rank))
+      fallback = x.global_rank;
+  auto who = core::find_hung_worker(std::move(workers), fallback);
   const auto i = std::ranges::find_if(
     nodes, [&](const auto& x) { return has(x.second, who.global_rank); });
   if (i == nodes.end())
@@ -75,11 +99,12 @@ std::optional<hang_finding> find_cause(const core::job_hang& what,
   return hang_finding{std::move(who), agent, node.host, local_rank};
 }
 
-v1::EndHungWorker end_of(const core::job_hang& what, const hang_finding& x) {
+v1::EndHungWorker end_of(const core::job_hang& what, const hang_finding& x,
+                         core::time_point now) {
   auto out = v1::EndHungWorker{};
   out.set_generation(what.generation.value);
   out.set_local_rank(x.local_rank);
-  out.set_silent_ns(uint64_t(what.silent_for.count()));
+  out.set_silent_ns(uint64_t((now - what.since).count()));
   out.set_limit_ns(uint64_t(what.limit.count()));
   out.set_where(x.who.where);
   return out;

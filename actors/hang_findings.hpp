@@ -37,6 +37,7 @@ std::optional<hang_finding> find_cause(const core::job_hang& what,
                                        const v1::Stacks& seen,
                                        const operator_stacks::node_map& nodes);
 
-v1::EndHungWorker end_of(const core::job_hang& what, const hang_finding& x);
+v1::EndHungWorker end_of(const core::job_hang& what, const hang_finding& x,
+                         core::time_point now);
 
 } // namespace actorrun

@@ -653,18 +653,33 @@ void node_agent_state::on(const limit_near& x) {
   dispatch(x);
 }
 
+// A worker may have been heard since the coordinator was told otherwise.
 void node_agent_state::on(const v1::EndHungWorker& x) {
-  config_.lines.warn(formatted("local rank {} is ended because the job hangs: "
-                               "no worker has shown a sign of "
-                               "life for {}",
-                               x.local_rank(),
-                               core::duration_text(duration{x.silent_ns()})));
-  tell(self_, supervisor_,
-       worker_hangs{.generation = {x.generation()},
-                    .local_rank = x.local_rank(),
-                    .silent_for = duration{x.silent_ns()},
-                    .limit = duration{x.limit_ns()},
-                    .where = where_from_wire(x.where())});
+  const auto generation = generation_id{x.generation()};
+  look_for_signs([this, x, generation] {
+    const auto& plan = membership_.plan();
+    const auto running = running_workers();
+    if (!plan || plan->generation != generation || running.empty())
+      return;
+    if (!silence_->is_silent())
+      return config_.lines.info("the job does not hang any more: a worker of "
+                                "this node has shown a sign of life");
+    const auto i
+      = std::ranges::find(running, x.local_rank(), &worker_signs::local_rank);
+    const auto rank
+      = i == running.end() ? running.front().local_rank : x.local_rank();
+    const auto silent_for = duration{x.silent_ns()};
+    config_.lines.warn(
+      formatted("local rank {} is ended because the job hangs: no worker has "
+                "shown a sign of life for {}",
+                rank, core::duration_text(silent_for)));
+    tell(self_, supervisor_,
+         worker_hangs{.generation = generation,
+                      .local_rank = rank,
+                      .silent_for = silent_for,
+                      .limit = duration{x.limit_ns()},
+                      .where = where_from_wire(x.where())});
+  });
 }
 
 void node_agent_state::on(const v1::SafePointOrder& x) {
@@ -826,41 +841,58 @@ void node_agent_state::watch_signs(generation_id generation) {
   if (generation.value == 0)
     return silence_->end();
   silence_->begin(generation, self_->clock().now());
-  look_for_signs();
+  look_for_signs([] {});
 }
 
 void node_agent_state::on(const signs_due& x) {
   if (x.number == look_count_ && silence_->is_watching())
-    look_for_signs();
+    look_for_signs([] {});
 }
 
-void node_agent_state::look_for_signs() {
+/// Those that have not ended, as they were sampled last.
+std::vector<worker_signs> node_agent_state::running_workers() const {
+  auto out = std::vector<worker_signs>{};
+  for (const auto& x : vitals_.workers) {
+    const auto has_ended = x.state == 'Z' || x.state == 'X';
+    if (has_ended || x.local_rank >= pids_.size()
+        || x.pid != pids_[x.local_rank])
+      continue;
+    auto signs = worker_signs{x.local_rank, x.output_size, {}};
+    const auto last = std::ranges::find(timers_, x.pid, &last_request::pid);
+    if (last != timers_.end())
+      signs.last_request = last->when;
+    out.push_back(signs);
+  }
+  return out;
+}
+
+/// @param then Is called after the look, unless this machine is too slow to look.
+void node_agent_state::look_for_signs(std::function<void()> then) {
+  if (!silence_)
+    return;
   tell_later(self_, silence_->interval(), signs_due{++look_count_});
-  when_sampled([this] {
-    if (!silence_)
+  when_sampled([this, then = std::move(then), began = self_->clock().now()] {
+    if (!silence_ || sampled_ < began)
       return;
-    auto signs = std::vector<worker_signs>(pids_.size());
-    for (const auto& x : vitals_.workers)
-      if (x.local_rank < signs.size() && x.pid == pids_[x.local_rank])
-        signs[x.local_rank].output_size = x.output_size;
-    for (const auto& x : timers_)
-      if (const auto i = std::ranges::find(pids_, x.pid); i != pids_.end())
-        signs[size_t(i - pids_.begin())].last_request = x.when;
-    const auto news = silence_->step(signs, self_->clock().now());
-    if (!news)
-      return;
-    if (news->silent_for > duration{0} && !news->can_tell
-        && !std::exchange(is_deafness_told_, true))
-      config_.lines.warn(formatted("{} has no effect for this node: its "
-                                   "workers write to no log files and use "
-                                   "no timers, so no sign of life can be seen; "
-                                   "--log-dir with --redirects or "
-                                   "--tee makes them visible",
-                                   hang_scope));
-    auto out = to_wire(*news);
-    out.set_agent_id(id());
-    report(std::move(out));
+    if (const auto news
+        = silence_->step(running_workers(), self_->clock().now()))
+      report_signs(*news);
+    then();
   });
+}
+
+void node_agent_state::report_signs(const silence_report& x) {
+  if (x.silent_for > duration{0} && !x.can_tell
+      && !std::exchange(is_deafness_told_, true))
+    config_.lines.warn(formatted(
+      "{} has no effect for this job: a worker of this node writes to no log "
+      "file "
+      "and uses no timers, so it is not known whether it lives; --log-dir with "
+      "--redirects=3 or --tee=3 shows it",
+      hang_scope));
+  auto out = to_wire(x);
+  out.set_agent_id(id());
+  report(std::move(out));
 }
 
 // -- logs and stacks ----------------------------------------------------------

@@ -90,7 +90,9 @@ private:
   void on(const v1::EndHungWorker& x);
   void on(const signs_due& x);
   void watch_signs(generation_id generation);
-  void look_for_signs();
+  std::vector<core::worker_signs> running_workers() const;
+  void look_for_signs(std::function<void()> then);
+  void report_signs(const core::silence_report& x);
   void on(const v1::SafePointOrder& x);
   void on(const v1::StartAhead& x);
   void on(const v1::LogLevelOrder& x);

@@ -574,6 +574,7 @@ void rendezvous_coordinator_state::dispatch(const rendezvous_event& event) {
   for (const auto& effect : effects)
     std::visit(effect_runner{*this}, effect);
   say_wait();
+  look_for_hang();
   if (is_closing_)
     close();
 }
@@ -743,6 +744,7 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   offering.agent = agent; // One text for all.
   offering.leased = config_.lease_all || x.comes_by_link();
   // If we do not know yet that its last link is down.
+  silence_.forget(agent);
   readings_.lost(agent, has_ended());
   stacks_.lost(agent);
   auto& known = contacts_[agent];
@@ -847,6 +849,7 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
   if (!speakers_.hang_up(agent, link))
     return; // It is back already.
   contacts_.at(agent).handle = nullptr;
+  silence_.forget(agent);
   dispatch(agent_disconnected{agent});
   readings_.lost(agent, has_ended());
   stacks_.lost(agent);
@@ -858,63 +861,92 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
 
 void rendezvous_coordinator_state::on(const agent_id& agent,
                                       const v1::WorkersSilent& x) {
-  const auto now = self_->clock().now();
   const auto was_hung = silence_.hung();
-  silence_.note(agent, from_wire(x), now);
-  const auto* newest = chronicle_.now().newest_generation();
-  if (newest == nullptr || newest->revoked_at || newest->stopped_at
-      || !age_of_leadership())
-    return;
+  silence_.note(agent, from_wire(x), self_->clock().now());
   if (chronicle_.now().hang && was_hung.value != 0
       && silence_.hung().value == 0) {
     config_.lines.info(
       formatted("generation {} does not hang any more", to_string(was_hung)));
-    keep(chronicle_.note_hang({was_hung, {}, {}}, moment_of(now)));
+    keep(chronicle_.note_hang({was_hung, {}, {}, {}},
+                              moment_of(self_->clock().now())));
   }
-  auto members = std::vector<agent_id>{};
-  for (const auto& [id, record] : rendezvous_.agents())
-    if (record.member_of == newest->formed.generation
-        && record.place.slot_count > 0)
-      members.push_back(id);
-  if (const auto hang = silence_.find(newest->formed.generation, members, now))
+  look_for_hang();
+}
+
+// Of nodes that are away, or have yet to come back to a new coordinator, it is not
+// known whether they are silent. Those that have succeeded are.
+std::vector<agent_id> rendezvous_coordinator_state::running_members() const {
+  auto out = std::vector<agent_id>{};
+  const auto generation = rendezvous_.generation();
+  if (rendezvous_.current_phase() != rendezvous_phase::running
+      || generation.value == 0)
+    return out;
+  auto count = size_t{0};
+  for (const auto& [id, x] : rendezvous_.agents()) {
+    if (x.member_of != generation)
+      continue;
+    ++count;
+    const auto is_running = x.share == share_state::running;
+    if (!x.connected || (!is_running && x.share != share_state::succeeded))
+      return {};
+    if (is_running)
+      out.push_back(id);
+  }
+  return count == rendezvous_.common_plan().node_count
+           ? out
+           : std::vector<agent_id>{};
+}
+
+void rendezvous_coordinator_state::look_for_hang() {
+  if (silence_.empty() || is_closing_ || !age_of_leadership())
+    return;
+  const auto members = running_members();
+  if (members.empty())
+    return;
+  if (const auto hang
+      = silence_.find(rendezvous_.generation(), members, self_->clock().now()))
     look_into(*hang);
 }
 
 // The same question as an operator's `actorctl stacks`.
 void rendezvous_coordinator_state::look_into(const job_hang& what) {
-  config_.lines.warn(formatted("generation {}: no worker has shown a sign of "
-                               "life for {}: coordinator looks "
-                               "where they are",
-                               to_string(what.generation),
-                               core::duration_text(what.silent_for)));
+  config_.lines.warn(formatted(
+    "generation {}: no worker has shown a sign of life for {}: coordinator "
+    "looks where they are",
+    to_string(what.generation),
+    core::duration_text(self_->clock().now() - what.since)));
   auto question = operator_question{};
   question.what.mutable_stacks();
-  question.reply
-    = [this, what](const v1::OperatorReply& x) { settle(what, x.stacks()); };
+  question.reply = [this, what](const v1::OperatorReply& x) {
+    if (!x.has_stacks() || !settle(what, x.stacks()))
+      silence_.give_up(what);
+  };
   const auto id = stacks_.begin(question, ranks_of_nodes(),
                                 rendezvous_.common_plan().world_size);
   if (id != 0)
     tell_later(self_, operator_stacks::timeout, stacks_due{id});
 }
 
-/// @param seen Empty: that could not be found out.
-void rendezvous_coordinator_state::settle(const job_hang& what,
+/// @returns false: nothing can follow from it now
+bool rendezvous_coordinator_state::settle(const job_hang& what,
                                           const v1::Stacks& seen) {
-  if (silence_.hung() != what.generation
-      || rendezvous_.generation() != what.generation || !age_of_leadership())
-    return;
+  if (!silence_.is_still(what) || rendezvous_.generation() != what.generation
+      || running_members().empty() || !age_of_leadership())
+    return false;
   const auto cause = find_cause(what, seen, ranks_of_nodes());
   if (!cause)
-    return;
-  const auto sentence = sentence_of(what, cause->who, cause->host);
+    return false;
+  const auto now = self_->clock().now();
+  const auto sentence = sentence_of(what, cause->who, cause->host, now);
   config_.lines.warn(formatted("generation {} hangs: {}{}",
                                to_string(what.generation), sentence,
                                what.ends ? "; that worker is ended" : ""));
   keep(chronicle_.note_hang(
-    {what.generation, what.silent_for, sentence, cause->who.where},
-    moment_of(self_->clock().now())));
+    {what.generation, now - what.since, sentence, cause->who.where},
+    moment_of(now)));
   if (what.ends)
-    send(cause->agent, end_of(what, *cause));
+    send(cause->agent, end_of(what, *cause, now));
+  return true;
 }
 
 // -- logs and stacks ----------------------------------------------------------

@@ -131,8 +131,10 @@ private:
   void ask_nodes();
   void settle_round();
   void on(const agent_id& agent, const v1::WorkersSilent& x);
+  std::vector<agent_id> running_members() const;
+  void look_for_hang();
   void look_into(const core::job_hang& what);
-  void settle(const core::job_hang& what, const v1::Stacks& seen);
+  bool settle(const core::job_hang& what, const v1::Stacks& seen);
   void answer_question(const operator_question& x);
   operator_readings::node_map named_nodes() const;
   operator_stacks::node_map ranks_of_nodes() const;

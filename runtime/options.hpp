@@ -187,7 +187,8 @@ struct timer_options {
   std::chrono::milliseconds watchdog{0};
 };
 
-inline constexpr std::chrono::milliseconds hang_timeout_min{100};
+inline constexpr std::chrono::milliseconds hang_timeout_min
+  = std::chrono::seconds{1};
 
 /// When this node says that its workers show no sign of life; see docs/hangs.md. A job
 /// hangs when all its nodes do.

@@ -305,7 +305,6 @@ template <is_a<hang_entry> X>
 void members(X& x, auto f) {
   f("text", x.text);
   f("where", x.where);
-  f("at", x.at);
   f("since_ns", x.since);
 }
 

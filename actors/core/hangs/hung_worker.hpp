@@ -12,23 +12,24 @@ namespace actorrun::core {
 
 struct hung_worker {
   uint32_t global_rank = 0;
-  /// It alone is elsewhere than the others. Else it is one of the node that fell
-  /// silent first.
+  /// It alone is elsewhere than the others, of which there are two at least. Else it
+  /// is one of the node that fell silent first.
   bool differs = false;
   /// Where the workers are: a few printable lines, at most `failure_where_max`
   /// bytes. May be empty.
   std::string where{};
 };
 
-/// @param seen     Where the workers are, as far as that is known.
+/// @param seen     Where the workers are that have not ended, as far as that is known.
+///                 Frames count only if they are known of all.
 /// @param fallback Of the node that fell silent first.
-hung_worker find_hung_worker(const std::vector<worker_snapshot>& seen,
+hung_worker find_hung_worker(std::vector<worker_snapshot> seen,
                              uint32_t fallback);
 
 /// `no worker has shown a sign of life for 5.0 min (--hang-timeout: 5.0 min); rank 2
 /// on n2 is the odd one out`, one line.
 /// @param host Of the worker.
 std::string sentence_of(const job_hang& what, const hung_worker& who,
-                        const std::string& host);
+                        const std::string& host, time_point now);
 
 } // namespace actorrun::core

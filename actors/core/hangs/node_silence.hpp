@@ -4,7 +4,10 @@
 #include "actors/core/time.hpp"
 #include "messages/ids.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -18,8 +21,14 @@ struct hang_limits {
   friend bool operator==(const hang_limits&, const hang_limits&) = default;
 };
 
-/// What shows that a worker lives.
+/// As long as nothing follows from a silence or a hang, it is said again after this.
+inline duration repeat_pause(duration limit) {
+  return std::max<duration>(limit, std::chrono::seconds{10});
+}
+
+/// What shows that a worker which runs lives.
 struct worker_signs {
+  uint32_t local_rank = 0;
   /// Bytes in its log files, which grow; none: it has none that can be read.
   std::optional<uint64_t> output_size{};
   /// Its last request to the timer server; none: it has made none.
@@ -29,10 +38,10 @@ struct worker_signs {
 /// What a node says of its workers.
 struct silence_report {
   generation_id generation;
-  /// Since the last sign; 0: there was one since the last report.
+  /// Since the last sign; 0: there was one not long ago.
   duration silent_for{0};
-  /// A sign would be seen: some worker has log files, or uses timers. Of others it
-  /// is not known whether they live.
+  /// A sign would be seen of each worker that runs: it has log files, or has used
+  /// timers. Otherwise it is not known whether the node is silent.
   bool can_tell = false;
   hang_limits limits{};
 
@@ -41,7 +50,8 @@ struct silence_report {
 };
 
 /// Any sign of any worker counts for all of the node: who takes part in collective
-/// operations stands still when one does, and often one alone writes.
+/// operations stands still when one does, and often one alone writes. What is not
+/// known counts as a sign.
 class node_silence {
 public:
   /// @pre `limits.timeout > 0`
@@ -58,22 +68,33 @@ public:
 
   bool is_watching() const { return generation_.value != 0; }
 
-  /// Another coordinator knows nothing of the silence.
-  void forget_report() { is_told_ = false; }
+  /// As far as the last look has shown.
+  bool is_silent() const { return is_silent_; }
 
+  /// Another coordinator, or one that was out of touch, is told how it is.
+  void forget_report() { told_.reset(); }
+
+  /// @param running Workers that have not ended.
   /// @param now     Never decreases between calls.
-  /// @param workers By local rank.
-  /// @returns what is new for the coordinator: each silence, and its end
-  std::optional<silence_report> step(const std::vector<worker_signs>& workers,
+  /// @returns what is to be told: each silence, again and again, and its end
+  std::optional<silence_report> step(const std::vector<worker_signs>& running,
                                      time_point now);
 
 private:
+  struct report {
+    bool is_silent = false;
+    time_point when{};
+  };
+
+  bool see(const worker_signs& x);
+
   hang_limits limits_;
-  generation_id generation_{}; ///< 0: none is watched.
-  std::vector<worker_signs> seen_;
+  generation_id generation_{};            ///< 0: none is watched.
+  std::map<uint32_t, worker_signs> seen_; ///< By local rank.
   time_point last_sign_{};
-  bool can_tell_ = false;
-  bool is_told_ = false;
+  time_point last_look_{};
+  bool is_silent_ = false;
+  std::optional<report> told_; ///< None: the coordinator knows nothing.
 };
 
 } // namespace actorrun::core

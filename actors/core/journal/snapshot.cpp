@@ -98,6 +98,7 @@ void snapshot::add(const node_gone& x) {
 
 void snapshot::add(const generation_formed& x) {
   count_all();
+  hang.reset();
   restart_count = x.restart_count;
   if (generations.size() == generations_remembered_max) {
     ++forgotten_generation_count;
@@ -176,7 +177,7 @@ void snapshot::add(const hang_changed& x) {
   count_all(x.text.empty() ? latest.when : since);
   hang.reset();
   if (!x.text.empty())
-    hang = hang_entry{x.text, x.where, latest, since};
+    hang = hang_entry{x.text, x.where, since};
 }
 
 void snapshot::end_hang() {

@@ -96,8 +96,7 @@ struct node_entry {
 struct hang_entry {
   std::string text;
   std::string where;
-  moment at;          ///< When that was found …
-  time_point since{}; ///< … and when the last sign of life was.
+  time_point since{}; ///< The last sign of life.
 
   friend bool operator==(const hang_entry&, const hang_entry&) = default;
 };

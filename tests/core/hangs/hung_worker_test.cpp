@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const auto hang = job_hang{{7}, 5min + 1s, 5min, {"b"}, true};
+const auto hang = job_hang{{7}, time_point{1s}, 5min, {"b"}, true, 1};
 
 worker_snapshot at(uint32_t rank, const std::string& place) {
   return {rank, place, {}};
@@ -27,7 +27,7 @@ TEST_CASE("hung worker: the one that is elsewhere than all others", "[core]") {
         == "rank 2 is the odd one out\nrank 2 at next (loader.py:7)\n"
            "ranks 0-1,3 at all_reduce");
   CHECK(
-    sentence_of(hang, x, "n2")
+    sentence_of(hang, x, "n2", time_point{5min + 2s})
     == "no worker has shown a sign of life for 5.0 min (--hang-timeout: 5.0 "
        "min); rank 2 on n2 is the odd one out");
 }
@@ -39,10 +39,23 @@ TEST_CASE(
   CHECK(x.global_rank == 1);
   CHECK_FALSE(x.differs);
   CHECK(
-    sentence_of(hang, x, "n2")
+    sentence_of(hang, x, "n2", time_point{5min + 2s})
     == "no worker has shown a sign of life for 5.0 min (--hang-timeout: 5.0 "
        "min); none is elsewhere than the others; the node of rank 1 on n2 fell "
        "silent first");
+}
+
+TEST_CASE("hung worker: frames count only if they are known of all", "[core]") {
+  const auto all
+    = std::vector<worker_snapshot>{{0, "in futex", "step (a.py:1)"},
+                                   {1, "in futex", "load (a.py:9)"},
+                                   {2, "in futex", "step (a.py:1)"}};
+  CHECK(find_hung_worker(all, 0).global_rank == 1);
+  auto some = all;
+  some[1].frame.clear();
+  const auto x = find_hung_worker(some, 0);
+  CHECK_FALSE(x.differs);
+  CHECK(x.where == "ranks 0-2 in futex");
 }
 
 TEST_CASE("hung worker: what could not be seen is not told", "[core]") {

@@ -12,8 +12,19 @@ constexpr auto limits = hang_limits{10s, true};
 struct fixture {
   fixture() { uut.begin({7}, time_point{100s}); }
 
-  /// How long the node says that it is silent, in ms; -1: nothing is new.
+  /// Looks each second until then. How long the node says that it is silent, in ms;
+  /// -1: nothing is new.
+  int64_t until(duration t, const std::vector<worker_signs>& workers) {
+    while (now + 1s < t) {
+      now += 1s;
+      if (const auto news = uut.step(workers, time_point{100s + now}))
+        early = *news;
+    }
+    return at(t, workers);
+  }
+
   int64_t at(duration t, const std::vector<worker_signs>& workers) {
+    now = t;
     const auto news = uut.step(workers, time_point{100s + t});
     if (!news)
       return -1;
@@ -23,59 +34,84 @@ struct fixture {
       .count();
   }
 
-  static worker_signs wrote(uint64_t size) { return {size, {}}; }
-  static worker_signs asked(duration t) { return {{}, time_point{100s + t}}; }
+  static worker_signs wrote(uint64_t size, uint32_t rank = 0) {
+    return {rank, size, {}};
+  }
+  static worker_signs asked(duration t, uint32_t rank = 1) {
+    return {rank, {}, time_point{100s + t}};
+  }
+  static worker_signs unknown(uint32_t rank) { return {rank, {}, {}}; }
 
   node_silence uut{limits};
+  duration now{0};
   silence_report last;
+  std::optional<silence_report> early; ///< Told before it was asked for.
 };
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "node silence: it is told once, and so is its end",
+TEST_CASE_METHOD(fixture, "node silence: it is told, and so is its end",
                  "[core]") {
-  CHECK(at(1s, {wrote(0), wrote(5)}) == -1);
-  CHECK(at(10'999ms, {wrote(0), wrote(5)}) == -1);
-  CHECK(at(11s, {wrote(0), wrote(5)}) == 10'000);
+  CHECK(at(1s, {wrote(0), wrote(5, 1)}) == -1);
+  CHECK(until(10'999ms, {wrote(0), wrote(5, 1)}) == -1);
+  CHECK_FALSE(uut.is_silent());
+  CHECK(at(11s, {wrote(0), wrote(5, 1)}) == 10'000);
   CHECK(last == silence_report{{7}, 10s, true, limits});
-  CHECK(at(20s, {wrote(0), wrote(5)}) == -1);
-  CHECK(at(21s, {wrote(1), wrote(5)}) == 0);
+  CHECK(uut.is_silent());
+  CHECK(until(20'999ms, {wrote(0), wrote(5, 1)}) == -1);
+  CHECK_FALSE(early);
+  CHECK(at(21s, {wrote(0), wrote(5, 1)}) == 20'000); // Again.
+  CHECK(at(22s, {wrote(1), wrote(5, 1)}) == 0);
   CHECK(last == silence_report{{7}, 0s, true, limits});
-  CHECK(at(30'999ms, {wrote(1), wrote(5)}) == -1);
-  CHECK(at(31s, {wrote(1), wrote(5)}) == 10'000);
+  CHECK(until(31'999ms, {wrote(1), wrote(5, 1)}) == -1);
+  CHECK(at(32s, {wrote(1), wrote(5, 1)}) == 10'000);
 }
 
 TEST_CASE_METHOD(fixture, "node silence: any worker's sign counts for the node",
                  "[core]") {
-  CHECK(at(1s, {wrote(0), {}}) == -1);
-  CHECK(at(9s, {wrote(0), asked(8s)}) == -1);
-  CHECK(at(17'999ms, {wrote(0), asked(8s)}) == -1);
+  CHECK(at(1s, {wrote(0), asked(0s)}) == -1);
+  CHECK(until(9s, {wrote(0), asked(8s)}) == -1);
+  CHECK(until(17'999ms, {wrote(0), asked(8s)}) == -1);
   CHECK(at(18s, {wrote(0), asked(8s)}) == 10'000);
 }
 
-TEST_CASE_METHOD(fixture, "node silence: a file that is not seen is no sign",
+TEST_CASE_METHOD(fixture, "node silence: a file that is gone may grow",
                  "[core]") {
   CHECK(at(1s, {wrote(5)}) == -1);
-  CHECK(at(5s, {worker_signs{}}) == -1);
-  CHECK(at(6s, {wrote(5)}) == -1);
-  CHECK(at(11s, {wrote(5)}) == 10'000);
+  CHECK(until(60s, {unknown(0)}) == -1);
+  CHECK_FALSE(early);
+  CHECK(until(69'999ms, {wrote(5)}) == -1);
+  CHECK(at(70s, {wrote(5)}) == 10'000);
 }
 
-TEST_CASE_METHOD(fixture, "node silence: it is said if no sign could be seen",
+TEST_CASE_METHOD(fixture,
+                 "node silence: of a worker without signs it is not known",
                  "[core]") {
-  CHECK(at(10s, {worker_signs{}, worker_signs{}}) == 10'000);
+  CHECK(until(10s, {wrote(0), unknown(1)}) == -1);
+  CHECK(at(11s, {wrote(0), unknown(1)}) == 10'000);
   CHECK_FALSE(last.can_tell);
-  CHECK(at(11s, {worker_signs{}, asked(11s)}) == 0);
-  CHECK(last.can_tell);
+  SECTION("it uses a timer") {
+    CHECK(at(12s, {wrote(0), asked(12s)}) == 0);
+    CHECK(last.can_tell);
+  }
+  SECTION("it ends") {
+    CHECK(until(21s, {wrote(0)}) == 20'000);
+    CHECK(last.can_tell);
+  }
+  SECTION("all have ended") {
+    CHECK(until(21s, {}) == 20'000);
+    CHECK_FALSE(last.can_tell);
+  }
 }
 
 TEST_CASE_METHOD(fixture, "node silence: each generation begins anew",
                  "[core]") {
-  CHECK(at(10s, {wrote(5)}) == -1); // The first look.
-  CHECK(at(20s, {wrote(5)}) == 10'000);
-  uut.begin({8}, time_point{121s});
-  CHECK(at(29s, {asked(1s)}) == -1);
-  CHECK(at(31s, {asked(1s)}) == 10'000);
+  CHECK(at(1s, {wrote(5)}) == -1);
+  CHECK(until(11s, {wrote(5)}) == 10'000);
+  uut.begin({8}, time_point{112s});
+  CHECK_FALSE(uut.is_silent());
+  CHECK(until(21'999ms, {asked(1s)}) == -1);
+  CHECK(at(22s, {asked(1s)}) == 10'000);
   CHECK(last.generation == generation_id{8});
 }
 
@@ -85,15 +121,27 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.is_watching());
   uut.end();
   CHECK_FALSE(uut.is_watching());
-  CHECK(at(60s, {wrote(5)}) == -1);
+  CHECK(until(60s, {wrote(5)}) == -1);
 }
 
-TEST_CASE_METHOD(fixture, "node silence: another coordinator is told again",
+TEST_CASE_METHOD(fixture,
+                 "node silence: a coordinator that comes is told how it is",
                  "[core]") {
-  CHECK(at(0s, {wrote(5)}) == -1);
-  CHECK(at(10s, {wrote(5)}) == 10'000);
+  CHECK(at(1s, {wrote(5)}) == -1);
   uut.forget_report();
-  CHECK(at(12s, {wrote(5)}) == 12'000);
+  CHECK(at(2s, {wrote(5)}) == 0);
+  CHECK(until(11s, {wrote(5)}) == 10'000);
+  uut.forget_report();
+  CHECK(at(12s, {wrote(5)}) == 11'000);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "node silence: an agent that stood still knows nothing",
+                 "[core]") {
+  CHECK(at(1s, {wrote(5)}) == -1);
+  CHECK(at(30s, {wrote(5)}) == -1);
+  CHECK(until(39'999ms, {wrote(5)}) == -1);
+  CHECK(at(40s, {wrote(5)}) == 10'000);
 }
 
 TEST_CASE("node silence: it looks eight times per limit, within bounds",
