@@ -144,8 +144,13 @@ TEST_CASE_METHOD(log_scene,
                  "actorctl logs: those of a job that has ended, and where they "
                  "are (P3, P4)",
                  "[logs]") {
-  const auto script = "echo attempt $TORCHELASTIC_RESTART_COUNT of $RANK;"
-                      "echo err >&2; exit 3";
+  // None ends before both have written.
+  const auto script
+    = "echo attempt $TORCHELASTIC_RESTART_COUNT of $RANK;"
+      "echo err >&2; up=up-$TORCHELASTIC_RESTART_COUNT;"
+      ": > $up-$RANK;"
+      "while [ ! -e $up-0 ] || [ ! -e $up-1 ]; do sleep 0.01; done;"
+      "exit 3";
   auto& x
     = job({"-r3", "--log-dir=" + logs(), "--rdzv-id=old", "--max-restarts=1"},
           script, 2);

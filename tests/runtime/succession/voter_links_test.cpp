@@ -199,7 +199,7 @@ TEST_CASE_METHOD(
   for (auto term = uint64_t{1}; term <= 3; ++term) {
     n1->notify(n2->endpoint(), core::beat{term, {}, {}});
     CHECK(next(b) == "n1: beat " + std::to_string(term));
-    CHECK(a.broken.take() == agent_id{});
+    CHECK(a.broken.take() == agent_id{"+notice to " + n2->endpoint()});
   }
 }
 
