@@ -26,7 +26,7 @@ struct hung_worker {
 hung_worker find_hung_worker(std::vector<worker_snapshot> seen,
                              uint32_t fallback);
 
-/// `no worker has shown a sign of life for 5.0 min (--hang-timeout: 5.0 min); rank 2
+/// `no worker has shown a sign of life for 5 min 1 s (--hang-timeout: 5 min 0 s); rank 2
 /// on n2 is the odd one out`, one line.
 /// @param host Of the worker.
 std::string sentence_of(const job_hang& what, const hung_worker& who,

@@ -289,6 +289,7 @@ v1::JobStatus extreme_job(bool is_known) {
   job.set_sequence(1);
   job.set_wall_ms(1);
   job.set_waiting_for("something");
+  job.set_hang("no worker has shown a sign of life");
   job.set_waiting_left_ms(1);
   job.mutable_leadership()->add_voters("n1-7");
   job.mutable_last_failure()->mutable_details()->set_limit_ns(1);

@@ -26,10 +26,9 @@ TEST_CASE("hung worker: the one that is elsewhere than all others", "[core]") {
   CHECK(x.where
         == "rank 2 is the odd one out\nrank 2 at next (loader.py:7)\n"
            "ranks 0-1,3 at all_reduce");
-  CHECK(
-    sentence_of(hang, x, "n2", time_point{5min + 2s})
-    == "no worker has shown a sign of life for 5.0 min (--hang-timeout: 5.0 "
-       "min); rank 2 on n2 is the odd one out");
+  CHECK(sentence_of(hang, x, "n2", time_point{5min + 2s})
+        == "no worker has shown a sign of life for 5 min 1 s (--hang-timeout: "
+           "5 min 0 s); rank 2 on n2 is the odd one out");
 }
 
 TEST_CASE(
@@ -38,11 +37,11 @@ TEST_CASE(
   const auto x = find_hung_worker({at(0, "at a"), at(1, "at a")}, 1);
   CHECK(x.global_rank == 1);
   CHECK_FALSE(x.differs);
-  CHECK(
-    sentence_of(hang, x, "n2", time_point{5min + 2s})
-    == "no worker has shown a sign of life for 5.0 min (--hang-timeout: 5.0 "
-       "min); none is elsewhere than the others; the node of rank 1 on n2 fell "
-       "silent first");
+  CHECK(sentence_of(hang, x, "n2", time_point{5min + 2s})
+        == "no worker has shown a sign of life for 5 min 1 s (--hang-timeout: "
+           "5 min 0 s); where they are names none of them; the node of rank 1 "
+           "on n2 "
+           "fell silent first");
 }
 
 TEST_CASE("hung worker: frames count only if they are known of all", "[core]") {

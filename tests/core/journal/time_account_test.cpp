@@ -398,7 +398,7 @@ TEST_CASE_METHOD(fixture, "time: a hang counts from the last sign of life on",
   SECTION("what another cause has had already stays with that") {
     at(16s, hang_changed{{1}, 0s, ""});
     at(17s, hang_changed{{1}, 9s, "again"});
-    CHECK(spent(17s, hung) == 2 * 2 * 7 * second);
+    CHECK(spent(17s, hung) == 2 * 2 * 8 * second);
     CHECK(spent(18s, hung) == 2 * 2 * 9 * second);
   }
   check_sums(account(20s));

@@ -188,6 +188,7 @@ std::string full_text() {
   static const auto node = own_node();
   auto waiting = job;
   waiting.set_waiting_for("nodes");
+  waiting.set_hang("no worker has shown a sign of life");
   waiting.set_waiting_age_ms(2'000);
   auto regroups = regroup_times{};
   auto x = v1::JobStatus{};
