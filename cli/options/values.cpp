@@ -51,8 +51,11 @@ result<uint16_t> parse_port(std::string_view text) {
 
 std::string bound_text(milliseconds x) {
   using days = std::chrono::duration<int64_t, std::ratio<86'400>>;
-  if (x == milliseconds{0} || x % days{1} != milliseconds{0})
+  using std::chrono::seconds;
+  if (x == milliseconds{0} || x % seconds{1} != milliseconds{0})
     return formatted("{}ms", x.count());
+  if (x % days{1} != milliseconds{0})
+    return formatted("{}s", std::chrono::duration_cast<seconds>(x).count());
   const auto count = std::chrono::duration_cast<days>(x).count();
   return formatted("{} {}", count, count == 1 ? "day" : "days");
 }
