@@ -86,7 +86,7 @@ struct seeds_scene : scene {
 TEST_CASE_METHOD(seeds_scene,
                  "seeds: a job begins at two of three hosts, and is found by "
                  "whoever knows one of them",
-                 "[netns]") {
+                 "[seeds]") {
   if (!ready())
     return;
   auto& first = start_at(b);
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(
   seeds_scene,
   "seeds: the founder is lost later, and a late joiner finds the "
   "job at another seed",
-  "[netns]") {
+  "[seeds]") {
   if (!ready())
     return;
   auto& x = start_at(b);
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(
   seeds_scene,
   "seeds: a seed that is cut off from the start begins no second "
   "job, and joins when it is back",
-  "[netns]") {
+  "[seeds]") {
   if (!ready())
     return;
   net->cut();
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(
   seeds_scene,
   "seeds: a seed with another list gets no say, and people learn "
   "of it",
-  "[netns]") {
+  "[seeds]") {
   if (!ready())
     return;
   auto& x = start_at(b, at(a) + "," + at(b) + "," + at(d));
