@@ -16,10 +16,6 @@ namespace {
 /// Longer ones say no more.
 constexpr auto told_silence_max = core::duration{std::chrono::hours{24 * 24}};
 
-core::duration time_from_wire(uint64_t ns) {
-  return std::min(ns, uint64_t{told_silence_max.count()}) * core::duration{1};
-}
-
 constexpr auto kernel_mark = std::string_view{"in the kernel: "};
 
 /// The innermost function of a Python program, and where the kernel has it.
@@ -45,6 +41,10 @@ bool has_ended(const core::worker_snapshot& x) {
 
 } // namespace
 
+core::duration silence_from_wire(uint64_t ns) {
+  return std::min(ns, uint64_t{told_silence_max.count()}) * core::duration{1};
+}
+
 v1::WorkersSilent to_wire(const core::silence_report& x) {
   auto out = v1::WorkersSilent{};
   out.set_generation(x.generation.value);
@@ -57,9 +57,9 @@ v1::WorkersSilent to_wire(const core::silence_report& x) {
 
 core::silence_report from_wire(const v1::WorkersSilent& x) {
   return {.generation = {x.generation()},
-          .silent_for = time_from_wire(x.silent_ns()),
+          .silent_for = silence_from_wire(x.silent_ns()),
           .can_tell = x.can_tell(),
-          .limits = {time_from_wire(x.limit_ns()), x.ends()}};
+          .limits = {silence_from_wire(x.limit_ns()), x.ends()}};
 }
 
 std::string where_from_wire(const std::string& x) {

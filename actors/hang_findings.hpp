@@ -14,9 +14,10 @@
 
 namespace actorrun {
 
-v1::WorkersSilent to_wire(const core::silence_report& x);
+/// @param ns Of a peer: it is cut to 24 days.
+core::duration silence_from_wire(uint64_t ns);
 
-/// @param x Of a peer: times are cut to 24 days.
+v1::WorkersSilent to_wire(const core::silence_report& x);
 core::silence_report from_wire(const v1::WorkersSilent& x);
 
 /// At most `core::failure_where_max` bytes.

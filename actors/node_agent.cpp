@@ -668,7 +668,7 @@ void node_agent_state::on(const v1::EndHungWorker& x) {
       = std::ranges::find(running, x.local_rank(), &worker_signs::local_rank);
     const auto rank
       = i == running.end() ? running.front().local_rank : x.local_rank();
-    const auto silent_for = duration{x.silent_ns()};
+    const auto silent_for = silence_from_wire(x.silent_ns());
     config_.lines.warn(
       formatted("local rank {} is ended because the job hangs: no worker has "
                 "shown a sign of life for {}",
@@ -677,7 +677,7 @@ void node_agent_state::on(const v1::EndHungWorker& x) {
          worker_hangs{.generation = generation,
                       .local_rank = rank,
                       .silent_for = silent_for,
-                      .limit = duration{x.limit_ns()},
+                      .limit = silence_from_wire(x.limit_ns()),
                       .where = where_from_wire(x.where())});
   });
 }

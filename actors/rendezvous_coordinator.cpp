@@ -861,6 +861,8 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
 
 void rendezvous_coordinator_state::on(const agent_id& agent,
                                       const v1::WorkersSilent& x) {
+  if (is_closing_ || !age_of_leadership())
+    return; // The next coordinator is told.
   const auto was_hung = silence_.hung();
   silence_.note(agent, from_wire(x), self_->clock().now());
   if (chronicle_.now().hang && was_hung.value != 0
