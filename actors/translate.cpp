@@ -181,6 +181,7 @@ v1::Charter to_wire(const core::charter& x) {
   *out.mutable_settings() = to_wire(x.settings);
   out.set_resized(x.is_resized);
   out.set_restart_count(x.restart_count);
+  out.set_charged_generation(x.charged.value);
   for (const auto& from : x.excluded) {
     auto& host = *out.add_excluded();
     host.set_host(cut(from.host, host_size_max));
@@ -446,6 +447,7 @@ core::charter from_wire(const v1::Charter& x) {
   out.settings = from_wire(x.settings());
   out.is_resized = x.resized();
   out.restart_count = x.restart_count();
+  out.charged = {x.charged_generation()};
   for (const auto& from : x.excluded())
     if (out.excluded.size() < core::excluded_hosts_max)
       out.excluded.push_back(

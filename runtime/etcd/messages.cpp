@@ -171,6 +171,7 @@ core::job_mark mark_of(int64_t revision, const std::string& value) {
                     member<uint32_t>(from, "settings_lease_ms")}};
   job.is_resized = at(from, "resized") == true;
   job.restart_count = member<uint32_t>(from, "restarts");
+  job.charged = {member<uint64_t>(from, "charged_generation")};
   if (const auto& hosts = at(from, "excluded"); hosts.is_array())
     for (const auto& x : hosts)
       if (job.excluded.size() < core::excluded_hosts_max)
@@ -201,6 +202,7 @@ std::string text_of(const core::charter& job, bool is_over) {
     out["settings_lease_ms"] = job.settings.lease.count();
     out["resized"] = job.is_resized;
     out["restarts"] = job.restart_count;
+    out["charged_generation"] = job.charged.value;
     out["lease_ms"] = job.lease.count();
     out["excluded"] = json::array();
     for (const auto& x : job.excluded)

@@ -53,6 +53,10 @@ std::optional<predecessor> find(const std::string& folder, const job_id& job,
   out.job.revision = 1;
   out.job.settings = known->coordinator.settings;
   out.job.restart_count = known->restart_count;
+  if (const auto* x = known->newest_generation();
+      x != nullptr && x->stopped_at
+      && x->restart_count > x->formed.restart_count)
+    out.job.charged = x->formed.generation;
   out.job.excluded = std::move(known->excluded);
   out.job.is_resized = known->is_resized;
   return out;

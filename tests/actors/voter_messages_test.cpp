@@ -21,6 +21,7 @@ written_charter a_charter() {
   job.settings.agent_count_max = 6;
   job.lease = 1200ms;
   job.newest = {8};
+  job.charged = {7};
   job.leader_group = 5;
   return {.key = {9, 10},
           .voters = voter_set{{n1}}.changing_to({n1, n2, n3}),

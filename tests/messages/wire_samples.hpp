@@ -94,6 +94,7 @@ inline void fill(v1::Charter& x) {
   host.set_by("alice");
   x.set_lease_ms(1'200);
   x.set_newest_generation(7);
+  x.set_charged_generation(6);
 }
 
 inline void fill(v1::CharterChanged& x) {

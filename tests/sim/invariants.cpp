@@ -210,6 +210,9 @@ void invariants::check_departures(debt& owed, int coordinator,
 std::optional<invariants::debt>
 invariants::debt_of_recovery(uint32_t spent,
                              const core::rendezvous& after) const {
+  if (after.budget().charged() == after.generation()
+      && paid_to_.contains(after.generation()))
+    return std::nullopt; // Its predecessor has paid, and said so.
   auto out = debt{spent, {}, false, {}, {}};
   for (const auto& [agent, x] : after.agents()) {
     if (x.member_of != after.generation())
@@ -396,7 +399,20 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
   if (!paid_.emplace(coordinator, generation_before).second)
     report("I5: generation " + to_string(generation_before)
            + " cost two restarts");
+  check_paid_once(generation_before, spent);
   check_first(coordinator, generation_before, *after.last_failure());
+}
+
+// One coordinator may pay again what the one before had paid and told no one. It
+// may not add to that.
+void invariants::check_paid_once(generation_id generation, uint32_t spent) {
+  const auto is_it = [&](const auto& x) { return x->number == generation; };
+  if (std::ranges::count_if(generations_, is_it) != 1)
+    return; // Two generations that have this number have a price each.
+  const auto [i, is_first] = paid_to_.emplace(generation, spent);
+  if (!is_first && spent > i->second)
+    report("I5: generation " + to_string(generation)
+           + " cost a restart with each of two coordinators");
 }
 
 // -- the root cause ----------------------------------------------------------

@@ -192,6 +192,7 @@ private:
                      const core::outcome& result);
   void check_phase(const core::rendezvous& after);
   void check_success(int coordinator, generation_id generation);
+  void check_paid_once(generation_id generation, uint32_t spent);
   void check_cost(int coordinator, const core::rendezvous_event& event,
                   uint32_t spent_before, generation_id generation_before,
                   const core::rendezvous& after);
@@ -228,6 +229,8 @@ private:
   std::optional<core::outcome> told_; ///< Of these, to agents.
   std::set<std::pair<int, generation_id>>
     paid_; ///< Generations that cost a restart.
+  /// How many were spent then, with the first one for it by any coordinator.
+  std::map<generation_id, uint32_t> paid_to_;
   std::map<int, std::optional<debt>> owed_; ///< By coordinator.
   std::map<int, bool> was_stopping_;        ///< Likewise.
   std::map<int, bool> was_gathering_;       ///< Likewise.

@@ -256,7 +256,8 @@ void chronicle::note_new_generation(step& at) {
                             .world_size = plan.world_size,
                             .master_address = plan.master_address,
                             .master_port = plan.master_port,
-                            .restart_count = at.after.budget().restart_count(),
+                            .restart_count
+                            = at.after.budget().count_before(generation),
                             .reason = formed != nullptr ? formed->reason : "",
                             .adopted = formed == nullptr});
 }

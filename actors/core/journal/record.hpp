@@ -232,8 +232,8 @@ struct generation_formed {
   uint32_t world_size = 0;
   std::string master_address;
   uint16_t master_port = 0;
-  uint32_t restart_count = 0;
-  std::string reason;   ///< Empty: the first one.
+  uint32_t restart_count = 0; ///< Spent before it.
+  std::string reason;         ///< Empty: the first one.
   bool adopted = false; ///< An earlier coordinator has formed it.
 
   friend bool operator==(const generation_formed&, const generation_formed&)

@@ -124,6 +124,7 @@ bool charter_witnesses::learn(part x, const agent_id& who) {
       known_.lease = told.lease;
       known_.newest = told.newest;
       known_.restart_count = std::max(told.restart_count, other->restart_count);
+      known_.charged = later(told.charged, other->charged);
       break;
     case part::hosts:
       known_.excluded = agreed(told.excluded, other->excluded, known_.excluded,

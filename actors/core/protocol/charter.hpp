@@ -58,7 +58,10 @@ struct charter {
   job_settings settings{};
   /// An operator has given the job these numbers of nodes.
   bool is_resized = false;
-  uint32_t restart_count = 0;            ///< Spent.
+  uint32_t restart_count = 0; ///< Spent.
+  /// The newest generation whose failure has cost one of these, which a successor may
+  /// find as its workers have left it; at most `newest`. 0: unknown.
+  generation_id charged{};
   std::vector<excluded_host> excluded{}; ///< Their time means nothing.
   std::vector<failing_host> failing{};   ///< The worst first; `told_hosts_max`.
   /// In the order of the requests; `told_drains_max`.

@@ -26,7 +26,9 @@ void attribute_unkillable(outcome& how) {
 
 void generation_end::know(const charter& told) {
   policy_.set_maximum(orders_.settings().restart_count_max);
-  policy_.restore(told.restart_count);
+  const auto is_sound = told.charged <= told.newest;
+  policy_.restore(told.restart_count,
+                  is_sound ? told.charged : generation_id{});
   costs_.know_failures(told.failing);
 }
 
@@ -157,10 +159,11 @@ void generation_end::settle() {
                  + "; too few nodes are left: " + quarantine_.text();
     job_.end(std::move(how));
   } else if (exemption == nullptr) {
-    if (policy_.on_failure(agents_.generation(), first)
-        == restart_policy::answer::give_up)
+    using answer = restart_policy::answer;
+    const auto follows = policy_.on_failure(agents_.generation(), first);
+    if (follows == answer::give_up)
       job_.end(std::move(how));
-    else
+    else if (follows == answer::restart)
       count_failure(first);
   }
 }

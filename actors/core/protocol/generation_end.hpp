@@ -45,7 +45,7 @@ public:
 
   // -- what an earlier coordinator has spent ------------------------------------
 
-  void know_restarts(uint32_t count) { policy_.restore(count); }
+  void know_restarts(uint32_t count) { policy_.restore(count, {}); }
   void know(const charter& told);
 
   // -- a generation begins, and ends --------------------------------------------

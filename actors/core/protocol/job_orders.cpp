@@ -159,13 +159,14 @@ void job_orders::withdraw_drain(const agent_id& agent) {
 
 // -- what agents must know -----------------------------------------------------
 
-bool job_orders::revise(uint32_t restart_count,
+bool job_orders::revise(const restart_policy& budget,
                         std::vector<failing_host> failing, bool is_learning,
                         bool is_spending) {
   auto now = charter{.revision = charter_.revision,
                      .settings = settings_,
                      .is_resized = !resize_reason_.empty(),
-                     .restart_count = restart_count,
+                     .restart_count = budget.restart_count(),
+                     .charged = budget.charged(),
                      .excluded = exclusions_.list(),
                      .failing = std::move(failing),
                      .drains = first(drains_, told_drains_max),

@@ -6,6 +6,7 @@
 #include "actors/core/protocol/charter.hpp"
 #include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
+#include "actors/core/protocol/restart_policy.hpp"
 #include "actors/core/time.hpp"
 
 #include <algorithm>
@@ -113,7 +114,7 @@ public:
   /// @param is_spending This coordinator has spent restarts itself.
   /// @returns whether agents must be told at once; of a restart that was spent they
   ///          learn with the next generation
-  bool revise(uint32_t restart_count, std::vector<failing_host> failing,
+  bool revise(const restart_policy& budget, std::vector<failing_host> failing,
               bool is_learning, bool is_spending);
 
 private:

@@ -411,7 +411,7 @@ charter rendezvous::job_and_end() const {
 
 void rendezvous::note_charter() {
   const auto is_news
-    = orders_.revise(budget().restart_count(), costs_.failing_hosts(),
+    = orders_.revise(budget(), costs_.failing_hosts(),
                      recovery_.is_learning(step_.now()), !recovery_.is_open());
   if (!is_news || job_.is(phase::ended))
     return;

@@ -15,7 +15,8 @@ class restart_policy {
 public:
   enum class answer {
     restart,    ///< One restart has been spent; run the group again.
-    collateral, ///< The generation's failure has been counted already.
+    collateral, ///< The generation's failure has been counted already, by this
+                ///< coordinator or by an earlier one.
     give_up,    ///< Nothing is left, or another try cannot help.
   };
 
@@ -23,13 +24,13 @@ public:
   explicit restart_policy(uint32_t restart_count_max)
     : restart_count_max_(restart_count_max) {}
 
-  /// @param generation The generation in which the worker failed, at least as new
-  /// as any
-  ///              that was passed before.
+  /// @param generation In which the worker failed.
   answer on_failure(generation_id generation, const worker_failure& failure);
 
   /// Takes over what an earlier coordinator had spent; never lowers the count.
-  void restore(uint32_t restart_count);
+  /// @param charged The newest generation whose failure has cost one of these;
+  ///                0: unknown.
+  void restore(uint32_t restart_count, generation_id charged);
 
   /// The job may spend so many, whatever the command line says.
   void set_maximum(uint32_t restart_count_max);
@@ -37,12 +38,21 @@ public:
   /// Restarts spent, 0..`restart_count_max`; never decreases.
   uint32_t restart_count() const { return restart_count_; }
 
+  /// The same without what the failure of this generation has cost, if that is known.
+  uint32_t count_before(generation_id generation) const {
+    const auto is_counted = generation == charged_ && restart_count_ > 0;
+    return restart_count_ - (is_counted ? 1 : 0);
+  }
+
   uint32_t restart_count_max() const { return restart_count_max_; }
+
+  /// The newest generation whose failure has cost one; 0: none has.
+  generation_id charged() const { return charged_; }
 
 private:
   uint32_t restart_count_max_;
   uint32_t restart_count_ = 0;
-  generation_id failed_generation_;
+  generation_id charged_;
 };
 
 } // namespace actorrun::core

@@ -9,6 +9,12 @@ namespace {
 
 constexpr auto now = time_point{} + 1h;
 
+restart_policy spent(uint32_t restart_count) {
+  auto out = restart_policy{3};
+  out.restore(restart_count, {});
+  return out;
+}
+
 charter of_two_to_four_nodes() {
   return {.revision = 7,
           .settings = {.agent_count_min = 2, .agent_count_max = 4},
@@ -50,8 +56,8 @@ TEST_CASE_METHOD(
   CHECK_FALSE(hear(other));
   CHECK(nodes_asked(uut.settings()) == "2:4");
   CHECK_FALSE(
-    uut.revise(0, {}, true, false)); // The next revision is above that.
-  CHECK(uut.revise(0, {}, false, false));
+    uut.revise(spent(0), {}, true, false)); // The next revision is above that.
+  CHECK(uut.revise(spent(0), {}, false, false));
   CHECK(uut.told().revision == 9);
 }
 
@@ -81,27 +87,29 @@ TEST_CASE_METHOD(fixture, "job_orders: what is ordered here counts more",
 }
 
 TEST_CASE_METHOD(fixture, "job_orders: an order is told at once", "[core]") {
-  CHECK_FALSE(uut.revise(0, {}, false, true)); // The first one is no order …
+  CHECK_FALSE(
+    uut.revise(spent(0), {}, false, true)); // The first one is no order …
   CHECK(uut.told().revision == 1);
-  CHECK_FALSE(uut.revise(0, {}, false, true));
-  CHECK_FALSE(uut.revise(1, {}, false, true)); // … nor is a restart.
+  CHECK_FALSE(uut.revise(spent(0), {}, false, true));
+  CHECK_FALSE(uut.revise(spent(1), {}, false, true)); // … nor is a restart.
   CHECK(uut.told().revision == 2);
   uut.add_drain({{"c"}, "alice", 60s});
-  CHECK(uut.revise(1, {}, false, true));
+  CHECK(uut.revise(spent(1), {}, false, true));
   uut.withdraw_drain({"c"});
-  CHECK(uut.revise(1, {}, false, true));
+  CHECK(uut.revise(spent(1), {}, false, true));
   CHECK(uut.told().revision == 4);
 }
 
 TEST_CASE_METHOD(fixture,
                  "job_orders: whoever does not know all yet tells orders alone",
                  "[core]") {
-  CHECK_FALSE(uut.revise(0, {}, true, false));
+  CHECK_FALSE(uut.revise(spent(0), {}, true, false));
   CHECK(uut.told().revision == 0);
-  CHECK_FALSE(uut.revise(1, {}, true, false)); // Of an earlier coordinator.
+  CHECK_FALSE(
+    uut.revise(spent(1), {}, true, false)); // Of an earlier coordinator.
   CHECK(uut.told().revision == 0);
   uut.exclude({"n3", "", "alice", now});
-  CHECK(uut.revise(0, {}, true, false));
+  CHECK(uut.revise(spent(0), {}, true, false));
   CHECK(uut.told().revision == 1);
 }
 

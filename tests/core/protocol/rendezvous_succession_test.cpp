@@ -489,6 +489,36 @@ TEST_CASE_METHOD(
   CHECK_FALSE(uut.agents().at({"a"}).excluded);
 }
 
+TEST_CASE("rendezvous: a failure that an earlier coordinator has charged costs "
+          "no second restart",
+          "[core]") {
+  auto x = fixture{{2, 3, 2}};
+  auto known = x.job();
+  known.restart_count = 1;
+  known.newest = {7};
+  auto spent = 1U;
+  SECTION("it was the end of the generation that is found") {
+    known.charged = {7};
+  }
+  SECTION("it was that of the one before") {
+    known.charged = {6};
+    spent = 2;
+  }
+  SECTION("what was never formed cannot have been charged") {
+    known.charged = {8};
+    spent = 2;
+  }
+  x.at(0s, coordinator_started{
+             .successor = true, .known = known, .is_proved = true});
+  x.at(0s, x.back("a", 0, share_state::failed));
+  x.at(0s, x.back("b", 1));
+  REQUIRE(x.uut.current_phase() == fixture::phase::stopping);
+  x.at(1s, x.stopped("a", 7));
+  x.at(1s, x.stopped("b", 7));
+  CHECK(x.uut.budget().restart_count() == spent);
+  CHECK(x.uut.job().charged == generation_id{7});
+}
+
 TEST_CASE_METHOD(successor,
                  "rendezvous: N6 a drain that waits is known as far as two "
                  "agents know it, and begins with a replacement",

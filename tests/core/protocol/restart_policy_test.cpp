@@ -58,7 +58,7 @@ TEST_CASE("restart_policy: giving up is reported once for a generation",
           "[core]") {
   auto uut = restart_policy{0};
   CHECK(uut.on_failure({1}, exited) == answer::give_up);
-  CHECK(uut.on_failure({1}, exited) == answer::collateral);
+  CHECK(uut.charged() == generation_id{}); // A successor gives up, too.
 }
 
 TEST_CASE("restart_policy: a program that cannot be run is not tried again",
@@ -87,9 +87,9 @@ TEST_CASE("restart_policy: generations that ended otherwise cost nothing",
 TEST_CASE("restart_policy: restarts spent under a predecessor stay spent",
           "[core]") {
   auto uut = restart_policy{3};
-  uut.restore(2);
+  uut.restore(2, {});
   CHECK(uut.restart_count() == 2);
-  uut.restore(1); // An agent of an older generation knows less.
+  uut.restore(1, {}); // An agent of an older generation knows less.
   CHECK(uut.restart_count() == 2);
   CHECK(uut.on_failure({7}, exited) == answer::restart);
   CHECK(uut.on_failure({8}, exited) == answer::give_up);
@@ -98,9 +98,24 @@ TEST_CASE("restart_policy: restarts spent under a predecessor stay spent",
 TEST_CASE("restart_policy: spent restarts are limited by the budget",
           "[core]") {
   auto uut = restart_policy{3};
-  uut.restore(3);
+  uut.restore(3, {});
   CHECK(uut.restart_count() == 3);
-  uut.restore(4);
+  uut.restore(4, {});
   CHECK(uut.restart_count() == 3);
   CHECK(uut.on_failure({1}, exited) == answer::give_up);
+}
+
+TEST_CASE("restart_policy: what a predecessor has charged is not charged again",
+          "[core]") {
+  auto uut = restart_policy{3};
+  uut.restore(1, {7});
+  uut.restore(0, {6});
+  CHECK(uut.count_before({7}) == 0);
+  CHECK(uut.count_before({8}) == 1);
+  CHECK(uut.on_failure({7}, exited) == answer::collateral);
+  CHECK(uut.on_failure({6}, exited) == answer::collateral);
+  CHECK(uut.restart_count() == 1);
+  CHECK(uut.on_failure({8}, exited) == answer::restart);
+  CHECK(uut.restart_count() == 2);
+  CHECK(uut.charged() == generation_id{8});
 }

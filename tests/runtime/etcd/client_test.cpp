@@ -363,6 +363,7 @@ TEST_CASE(
                                  .settings = {2, 8, 3, false, 1'200ms},
                                  .is_resized = true,
                                  .restart_count = 1,
+                                 .charged = {6'000},
                                  .excluded = {{"n2", "a bad disk", "bob", {}}},
                                  .lease = 1'300ms,
                                  .newest = {7'000}};
