@@ -89,6 +89,10 @@ v1::GenerationStatus to_status(const snapshot& job, size_t index,
     out.set_end_reason(has_texts ? reason(why) : untold);
   }
   out.set_cost_restart(x.restart_count > x.formed.restart_count);
+  if (x.stopped_at)
+    out.set_end_class(to_string(x.why ? x.why->what : core::end_class::none));
+  if (x.why)
+    out.set_end_evidence(has_texts ? reason(x.why->evidence) : untold);
   return out;
 }
 
@@ -106,6 +110,19 @@ void add_wait(v1::JobStatus& out, const snapshot& x, time_point now) {
   out.set_waiting_age_ms(to_ms(now - x.waiting_since.when));
   if (x.waiting_until)
     out.set_waiting_left_ms(to_ms(*x.waiting_until - now));
+}
+
+void add_ends(v1::JobStatus& out, const snapshot& x, time_point now) {
+  if (const auto* loop = core::journal::loop_of(x, now)) {
+    out.set_alike_end_count(loop->alike_count);
+    out.set_loop(reason(loop->alike));
+  }
+  for (size_t i = 1; i < core::end_class_count; ++i)
+    if (const auto count = x.ends.of[i]; count > 0) {
+      auto& entry = *out.add_ends();
+      entry.set_end_class(to_string(core::end_class(i)));
+      entry.set_count(count);
+    }
 }
 
 void add_history(v1::JobStatus& out, const snapshot& x, time_point now) {
@@ -197,7 +214,7 @@ v1::JobStatus status_of(const snapshot& x, core::journal::moment now) {
   out.set_sequence(x.number);
   out.set_age_ms(to_ms(now.when - x.began.when));
   out.set_phase_age_ms(to_ms(now.when - x.phase_since.when));
-  out.set_is_healthy(is_healthy(x));
+  out.set_is_healthy(is_healthy(x, now.when));
   out.set_wall_ms(now.wall_ms);
   if (x.leadership)
     *out.mutable_leadership() = to_status(*x.leadership, now.when);
@@ -205,6 +222,7 @@ v1::JobStatus status_of(const snapshot& x, core::journal::moment now) {
     out.set_hang(reason(x.hang->text));
     out.set_hang_age_ms(to_ms(now.when - x.hang->since));
   }
+  add_ends(out, x, now.when);
   add_wait(out, x, now.when);
   add_history(out, x, now.when);
   add_time(out, x, now.when);

@@ -177,6 +177,8 @@ struct node_agent_state::effect_runner {
     notice.set_unkillable_count(x.unkillable_count);
     if (!x.parked.local_ranks.empty())
       *notice.mutable_parked() = to_wire(x.parked);
+    if (x.step)
+      notice.set_step(*x.step);
     st.report(std::move(notice));
   }
 

@@ -289,6 +289,10 @@ struct rendezvous_coordinator_state::effect_runner {
       send(agent, v1::CheckOrder{});
   }
 
+  void operator()(const report_rule& x) {
+    st.config_.lines.warn("coordinator: " + x.text);
+  }
+
   void operator()(const report_exclusion& x) {
     st.config_.lines.warn(formatted(
       "coordinator excludes host {}: {}; to let it in again: actorctl "
@@ -402,7 +406,7 @@ rendezvous_coordinator_state::rendezvous_coordinator_state(
   rendezvous_coordinator_actor::pointer self,
   rendezvous_coordinator_config config)
   : self_(self), config_(std::move(config)),
-    rendezvous_(config_.settings, config_.limits, config_.exclude_after),
+    rendezvous_(config_.settings, config_.limits, config_.rules),
     lines_of_agents_(
       agent_lines_max + agent_lines_per_node * config_.settings.agent_count_max,
       agent_line_pause),
@@ -463,7 +467,8 @@ rendezvous_coordinator_state::make_behavior() {
                                  uint16_t(x.master_port()),
                                  from_wire(x.others()),
                                  x.unkillable_count(),
-                                 from_wire(x.parked())});
+                                 from_wire(x.parked()),
+                                 step_of(x)});
       });
     },
     [this](const v1::SafePointReport& x) {
@@ -1038,6 +1043,8 @@ void rendezvous_coordinator_state::note_devices(const agent_id& agent,
   tell_desk();
   tell(self_, desk_, node_reported{agent, from.devices, {}});
   keep(chronicle_.note_gpus(agent, trouble, moment_of(self_->clock().now())));
+  if (trouble != known)
+    dispatch(gpus_reported{agent, trouble});
   const auto& agents = rendezvous_.agents();
   const auto record = agents.find(agent);
   if (!trouble.empty() && trouble != known && record != agents.end()
@@ -1161,9 +1168,9 @@ rendezvous_coordinator_state::explanations(const v1::Explain& what) const {
   const auto& known = chronicle_.now();
   auto out = v1::OperatorReply{};
   auto& all = *out.mutable_explanations();
-  all.set_is_healthy(journal::is_healthy(known));
-  all.set_state(journal::state_of(known));
   const auto now = self_->clock().now();
+  all.set_is_healthy(journal::is_healthy(known, now));
+  all.set_state(journal::state_of(known));
   fill(all, what.all()
               ? journal::why_all(known, now)
               : std::vector<journal::explanation>{journal::why(known, now)});

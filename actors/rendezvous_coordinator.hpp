@@ -35,9 +35,7 @@ struct rendezvous_coordinator_config {
   int64_t pid = 0;
   /// What may have been before it.
   core::coordinator_started beginning{};
-  /// A host with so many failures that have cost a restart is excluded if enough
-  /// others are left; 0: never.
-  uint32_t exclude_after = 0;
+  core::restart_rules rules{};
   /// The job may have other nodes: log every generation.
   bool networked = false;
   /// Agents of this process have a lease too: they outlive the coordinator.

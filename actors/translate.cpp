@@ -281,6 +281,9 @@ v1::Outcome to_wire(const core::outcome& x) {
     *out.mutable_first_failure() = to_wire(*x.first_failure);
   out.set_signal(x.signal);
   out.set_reason(core::one_line(x.reason, reason_size_max));
+  out.set_end_class(static_cast<v1::EndClass>(x.what));
+  out.set_given_up(core::one_line(x.given_up, reason_size_max));
+  out.set_is_without_progress(x.is_without_progress);
   if (x.other_failures.empty() && x.unlisted_failure_count == 0)
     return out;
   auto& others = *out.mutable_others();
@@ -532,12 +535,21 @@ core::claim from_wire(const v1::Claim& x) {
   return out;
 }
 
+// A newer version may know more of them.
+core::end_class from_wire(v1::EndClass x) {
+  return v1::EndClass_IsValid(x) ? static_cast<core::end_class>(x)
+                                 : core::end_class::unknown;
+}
+
 core::outcome from_wire(const v1::Outcome& x) {
   auto out
     = core::outcome{.kind = static_cast<core::outcome::verdict>(std::clamp<int>(
                       x.verdict(), v1::VERDICT_SUCCEEDED, v1::VERDICT_UNMET)),
                     .signal = x.signal(),
-                    .reason = core::one_line(x.reason(), reason_size_max)};
+                    .reason = core::one_line(x.reason(), reason_size_max),
+                    .what = from_wire(x.end_class()),
+                    .given_up = core::one_line(x.given_up(), reason_size_max),
+                    .is_without_progress = x.is_without_progress()};
   if (x.has_first_failure())
     out.first_failure = from_wire(x.first_failure());
   auto others = from_wire(x.others());

@@ -75,7 +75,13 @@ core::worker_failure from_wire(const v1::WorkerFailure& x);
 core::collateral from_wire(const v1::Collateral& xs);
 core::parked_share from_wire(const v1::ParkedWorkers& x);
 core::claim from_wire(const v1::Claim& x);
+core::end_class from_wire(v1::EndClass x);
 core::outcome from_wire(const v1::Outcome& x);
+
+/// The highest that its workers have passed; none: none has.
+inline std::optional<uint64_t> step_of(const v1::WorkersStopped& x) {
+  return x.has_step() ? std::optional<uint64_t>{x.step()} : std::nullopt;
+}
 core::share_state from_wire(v1::ShareState x);
 core::safe_point_order from_wire(const v1::SafePointOrder& x);
 core::safe_point_report from_wire(const v1::SafePointReport& x);

@@ -170,7 +170,7 @@ struct worker_supervisor_state::effect_runner {
     for (auto& other : others.listed)
       other = st.explained(std::move(other));
     report(group_stopped{generation, port, std::move(others), now,
-                         x.unkillable_count, x.parked});
+                         x.unkillable_count, x.parked, x.step});
   }
 
   void operator()(const report_safe_point& x) {
@@ -851,8 +851,8 @@ void worker_supervisor_state::take(const ports::worker_message& x) {
     config_.lines.info(formatted("rank {} waits for news of the group: {}",
                                  plan.own.global_rank(local_rank),
                                  one_line(trouble->text, subject_size_max)));
-  } else if (std::holds_alternative<said_step>(x.word)) {
-    dispatch(worker_stepped{local_rank});
+  } else if (const auto* at = std::get_if<said_step>(&x.word)) {
+    dispatch(worker_stepped{local_rank, at->step});
   } else if (const auto* held = std::get_if<said_held>(&x.word)) {
     if (held->generation == number_of(plan.generation))
       dispatch(worker_held{local_rank, held->step});

@@ -324,7 +324,10 @@ result<coordinator_arguments> coordinator_from(const control_settings& settings,
   out.job.agent_count_min = settings.nodes->min;
   out.job.agent_count_max = settings.nodes->max;
   out.job.restart_count_max = settings.restart_count_max;
-  out.job.exclude_after = settings.exclude_after;
+  auto rules = restart_rules_of(settings.failures);
+  if (!rules)
+    return rules.error();
+  out.job.rules = *rules;
   out.job.journal_folder = settings.journal == "none" ? ""
                            : settings.journal
                              ? *settings.journal

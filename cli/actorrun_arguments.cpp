@@ -158,7 +158,7 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.job.succession = settings.conf.succession.value_or(false);
   out.job.etcd = settings.conf.etcd;
   out.job.restart_count_max = settings.restart_count_max;
-  out.job.exclude_after = settings.exclude_after;
+  out.has_class_codes = settings.has_class_codes;
   out.agent.local_address = settings.local_address;
   out.agent.workers.role = settings.role;
   out.agent.workers.spare_count = settings.spare_count;
@@ -214,6 +214,10 @@ result<run_command> put_together(run_program& program,
     return ok.error();
   if (auto ok = settle_time_limit(typed.options, settings, world, out); !ok)
     return ok.error();
+  if (auto rules = restart_rules_of(settings.failures); rules)
+    out.job.rules = *rules;
+  else
+    return rules.error();
   if (auto ok = settle_checks(settings, out); !ok)
     return ok.error();
   if (auto ok = settle_timers(settings, world, out); !ok)

@@ -167,8 +167,9 @@ void record_ending(const core::ending& how, const run_arguments& arguments,
                                      own_host_name(), now.count());
   if (!done)
     lines.warn(done.error().text);
-  const auto left = leave_report_file(arguments.report_file, how,
-                                      own_host_name(), log_folder);
+  const auto left
+    = leave_report_file(arguments.report_file, how, own_host_name(), log_folder,
+                        arguments.has_class_codes);
   if (!left)
     lines.warn(left.error().text);
 }
@@ -417,7 +418,7 @@ int run(const run_arguments& arguments, const received_order* by_order) {
   report_log_folder(how, **node, lines);
   limit.reset();
   node->reset();
-  end(exit_code_of(how));
+  end(exit_code_of(how, arguments.has_class_codes));
   return 0;
 }
 

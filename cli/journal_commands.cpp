@@ -424,8 +424,8 @@ int explain_read_job(const snapshot& known, bool all,
   const auto how = fate_of(known);
   const auto state = how == fate::lost ? "lost" : state_of(known);
   print(explanations(known, how, all), state, print_as);
-  const auto is_good
-    = (how == fate::ended || how == fate::runs) && is_healthy(known);
+  const auto is_good = (how == fate::ended || how == fate::runs)
+                       && is_healthy(known, now_of(known));
   return is_good ? 0 : unhealthy;
 }
 

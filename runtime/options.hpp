@@ -3,6 +3,7 @@
 
 #include "actors/core/devices/binding.hpp"
 #include "actors/core/generation.hpp"
+#include "actors/core/protocol/restart_rules.hpp"
 #include "actors/core/time.hpp"
 #include "actors/core/workers/worker_outputs.hpp"
 #include "actors/core/workers/worker_settings.hpp"
@@ -158,9 +159,7 @@ struct job_options {
     = 1; ///< Fewest nodes that may form a generation, ≥ 1.
   uint32_t agent_count_max = 1;   ///< Most nodes, `agent_count_min`..100,000.
   uint32_t restart_count_max = 0; ///< Worker failures that cost a restart.
-  /// A coordinator of this process excludes a host with so many failures that have
-  /// cost a restart, if enough others are left; 0: never.
-  uint32_t exclude_after = 0;
+  core::restart_rules rules{};    ///< Of a coordinator of this process.
   /// Where a coordinator of this process writes the journal of the job; made if it
   /// is missing. Empty: nowhere.
   std::string journal_folder{};

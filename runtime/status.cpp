@@ -21,9 +21,10 @@ using namespace detail;
 namespace {
 
 v1::JobStatus cleaned(v1::JobStatus x) {
-  for (auto* text : {x.mutable_job_id(), x.mutable_phase(),
-                     x.mutable_waiting_for(), x.mutable_hang(),
-                     x.mutable_master_address(), x.mutable_coordinator_host()})
+  for (auto* text :
+       {x.mutable_job_id(), x.mutable_phase(), x.mutable_waiting_for(),
+        x.mutable_hang(), x.mutable_loop(), x.mutable_master_address(),
+        x.mutable_coordinator_host()})
     clean(*text);
   for (auto& agent : *x.mutable_agents())
     for (auto* text : {agent.mutable_agent_id(), agent.mutable_host(),
@@ -33,8 +34,11 @@ v1::JobStatus cleaned(v1::JobStatus x) {
       clean(*text);
   for (auto& generation : *x.mutable_generations())
     for (auto* text :
-         {generation.mutable_reason(), generation.mutable_end_reason()})
+         {generation.mutable_reason(), generation.mutable_end_reason(),
+          generation.mutable_end_class(), generation.mutable_end_evidence()})
       clean(*text);
+  for (auto& ends : *x.mutable_ends())
+    clean(*ends.mutable_end_class());
   for (auto& node : *x.mutable_departed_nodes())
     for (auto* text :
          {node.mutable_agent_id(), node.mutable_host(), node.mutable_reason()})

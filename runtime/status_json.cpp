@@ -159,7 +159,9 @@ json generations_of(const v1::JobStatus& job) {
        {"revoked_age_ms", known(x.has_revoked_age_ms(), x.revoked_age_ms())},
        {"regroup_us", known(x.has_regroup_us(), x.regroup_us())},
        {"end_reason", known(!x.end_reason().empty(), x.end_reason())},
-       {"cost_restart", x.cost_restart()}});
+       {"cost_restart", x.cost_restart()},
+       {"class", known(!x.end_class().empty(), x.end_class())},
+       {"evidence", known(!x.end_evidence().empty(), x.end_evidence())}});
   return out;
 }
 
@@ -188,6 +190,13 @@ json time_of(const v1::JobStatus& job) {
     out.push_back({{"cause", core::printable(x.cause())},
                    {"worker_us", x.worker_us()},
                    {"node_us", x.node_us()}});
+  return out;
+}
+
+json ends_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.ends())
+    out.push_back({{"class", x.end_class()}, {"count", x.count()}});
   return out;
 }
 
@@ -223,6 +232,9 @@ json to_json(const v1::JobStatus& job) {
           {"restarts_max", job.settings().restart_count_max()},
           {"waiting_for", job.waiting_for()},
           {"hang", known(!job.hang().empty(), job.hang())},
+          {"loop", known(!job.loop().empty(), job.loop())},
+          {"alike_ends", known(!job.loop().empty(), job.alike_end_count())},
+          {"ends", ends_of(job)},
           {"master_addr", job.master_address()},
           {"master_port", job.master_port()},
           {"last_failure", job.has_last_failure() ? to_json(job.last_failure())

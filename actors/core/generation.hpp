@@ -2,6 +2,7 @@
 // job ends.
 #pragma once
 
+#include "actors/core/end_class.hpp"
 #include "actors/core/failure.hpp"
 #include "messages/ids.hpp"
 #include "messages/result.hpp"
@@ -164,7 +165,8 @@ struct outcome {
   };
 
   verdict kind = verdict::succeeded;
-  /// Set if failed: the worker that died first of all, on whichever node.
+  /// If failed: the worker that died first of all, on whichever node. None: no
+  /// worker did, and a rule ends the job for what else has happened.
   std::optional<worker_failure> first_failure{};
   /// Later failures of the same generation that were not ordered, in order; at
   /// most `other_failures_max`, with brief texts. All ages are counted up to
@@ -173,6 +175,11 @@ struct outcome {
   uint32_t unlisted_failure_count = 0; ///< More of them.
   int signal = 0;                      ///< Set if stopped.
   std::string reason{};
+  end_class what = end_class::none; ///< Of the trouble, if failed.
+  /// Why no restart followed although one was left: the rule that says so. Empty: none
+  /// was left, or another start could not help.
+  std::string given_up{};
+  bool is_without_progress = false; ///< The last restarts brought no new step.
 
   friend bool operator==(const outcome&, const outcome&) = default;
 };

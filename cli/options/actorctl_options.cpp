@@ -245,7 +245,7 @@ void add_coordinator_options(option_adder& add, control_settings& x) {
   add("--max-restarts", "N",
       "number of worker failures that the job survives (default: 0)",
       restart_count_reader(x.restart_count_max));
-  add_exclude_after(add, x.exclude_after);
+  add_failure_options(add, x.failures);
   add_safe_point_timeout(add, x.safe_point_timeout);
   add("--rdzv-backend", "c10d|actor|etcd|etcd-v2",
       "c10d, actor (default): host the coordinator at the endpoint. "

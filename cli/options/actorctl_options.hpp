@@ -3,6 +3,7 @@
 
 #include "cli/options/command_line.hpp"
 #include "cli/options/common_options.hpp"
+#include "cli/options/failure_options.hpp"
 #include "cli/options/moments.hpp"
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/values.hpp"
@@ -57,7 +58,7 @@ struct control_settings {
   bool only_out = false;
   bool only_err = false;
   http_options http;
-  uint32_t exclude_after = 0;
+  failure_settings failures;
   std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;
 };
 

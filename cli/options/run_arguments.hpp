@@ -45,6 +45,7 @@ struct run_arguments {
   bool reports_bindings = false;
   std::string title;            ///< What reports call the program.
   std::string report_file;      ///< Path; empty: none is wanted.
+  bool has_class_codes = false; ///< Of failures; else torchrun's 1.
   bool prints_report = true;    ///< The failure report, on standard error.
   bool hides_variables = false; ///< Workers get none of options.
   std::optional<int> event_descriptor; ///< Takes events; none: not wanted.

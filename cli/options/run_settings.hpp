@@ -4,6 +4,7 @@
 
 #include "cli/options/common_options.hpp"
 #include "cli/options/device_options.hpp"
+#include "cli/options/failure_options.hpp"
 #include "cli/options/host_list.hpp"
 #include "cli/options/rendezvous_conf.hpp"
 #include "cli/options/signal_values.hpp"
@@ -70,7 +71,8 @@ struct run_settings {
   bool logs_events = false;
   bool workers_serve_store = false; ///< The worker with rank 0 does.
   uint32_t restart_count_max = 0;
-  uint32_t exclude_after = 0;
+  failure_settings failures;
+  bool has_class_codes = false;
   std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;
   double monitor_interval = 0.1; ///< Seconds; checked, but not used.
   std::chrono::milliseconds grace_period{30'000};

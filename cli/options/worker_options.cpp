@@ -1,6 +1,7 @@
 #include "cli/options/worker_options.hpp"
 
 #include "actors/core/generation.hpp"
+#include "cli/options/failure_options.hpp"
 
 #include <limits>
 
@@ -8,14 +9,6 @@ namespace actorrun::cli {
 
 value_reader restart_count_reader(uint32_t& target) {
   return into(target, count_parser(0, std::numeric_limits<uint32_t>::max()));
-}
-
-void add_exclude_after(option_adder& add, uint32_t& target) {
-  add("--exclude-after", "N",
-      "exclude a host after N failures of its workers that have cost a "
-      "restart, if enough other nodes are left; the value on the node "
-      "that hosts the coordinator counts (default: 0, never)",
-      restart_count_reader(target));
 }
 
 void add_safe_point_timeout(option_adder& add,
@@ -32,7 +25,11 @@ void add_worker_options(CLI::App& app, run_settings& out) {
   add("--max-restarts", "N",
       "number of worker failures that the job survives (default: 0)",
       restart_count_reader(out.restart_count_max));
-  add_exclude_after(add, out.exclude_after);
+  add_failure_options(add, out.failures);
+  add("--class-exit-codes",
+      "end with a code that says of which class the failure was that has ended "
+      "the job, 40 to 47, in place of 1",
+      out.has_class_codes);
   add_safe_point_timeout(add, out.safe_point_timeout);
   add(
     "--spares", "N",

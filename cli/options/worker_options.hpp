@@ -16,7 +16,6 @@ void add_worker_options(CLI::App& app, run_settings& out);
 /// Reads `--max-restarts`.
 value_reader restart_count_reader(uint32_t& target);
 
-void add_exclude_after(option_adder& add, uint32_t& target);
 void add_safe_point_timeout(option_adder& add,
                             std::chrono::milliseconds& target);
 

@@ -32,6 +32,7 @@ void clean(v1::WorkerFailure& x) {
 
 void clean(v1::Outcome& x) {
   clean(*x.mutable_reason());
+  clean(*x.mutable_given_up());
   if (x.has_first_failure())
     clean(*x.mutable_first_failure());
   if (x.has_others())
@@ -56,9 +57,10 @@ void clean(v1::AgentStatus& x) {
 } // namespace
 
 v1::JobStatus cleaned(v1::JobStatus x) {
-  for (auto* text : {x.mutable_job_id(), x.mutable_phase(),
-                     x.mutable_waiting_for(), x.mutable_hang(),
-                     x.mutable_master_address(), x.mutable_coordinator_host()})
+  for (auto* text :
+       {x.mutable_job_id(), x.mutable_phase(), x.mutable_waiting_for(),
+        x.mutable_hang(), x.mutable_loop(), x.mutable_master_address(),
+        x.mutable_coordinator_host()})
     clean(*text);
   for (auto& agent : *x.mutable_agents())
     clean(agent);
@@ -73,7 +75,11 @@ v1::JobStatus cleaned(v1::JobStatus x) {
   for (auto& generation : *x.mutable_generations()) {
     clean(*generation.mutable_reason());
     clean(*generation.mutable_end_reason());
+    clean(*generation.mutable_end_class());
+    clean(*generation.mutable_end_evidence());
   }
+  for (auto& ends : *x.mutable_ends())
+    clean(*ends.mutable_end_class());
   for (auto& node : *x.mutable_departed_nodes()) {
     clean(*node.mutable_agent_id());
     clean(*node.mutable_host());

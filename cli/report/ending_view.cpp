@@ -1,6 +1,7 @@
 #include "cli/report/ending_view.hpp"
 
 #include "actors/core/shortage.hpp"
+#include "actors/core/text.hpp"
 #include "cli/report/diagnostics.hpp"
 #include "cli/report/exit_code.hpp"
 #include "messages/formatted.hpp"
@@ -26,6 +27,14 @@ int exit_code_of_failure(const core::outcome& result) {
                             : exit_code::program_not_executable);
 }
 
+std::string why_not_restarted(const core::outcome& x) {
+  if (!x.given_up.empty())
+    return "and is not restarted: " + core::printable(x.given_up);
+  return x.first_failure && is_permanent(*x.first_failure)
+           ? "another start cannot help"
+           : "no restart is left";
+}
+
 /// Of a node that was drained.
 std::string left_text(const core::ending& how) {
   if (!how.notice)
@@ -47,6 +56,18 @@ std::optional<failure> trouble_of(const core::ending& how) {
     return failure{errc::rendezvous_timed_out,
                    "gave up: " + how.result->reason};
   return std::nullopt;
+}
+
+// A job that failed for a class has one, also where a start that cannot help has a code
+// of shells: whoever asks for classes compares these.
+int exit_code_of(const core::ending& how, bool by_class) {
+  const auto code = exit_code_of(how);
+  if (!by_class || how.why || !how.result
+      || how.result->kind != verdict::failed)
+    return code;
+  return static_cast<int>(how.result->is_without_progress
+                            ? exit_code::no_progress
+                            : exit_code_of(how.result->what));
 }
 
 int exit_code_of(const core::ending& how) {
@@ -98,10 +119,8 @@ std::string sentence_of(const core::ending& how) {
   const auto& first = how.result->first_failure;
   switch (how.result->kind) {
     case verdict::failed:
-      return formatted("job failed, {}; first failure: {}",
-                       first && is_permanent(*first)
-                         ? "another start cannot help"
-                         : "no restart is left",
+      return formatted("job failed, {}; {}: {}", why_not_restarted(*how.result),
+                       first ? "first failure" : "it ended because",
                        how.result->reason);
     case verdict::stopped:
       return "job stopped: " + how.result->reason;

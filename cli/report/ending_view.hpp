@@ -12,6 +12,9 @@ namespace actorrun::cli {
 /// The job has succeeded, and not here.
 bool has_stood_by(const core::ending& how);
 
+/// @param by_class With a code of its own for each class of failures.
+int exit_code_of(const core::ending& how, bool by_class);
+
 /// The exit code for the end of a job, or of our part in it.
 int exit_code_of(const core::ending& how);
 

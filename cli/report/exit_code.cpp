@@ -51,6 +51,27 @@ exit_code exit_code_of(errc code) {
   return exit_code::machine_refused; // A code from a newer version.
 }
 
+exit_code exit_code_of(core::end_class what) {
+  switch (what) {
+    case core::end_class::program:
+      return exit_code::failed_program;
+    case core::end_class::user:
+      return exit_code::failed_user;
+    case core::end_class::node:
+      return exit_code::failed_node;
+    case core::end_class::network:
+      return exit_code::failed_network;
+    case core::end_class::preemption:
+      return exit_code::failed_preemption;
+    case core::end_class::hang:
+      return exit_code::failed_hang;
+    case core::end_class::unknown:
+    case core::end_class::none:
+      break;
+  }
+  return exit_code::failed_unknown;
+}
+
 int exit_code_of_signal(int signal) {
   assert(signal > 0 && signal <= 64);
   return 128 + signal;
@@ -82,6 +103,15 @@ std::vector<std::pair<std::string, std::string>> exit_code_table() {
                           " what it was to run has not run to its end"},
     {exit_code::declined, "actorctl asked first, and the answer was no: nothing"
                           " was done"},
+    {exit_code::failed_program,
+     "with --class-exit-codes: the program has failed"},
+    {exit_code::failed_user, "likewise: what was typed cannot be right"},
+    {exit_code::failed_node, "likewise: a machine has failed"},
+    {exit_code::failed_network, "likewise: a connection was lost"},
+    {exit_code::failed_preemption, "likewise: a machine was wanted"},
+    {exit_code::failed_hang, "likewise: a worker stood still"},
+    {exit_code::failed_unknown, "likewise: the evidence names no cause"},
+    {exit_code::no_progress, "likewise: restarts brought no new step"},
     {exit_code::program_not_executable, "the program cannot be executed"},
     {exit_code::program_not_found, "the program or script does not exist"},
   };

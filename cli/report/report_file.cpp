@@ -50,6 +50,13 @@ json failures_json(const core::ending& how, std::string_view host) {
   return out;
 }
 
+/// Null: no trouble has ended the job, or that is not known.
+json class_json(const core::ending& how) {
+  return how.result && how.result->what != core::end_class::none
+           ? json(core::to_string(how.result->what))
+           : json(nullptr);
+}
+
 json ranks_json(const core::placement& x) {
   auto out = json::array();
   for (uint32_t slot = 0; slot < x.slot_count; ++slot)
@@ -67,15 +74,17 @@ std::string folder_of(const std::string& path) {
 } // namespace
 
 std::string report_json(const core::ending& how, std::string_view host,
-                        std::string_view log_folder) {
+                        std::string_view log_folder, bool by_class) {
   const auto& last = how.last;
   auto out = json{
     {"version", 1},
     {"verdict", verdict_of(how)},
-    {"exit_code", exit_code_of(how)},
+    {"exit_code", exit_code_of(how, by_class)},
     {"signal", signal_of(how)},
     {"sentence", core::printable(sentence_of(how))},
     {"remedy", core::printable(remedy_of(how))},
+    {"class", class_json(how)},
+    {"given_up", how.result ? core::printable(how.result->given_up) : ""},
     {"generation", last ? number_of(last->generation) : 0},
     {"restarts", last ? last->restart_count : 0},
     {"node_rank", nullptr},
@@ -112,10 +121,11 @@ result<void> prepare_report_file(const std::string& path) {
 
 result<void> leave_report_file(const std::string& path, const core::ending& how,
                                std::string_view host,
-                               std::string_view log_folder) {
+                               std::string_view log_folder, bool by_class) {
   if (path.empty())
     return {};
-  if (auto done = write_own_file(path, report_json(how, host, log_folder));
+  if (auto done
+      = write_own_file(path, report_json(how, host, log_folder, by_class));
       !done)
     return failure{errc::log_failed,
                    formatted("--report-file: {}: {}", path, done.error().text)};

@@ -14,7 +14,7 @@ namespace actorrun::cli {
 /// @param host       This one's name: error files of its workers can be read here.
 /// @param log_folder Of this node's workers; empty: they have none.
 std::string report_json(const core::ending& how, std::string_view host,
-                        std::string_view log_folder);
+                        std::string_view log_folder, bool by_class = false);
 
 /// Removes a report of an earlier run, and checks that one can be written.
 /// @param path Empty: none is wanted.
@@ -26,6 +26,7 @@ result<void> prepare_report_file(const std::string& path);
 /// @retval errc::log_failed  it cannot be written; the text says why
 result<void> leave_report_file(const std::string& path, const core::ending& how,
                                std::string_view host,
-                               std::string_view log_folder);
+                               std::string_view log_folder,
+                               bool by_class = false);
 
 } // namespace actorrun::cli

@@ -155,6 +155,8 @@ std::vector<line> details_of(const job_picture& x, time_point now, look) {
   add(out, "waits for", job.waiting_for());
   if (!job.hang().empty())
     add(out, "hangs", job.hang(), style::bad);
+  if (!job.loop().empty())
+    add(out, "loops", job.loop(), style::bad);
   add(out, "coordinator",
       job.coordinator_pid() == 0
         ? "away"

@@ -49,6 +49,13 @@ constexpr metric_family job_waiting
 constexpr metric_family job_hang = {
   "actorrun_job_hang_seconds", "gauge", "",
   "Time since the last sign of life of a worker; absent unless the job hangs"};
+constexpr metric_family job_alike_ends
+  = {"actorrun_job_alike_ends", "gauge", "",
+     "Failures in a row that were alike; absent unless the job goes round in a "
+     "loop"};
+constexpr metric_family job_ends
+  = {"actorrun_job_ends_total", "counter", "class",
+     "Generations that trouble has ended, by its class"};
 constexpr metric_family job_quarantined
   = {"actorrun_job_quarantined_nodes", "gauge", "",
      "Nodes that get no place because workers there have outlived SIGKILL"};
@@ -267,6 +274,11 @@ void add_job(exposition& out, const v1::JobStatus& job,
     one(job_waiting, seconds(job.waiting_age_ms()));
   if (!job.hang().empty())
     one(job_hang, seconds(job.hang_age_ms()));
+  if (!job.loop().empty())
+    one(job_alike_ends, uint64_t{job.alike_end_count()});
+  out.begin(job_ends);
+  for (const auto& x : job.ends())
+    out.add(x.count(), {{"class", x.end_class()}});
   one(job_quarantined, static_cast<uint64_t>(job.quarantined_nodes_size()));
   one(job_excluded, static_cast<uint64_t>(job.excluded_hosts_size()));
   if (regroups != nullptr && !job.generations().empty())

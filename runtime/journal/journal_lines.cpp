@@ -87,6 +87,8 @@ void members(X& x, auto f) {
   f("unlisted_count", x.unlisted_count);
 }
 
+constexpr auto given_up_name = "given_up";
+
 template <is_a<outcome> X>
 void members(X& x, auto f) {
   f("verdict", x.kind);
@@ -95,6 +97,17 @@ void members(X& x, auto f) {
   f("unlisted_failure_count", x.unlisted_failure_count);
   f("signal", x.signal);
   f("reason", x.reason);
+  f("class", x.what);
+  f(given_up_name, x.given_up);
+  f("without_progress", x.is_without_progress);
+}
+
+template <is_a<trouble> X>
+void members(X& x, auto f) {
+  f("class", x.what);
+  f("evidence", x.evidence);
+  f("alike_count", x.alike_count);
+  f("alike", x.alike);
 }
 
 template <is_a<quarantined_node> X>
@@ -262,6 +275,7 @@ void members(X& x, auto f) {
   f("exemption", x.exemption);
   f("exemption_origin", x.exemption_origin);
   f("restarts", x.restart_count);
+  f("trouble", x.why);
 }
 
 template <is_a<end_requested> X>
@@ -368,6 +382,7 @@ void members(X& x, auto f) {
   f("exemption", x.exemption);
   f("exemption_origin", x.exemption_origin);
   f("restarts", x.restart_count);
+  f("trouble", x.why);
   f("time", x.time);
 }
 
@@ -435,6 +450,7 @@ void members(X& x, auto f) {
   f("leadership", x.leadership);
   f("left", x.left);
   f("hang", x.hang);
+  f("ends", x.ends);
   f(time_name, x.time);
 }
 
@@ -478,6 +494,10 @@ std::string name_of(share_state x) {
   return core::to_string(x);
 }
 
+std::string name_of(end_class x) {
+  return core::to_string(x);
+}
+
 std::string name_of(outcome::verdict x) {
   return core::to_string(x);
 }
@@ -506,6 +526,8 @@ template <>
 constexpr auto last_of<share_state> = share_state::stopping;
 template <>
 constexpr auto last_of<outcome::verdict> = outcome::verdict::unmet;
+template <>
+constexpr auto last_of<end_class> = end_class::unknown;
 template <>
 constexpr auto last_of<errc> = errc::certificate_mismatch;
 
@@ -641,6 +663,11 @@ void write(const spent_time& x, std::string& out) {
   write_list(all, out);
 }
 
+/// By class.
+void write(const end_counts& x, std::string& out) {
+  write_list(std::vector<uint64_t>{x.of.begin(), x.of.end()}, out);
+}
+
 void write(const std::map<std::string, spent_time>& xs, std::string& out) {
   auto separator = '[';
   for (const auto& [host, spent] : xs) {
@@ -767,6 +794,14 @@ void decode(const json& from, spent_time& x) {
   std::copy_n(all.begin() + ptrdiff_t(count), count, x.node_us.begin());
 }
 
+void decode(const json& from, end_counts& x) {
+  auto all = std::vector<uint64_t>{};
+  decode_all(from, all);
+  if (all.size() > end_class_count)
+    throw bad_line{"a list of ends has another length"};
+  std::ranges::copy(all, x.of.begin());
+}
+
 void decode(const json& from, std::map<std::string, spent_time>& xs) {
   if (!from.is_array())
     throw bad_line{"a list is missing"};
@@ -815,10 +850,12 @@ generation_id decode_generation(const json& number, const json& beside) {
   return generation_of(term, x);
 }
 
-/// Earlier programs counted no time.
+/// Earlier programs counted no time, and knew no classes of ends.
 template <class T>
-constexpr bool is_of_time
-  = std::same_as<T, spent_time> || std::same_as<T, time_ledger>;
+constexpr bool is_newer
+  = std::same_as<
+      T,
+      spent_time> || std::same_as<T, time_ledger> || std::same_as<T, end_class> || std::same_as<T, end_counts>;
 
 /// What may be none or false may be missing: earlier programs did not write it.
 void decode_members(const json& from, auto& x) {
@@ -830,7 +867,8 @@ void decode_members(const json& from, auto& x) {
     if (
       i == from.end()
       && (is_optional<
-            type> || std::same_as<type, bool> || is_of_time<type> || std::string_view{name} == counted_until_name))
+            type> || std::same_as<type, bool> || is_newer<type> || std::string_view{name} == counted_until_name
+          || std::string_view{name} == given_up_name))
       return;
     if (i == from.end())
       throw bad_line{formatted("\"{}\" is missing", name)};

@@ -136,7 +136,7 @@ rendezvous_coordinator_config node_coordinator::coordinators_config() {
   out.limits = job.timeouts;
   out.host = config_.host;
   out.pid = ::getpid();
-  out.exclude_after = job.exclude_after;
+  out.rules = job.rules;
   // With an agent, one node is as quiet as it is without an endpoint.
   out.networked
     = job.rendezvous.has_value() && (!config_.agent || job.agent_count_max > 1);

@@ -69,6 +69,14 @@ inline void fill(v1::Outcome& x) {
   x.set_signal(15);
   x.set_reason("why");
   fill(*x.mutable_others());
+  x.set_end_class(v1::END_NODE);
+  x.set_given_up("--on-failure=node:stop");
+  x.set_is_without_progress(true);
+}
+
+inline void fill(v1::EndCount& x) {
+  x.set_end_class("node");
+  x.set_count(2);
 }
 
 inline void fill(v1::Offer& x) {
@@ -194,6 +202,7 @@ inline void fill(v1::WorkersStopped& x) {
   x.set_generation(7);
   x.set_master_port(29'501);
   fill(*x.mutable_others());
+  x.set_step(17);
 }
 
 inline void fill(v1::JobEnded& x) {
@@ -394,6 +403,8 @@ inline void fill(v1::GenerationStatus& x) {
   x.set_regroup_us(12'345);
   x.set_end_reason("rank 2 exited with 7");
   x.set_cost_restart(true);
+  x.set_end_class("program");
+  x.set_end_evidence("exit code 7");
 }
 
 inline void fill(v1::TimeSpent& x) {
@@ -473,6 +484,9 @@ inline void fill(v1::JobStatus& x) {
   x.set_wall_ms(1'700'000'000'000);
   fill(*x.mutable_leadership());
   fill(*x.add_time());
+  x.set_alike_end_count(3);
+  x.set_loop("3 ends alike");
+  fill(*x.add_ends());
 }
 
 // -- all of them --------------------------------------------------------------

@@ -634,7 +634,7 @@ void agent::perform(const core::send_stopped& x) {
   if (brain_.plan() && brain_.plan()->generation == x.generation)
     told_ = {x.generation, core::share_state::idle};
   send(core::workers_stopped{id(), x.generation, x.master_port, x.others,
-                             x.unkillable_count, x.parked});
+                             x.unkillable_count, x.parked, x.step});
 }
 
 // A death by SIGKILL after a timer's signal must be reported as an overrun.

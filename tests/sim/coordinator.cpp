@@ -27,8 +27,9 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
                          core::job_settings settings, core::timeouts limits)
   : all_(all), process_(std::move(process)), number_(number), host_(host),
     clock_(all.coarse(all.roll().between(core::duration{0}, uptime_max))),
-    limits_(limits), brain_(settings, limits, all.plan().exclude_after),
+    limits_(limits), brain_(settings, limits, all.plan().rules),
     times_(settings, limits, all.plan().lease_max(), all.checks()),
+    restarts_(all.plan().rules, all.checks()),
     succession_(limits.lease(), all.checks()) {
   process_->on_death([this] {
     for (const auto& x : opened_)
@@ -77,6 +78,7 @@ void coordinator::handle(const core::rendezvous_event& event) {
   order_ = all_.orders().decided(event, effects);
   note_job();
   times_.after(brain_, event, effects, all_.now(), slack());
+  restarts_.after(brain_, event, effects, all_.now(), slack());
   if (all_.trace().on())
     all_.trace().add(all_.now(), "coordinator " + std::to_string(number_),
                      to_string(event), effects);

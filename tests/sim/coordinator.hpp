@@ -11,6 +11,7 @@
 #include "tests/sim/machine.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/punctuality.hpp"
+#include "tests/sim/restart_watch.hpp"
 #include "tests/sim/succession.hpp"
 
 #include <deque>
@@ -137,6 +138,7 @@ private:
   void perform(const core::notify_drain& x);
   void perform(const core::send_safe_point_order& x);
   void perform(const core::start_ahead& x);
+  void perform(const core::report_rule&) {}
   void perform(const core::report_exclusion&) {}
   void perform(const core::give_up_agent& x) { leases_.close(x.agent); }
   void perform(const core::report_stand_by&) {}
@@ -165,6 +167,7 @@ private:
   uint64_t place_us_ = 0;
   core::time_point counted_until_{}; ///< … until then.
   punctuality times_;
+  restart_watch restarts_;
   succession succession_;
   std::function<bool()> may_decide_;
   std::vector<std::shared_ptr<link>> opened_;

@@ -164,6 +164,9 @@ struct event_writer {
     return "fitness_reported " + x.agent.value
            + (x.unfit.empty() ? ": fit" : ": " + x.unfit);
   }
+  string operator()(const core::gpus_reported& x) const {
+    return "gpus_reported " + x.agent.value + ": " + x.trouble;
+  }
   string operator()(const core::agent_leaving& x) const {
     return "agent_leaving " + x.agent.value;
   }

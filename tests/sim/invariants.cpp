@@ -334,7 +334,8 @@ void invariants::check_phase(const core::rendezvous& after) {
     switch (after.current_phase()) {
       case phase::gathering:
         return holding > 0 || candidates < asked.agent_count_min
-               || after.waiting_for().starts_with("listening");
+               || after.waiting_for().starts_with("listening")
+               || after.waiting_for().starts_with("the next start waits");
       case phase::last_call:
         // Workers of an older generation may have turned up since.
         return holding > 0
@@ -768,7 +769,8 @@ void invariants::check_give_up(int coordinator, const core::rendezvous& after,
   const auto is_short
     = hung_in_[coordinator] == after.generation()
       && candidate_count(after) < after.settings().agent_count_min;
-  if (!is_spent && !is_short && !is_permanent(*result.first_failure))
+  if (!is_spent && !is_short && result.given_up.empty()
+      && !is_permanent(*result.first_failure))
     report("I5: the job was given up with restarts left");
 }
 
@@ -812,7 +814,7 @@ void invariants::ended(int coordinator, const core::rendezvous& after,
       && missed_a_peer_.contains(result.first_failure->pid))
     report("I5: the death of an agent ended the job as a failure");
   if ((result.kind == core::outcome::verdict::failed)
-      != result.first_failure.has_value())
+      != (result.first_failure.has_value() || !result.given_up.empty()))
     report("I6: an outcome and its cause do not fit");
 }
 

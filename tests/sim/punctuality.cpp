@@ -182,7 +182,8 @@ void punctuality::check_hurry(const core::rendezvous& brain,
   if (was_.stage == phase::stopping && now_is.stage != phase::stopping
       && now_is.holding == 0 && !brain.result()
       && now_is.candidates >= job_.agent_count_min && !now_is.is_active()
-      && !now_is.is_listening)
+      && !now_is.is_listening
+      && !brain.waiting_for().starts_with("the next start waits"))
     checks_.report("times: the job does not go on when all have stopped");
 }
 

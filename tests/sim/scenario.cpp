@@ -80,7 +80,7 @@ scenario roll_scenario(uint64_t seed) {
   // Times that are equal decide between `<` and `<=`.
   if (roll.percent(10))
     x.tick = roll.percent(50) ? 1ms : 10ms;
-  x.exclude_after = roll.percent(20) ? uint32_t(roll.between(1, 2)) : 0;
+  x.rules.exclude_after = roll.percent(20) ? uint32_t(roll.between(1, 2)) : 0;
   // More failures than a list has room for.
   if (roll.percent(1))
     x.slot_count_max = 24;
@@ -141,6 +141,19 @@ scenario roll_scenario(uint64_t seed) {
   // Nor histories without voters.
   if (!x.elected && seed % 5 == 0)
     x.write_max = seed % 2 == 0 ? 2ms : 15ms;
+  // Nor histories without rules.
+  if (seed % 7 == 0) {
+    x.rules.backoff_min = 150ms;
+    x.rules.backoff_max = seed % 2 == 0 ? 150ms : 600ms;
+  }
+  using core::end_action;
+  auto& actions = x.rules.actions;
+  if (seed % 11 == 0)
+    actions[size_t(core::end_class::program)] = end_action::stop;
+  if (seed % 13 == 0)
+    actions[size_t(core::end_class::unknown)] = end_action::exclude;
+  if (seed % 26 == 0)
+    actions[size_t(core::end_class::node)] = end_action::exclude;
   return x;
 }
 
@@ -257,8 +270,8 @@ core::duration scenario::recovery_bound() const {
     = stalled_start_percent > 0 ? start_stall_max : core::duration{0};
   const auto start = 10 * start_delay_max + 10 * message_delay_max + stall;
   // An agent that comes back may find a generation that must end for it.
-  return find + detect + core::hearsay_lag + 2 * (stop + gather + start)
-         + admit;
+  return find + detect + core::hearsay_lag + 2 * (stop + gather + start) + admit
+         + rules.backoff_max;
 }
 
 core::duration scenario::election_bound() const {

@@ -50,7 +50,7 @@ struct scenario {
   core::duration work{};         ///< How long a worker works.
   core::duration fault_window{}; ///< No fault begins later.
   uint32_t fault_count = 0;
-  uint32_t exclude_after = 0;     ///< Failures of a host; 0: never.
+  core::restart_rules rules{};
   uint32_t slow_stop_percent = 0; ///< Workers that obey late …
   uint32_t no_stop_percent = 0;   ///< … or only SIGKILL.
   uint32_t spare_count = 0;       ///< Of each agent, beside live workers.

@@ -234,6 +234,11 @@ void chronicle::note_end_of_generation(step& at) {
   } else if (at.after.last_failure() != failure_before_) {
     end.cause = clean(at.after.last_failure());
   }
+  const auto& settled = at.after.last_end();
+  if (settled.generation == end.generation
+      && settled.finding.what != end_class::none)
+    end.why = trouble{settled.finding.what, printable(settled.finding.evidence),
+                      settled.alike_count, printable(settled.alike)};
   put(at, std::move(end));
 }
 

@@ -2,6 +2,7 @@
 // and each event and decision with its reason.
 #pragma once
 
+#include "actors/core/end_class.hpp"
 #include "actors/core/generation.hpp"
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/end_reason.hpp"
@@ -38,6 +39,17 @@ struct waiting_drain {
   time_point asked{};
 
   friend bool operator==(const waiting_drain&, const waiting_drain&) = default;
+};
+
+/// What kind of trouble has ended a generation.
+struct trouble {
+  end_class what = end_class::none;
+  std::string evidence; ///< A few words.
+  /// So many in a row were alike, this one included; 0: this has cost no restart.
+  uint32_t alike_count = 0;
+  std::string alike{}; ///< `5 ends alike: rank 3 on n2 …`; empty below 2.
+
+  friend bool operator==(const trouble&, const trouble&) = default;
 };
 
 /// A node as its coordinator sees it.
@@ -274,6 +286,7 @@ struct generation_stopped {
   std::string exemption{}; ///< Why that cost no restart; empty: it did.
   std::optional<end_origin> exemption_origin{}; ///< Of that.
   uint32_t restart_count = 0;                   ///< Spent by now.
+  rare_value<trouble> why{};                    ///< None: there was none.
 
   friend bool operator==(const generation_stopped&, const generation_stopped&)
     = default;

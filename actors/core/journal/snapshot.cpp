@@ -145,6 +145,9 @@ void snapshot::add(const generation_stopped& x) {
     return;
   entry->stopped_at = latest;
   entry->restart_count = x.restart_count;
+  entry->why = x.why;
+  if (x.why)
+    ++ends.of[static_cast<size_t>(x.why->what)];
   if (!x.cause)
     return;
   entry->cause = x.cause;

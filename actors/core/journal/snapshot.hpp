@@ -4,6 +4,7 @@
 #include "actors/core/journal/record.hpp"
 #include "actors/core/journal/spent_time.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -50,10 +51,18 @@ struct generation_entry {
   std::string exemption{};
   std::optional<core::end_origin> exemption_origin{};
   uint32_t restart_count = 0; ///< Spent at its end.
+  rare_value<trouble> why{};  ///< It has ended for; none: there was none.
   spent_time time{};          ///< Until the next one was formed.
 
   friend bool operator==(const generation_entry&, const generation_entry&)
     = default;
+};
+
+/// So many generations has trouble ended, by its class.
+struct end_counts {
+  std::array<uint64_t, end_class_count> of{};
+
+  friend bool operator==(const end_counts&, const end_counts&) = default;
 };
 
 /// A node that is not here any more.
@@ -170,6 +179,7 @@ struct snapshot {
   std::optional<leadership_end> left{};         ///< None: it leads still.
   std::optional<hang_entry>
     hang{}; ///< Of the newest generation; none: it lives.
+  end_counts ends{};
   time_ledger time{};
 
   /// Of a snapshot that says nothing of time: it is counted from `latest` on.

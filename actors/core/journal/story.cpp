@@ -1,6 +1,7 @@
 #include "actors/core/journal/story.hpp"
 
 #include "actors/core/failure_text.hpp"
+#include "actors/core/protocol/end_row.hpp"
 #include "actors/core/text.hpp"
 #include "actors/core/unbegun_program.hpp"
 
@@ -191,12 +192,19 @@ std::string cost(const snapshot& x, const generation_entry& entry) {
     return "this cost no restart";
   if (entry.restart_count > entry.formed.restart_count)
     return "this cost restart " + std::to_string(entry.restart_count) + of_all;
+  if (x.result && !x.result->given_up.empty())
+    return "it is not restarted: " + clean(x.result->given_up);
   if (is_permanent(*entry.cause))
     return "another start cannot help";
   if (x.coordinator.settings.restart_count_max == 0)
     return "--max-restarts is 0, so it is not restarted";
   return "no restart was left (spent: " + std::to_string(entry.restart_count)
          + of_all + ")";
+}
+
+/// `class: node (its GPUs: …)`
+std::string class_line(const trouble& x) {
+  return "class: " + to_string(x.what) + " (" + clean(x.evidence) + ")";
 }
 
 std::string spent(const snapshot& x, uint32_t count) {
@@ -397,10 +405,12 @@ explanation of_end(const snapshot& x) {
   }
   auto out = explanation{"The job failed: " + clean(result.reason) + "."};
   if (const auto* last = x.newest_generation();
-      last != nullptr && last->cause) {
+      last != nullptr && (last->cause || last->why)) {
     const auto index = x.generations.size() - 1;
     out = why_generation(x, index);
     out.sentence = "The job failed. " + out.sentence;
+    if (!last->cause || !last->exemption.empty())
+      out.sentence += " It is not restarted: " + clean(result.given_up) + ".";
   } else if (result.first_failure) {
     out.evidence = evidence_of(*result.first_failure);
   }
@@ -613,8 +623,13 @@ explanation why_generation(const snapshot& x, size_t index) {
   }
   out.sentence += entry.stopped_at ? " ended: " : " is being stopped: ";
   explain_end(x, entry, out);
-  if (entry.stopped_at)
+  if (entry.stopped_at) {
     out.sentence += "; " + cost(x, entry);
+    if (entry.why)
+      out.evidence.push_back(class_line(*entry.why));
+    if (entry.why && !entry.why->alike.empty())
+      out.evidence.push_back("alike: " + clean(entry.why->alike));
+  }
   if (const auto time = regroup_time(x, index + 1))
     out.sentence += "; the next one ran " + duration_text(*time) + " later";
   out.sentence += ".";
@@ -708,6 +723,9 @@ explanation why(const snapshot& x, time_point now) {
   }
   auto before = why_generation(x, count - 2);
   out.sentence += " " + before.sentence;
+  if (const auto* loop = loop_of(x, now))
+    out.sentence
+      += " The job goes round in a loop: " + clean(loop->alike) + ".";
   out.evidence.insert(out.evidence.end(), before.evidence.begin(),
                       before.evidence.end());
   out.cause = std::move(before.cause);
@@ -726,11 +744,24 @@ std::vector<explanation> why_all(const snapshot& x, time_point now) {
   return out;
 }
 
-bool is_healthy(const snapshot& x) {
+const trouble* loop_of(const snapshot& x, time_point now) {
+  const auto* newest = x.newest_generation();
+  if (x.result || x.left || newest == nullptr)
+    return nullptr;
+  const auto runs = !newest->stopped_at;
+  const auto count = x.generations.size();
+  if (runs && (count < 2 || now - newest->formed_at.when >= loop_run_max))
+    return nullptr;
+  const auto& ended = runs ? x.generations[count - 2] : *newest;
+  return ended.why && ended.why->alike_count >= loop_count_min ? &*ended.why
+                                                               : nullptr;
+}
+
+bool is_healthy(const snapshot& x, time_point now) {
   if (x.result)
     return x.result->kind == outcome::verdict::succeeded;
-  return !x.left && !x.hang && x.phase == phase::running
-         && x.quarantined.empty()
+  return !x.left && !x.hang && loop_of(x, now) == nullptr
+         && x.phase == phase::running && x.quarantined.empty()
          && std::ranges::none_of(x.nodes, [](const auto& y) {
               return !y.second.now->connected || y.second.now->leaving;
             });

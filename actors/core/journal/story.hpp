@@ -58,8 +58,15 @@ std::vector<explanation> why_all(const snapshot& x, time_point now);
 explanation why_generation(const snapshot& x, size_t index);
 
 /// Whether everything is as it should be: a generation runs, and no node is
-/// missing, away or in quarantine; or the job has succeeded.
-bool is_healthy(const snapshot& x);
+/// missing, away or in quarantine, nor does the job go round in a loop; or it has
+/// succeeded.
+/// @param now as above
+bool is_healthy(const snapshot& x, time_point now);
+
+/// The end that the job goes round in a loop with: some in a row were alike, and the
+/// generation that runs has not run for long. Null: it does not, or is over.
+/// @param now as above
+const trouble* loop_of(const snapshot& x, time_point now);
 
 /// In one word: how the job has ended, or its phase: `failed`, `gathering`.
 std::string state_of(const snapshot& x);

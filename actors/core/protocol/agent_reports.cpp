@@ -13,8 +13,10 @@ namespace {
 constexpr auto idle_workers_max = std::chrono::minutes{1};
 
 //// By which operator; empty: by none.
-std::string asked_to_leave_by(const agent_record* x) {
-  return x != nullptr && x->is_draining() ? x->drain->by : std::string{};
+leave_order order_to_leave(const agent_record* x) {
+  return x != nullptr && x->is_draining()
+           ? leave_order{x->drain->by, x->drain->is_notice}
+           : leave_order{};
 }
 
 } // namespace
@@ -55,15 +57,15 @@ void agent_reports::on(const agent_leaving& event) {
     return;
   agents_.change(*record, [](auto& x) { x.leaving = true; });
   const auto reason
-    = agent_leaves(event.agent, event.signal, asked_to_leave_by(record));
+    = agent_leaves(event.agent, event.signal, order_to_leave(record));
   generation_.add_departure(*record, reason);
   if (job_.is_active() && agents_.is_at_work(*record))
     generation_.revoke(reason);
 }
 
 void agent_reports::on(const agent_left& event) {
-  const auto by = asked_to_leave_by(agents_.find(event.agent));
-  lose(event.agent, agent_has_left(event.agent, by));
+  const auto order = order_to_leave(agents_.find(event.agent));
+  lose(event.agent, agent_has_left(event.agent, order));
 }
 
 void agent_reports::lose(const agent_id& agent, const end_reason& reason) {
@@ -81,6 +83,15 @@ void agent_reports::lose(const agent_id& agent, const end_reason& reason) {
   step_.add(forget_agent{agent, reason.text});
   if (is_missed)
     generation_.revoke(reason);
+}
+
+void agent_reports::on(const gpus_reported& event) {
+  auto* record = agents_.find(event.agent);
+  if (record == nullptr)
+    return;
+  record->gpu_trouble.reset();
+  if (!event.trouble.empty())
+    record->gpu_trouble = event.trouble;
 }
 
 // -- of their workers ---------------------------------------------------------
@@ -143,6 +154,8 @@ void agent_reports::on(const workers_stopped& event) {
   if (event.unkillable_count > 0)
     generation_.note_unkillable();
   generation_.add(event.agent, event.others);
+  if (event.step)
+    generation_.note_step(*event.step);
   if (job_.is_active())
     generation_.revoke(agent_was_cut_off(event.agent, true));
 }

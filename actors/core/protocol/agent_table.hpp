@@ -23,6 +23,7 @@ struct drain_order {
   std::optional<time_point> due{};
   bool at_safe_point = false; ///< All workers come to one before.
   time_point asked{};
+  bool is_notice = false; ///< No operator: its machine is about to go.
 };
 
 /// What the coordinator knows of an agent.
@@ -57,6 +58,7 @@ struct agent_record {
   std::optional<time_point> stop_due{};
   bool given_up = false; ///< Its lease is not renewed any more.
   rare_value<drain_order> drain{};
+  rare_value<std::string> gpu_trouble{}; ///< None: none is known.
 
   /// Its workers have been given notice.
   bool is_draining() const { return drain && drain->due; }

@@ -1,5 +1,8 @@
 #include "actors/core/protocol/end_reason.hpp"
 
+#include "actors/core/text.hpp"
+
+#include <csignal>
 #include <utility>
 
 namespace actorrun::core {
@@ -12,41 +15,75 @@ std::string title(const agent_id& x) {
   return "agent " + x.value;
 }
 
+// Ctrl-C is a person's.
+end_finding finding_of_leaving(int signal, const leave_order& order) {
+  const auto name = signal_name(signal);
+  if (signal == SIGINT)
+    return {};
+  if (signal != 0)
+    return {end_class::preemption,
+            "its agent was sent "
+              + (name.empty() ? "signal " + std::to_string(signal) : name)};
+  if (order.is_notice)
+    return {end_class::preemption, order.by};
+  if (!order.by.empty())
+    return {};
+  return {end_class::unknown, "its agent has ended by itself"};
+}
+
 } // namespace
 
 end_reason agent_leaves(const agent_id& agent, int signal,
-                        const std::string& by) {
+                        const leave_order& order) {
+  const auto& by = order.by;
   const auto why = signal != 0  ? " (signal " + std::to_string(signal) + ")"
                    : by.empty() ? std::string{}
                                 : ", as " + by + " has asked";
   return {title(agent) + " leaves" + why,
-          end_origin{kind::node_left, agent, signal, signal != 0 ? "" : by}};
+          end_origin{kind::node_left, agent, signal, signal != 0 ? "" : by},
+          finding_of_leaving(signal, order)};
 }
 
-end_reason agent_has_left(const agent_id& agent, const std::string& by) {
-  return {title(agent) + " left", end_origin{kind::node_left, agent, 0, by}};
+end_reason agent_has_left(const agent_id& agent, const leave_order& order) {
+  return {title(agent) + " left",
+          end_origin{kind::node_left, agent, 0, order.by},
+          finding_of_leaving(0, order)};
 }
 
 end_reason agent_is_lost(const agent_id& agent, const std::string& evidence) {
   return {title(agent) + " lost: " + evidence,
-          end_origin{kind::node_lost, agent, 0, "", evidence}};
+          end_origin{kind::node_lost, agent, 0, "", evidence},
+          {end_class::node, evidence}};
 }
 
 end_reason agent_has_ended(const agent_id& agent) {
+  constexpr auto evidence = "its agent has ended";
   return {title(agent) + " ended",
-          end_origin{kind::node_lost, agent, 0, "", "its agent has ended"}};
+          end_origin{kind::node_lost, agent, 0, "", evidence},
+          {end_class::node, evidence}};
 }
 
 end_reason agent_was_cut_off(const agent_id& agent, bool has_stopped) {
   return {title(agent) + (has_stopped ? " stopped" : " stops")
             + " its workers, out of touch",
-          end_origin{kind::node_cut_off, agent}};
+          end_origin{kind::node_cut_off, agent},
+          {end_class::network, "the node was out of touch"}};
+}
+
+end_reason node_is_unfit(const std::string& title, const std::string& unfit) {
+  return {title + " takes no part: " + unfit, {}, {end_class::node, unfit}};
 }
 
 end_reason asked_for(std::string text, const std::string& by) {
   auto out = end_reason{std::move(text)};
   if (!by.empty())
     out.origin = end_origin{.by = by};
+  return out;
+}
+
+end_reason noticed(std::string text, const std::string& by) {
+  auto out = asked_for(std::move(text), by);
+  out.finding = {end_class::preemption, by};
   return out;
 }
 

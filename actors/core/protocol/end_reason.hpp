@@ -1,6 +1,7 @@
 // Says why a generation ends if its workers have not failed.
 #pragma once
 
+#include "actors/core/end_class.hpp"
 #include "actors/core/generation.hpp"
 
 #include <cstdint>
@@ -31,20 +32,26 @@ struct end_reason {
   std::string text{}; ///< For people, one line; empty: there is no reason.
   /// None: a worker has failed, or nodes have joined.
   std::optional<end_origin> origin{};
+  end_finding finding{}; ///< Of an end that no worker's failure explains.
 
   bool empty() const { return text.empty(); }
 
   friend bool operator==(const end_reason&, const end_reason&) = default;
 };
 
+/// Who wants a node to leave.
+struct leave_order {
+  std::string by{}; ///< Empty: nobody.
+  bool is_notice
+    = false; ///< Its machine is about to go; otherwise an operator.
+};
+
 /// `agent n2-4711-0badcafe leaves (signal 15)`
-/// @param by The operator who has asked for it; empty: none.
 end_reason agent_leaves(const agent_id& agent, int signal,
-                        const std::string& by);
+                        const leave_order& order);
 
 /// `agent n2-4711-0badcafe left`
-/// @param by as above
-end_reason agent_has_left(const agent_id& agent, const std::string& by);
+end_reason agent_has_left(const agent_id& agent, const leave_order& order);
 
 /// `agent n2-4711-0badcafe lost: silent for 1200 ms`
 end_reason agent_is_lost(const agent_id& agent, const std::string& evidence);
@@ -56,7 +63,13 @@ end_reason agent_has_ended(const agent_id& agent);
 /// @param has_stopped Otherwise it is about to.
 end_reason agent_was_cut_off(const agent_id& agent, bool has_stopped);
 
+/// A node of the generation can take no part: `its check … has failed`.
+end_reason node_is_unfit(const std::string& title, const std::string& unfit);
+
 /// @param by The operator; empty: none.
 end_reason asked_for(std::string text, const std::string& by);
+
+/// Of a node whose machine is about to go.
+end_reason noticed(std::string text, const std::string& by);
 
 } // namespace actorrun::core

@@ -2,6 +2,7 @@
 
 #include "actors/core/protocol/operator_desk.hpp"
 #include "actors/core/protocol/stand_by.hpp"
+#include "actors/core/text.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -41,6 +42,7 @@ void generation_end::begin() {
     costs_.member_departs(step_.now());
   let_in_.clear();
   costs_.generation_begins(step_.now());
+  policy_.begin(step_.now());
 }
 
 void generation_end::revoke(const end_reason& reason,
@@ -78,17 +80,20 @@ void generation_end::fail_recovered(const std::string& news) {
     failures_.add_departure({}, {news});
   for (const auto& [id, x] : agents_.records())
     if (x.leaving && !quarantine_.contains(id))
-      add_departure(x, agent_leaves(id, 0, ""));
+      add_departure(x, agent_leaves(id, 0, {}));
   update_cause();
 }
 
 void generation_end::conclude() {
   add_drained(); // One that was cut off may hear of its drain only now.
   job_.enter(rendezvous_phase::gathering);
-  if (!failures_.empty())
-    settle();
+  last_end_ = {agents_.generation(), finding()};
   const auto has_failed = !failures_.empty() && failures_.has_ended_generation()
                           && failures_.exemption() == nullptr;
+  if (!failures_.empty())
+    settle();
+  if (!has_failed && !job_.is(rendezvous_phase::ended))
+    obey_rule();
   const auto suspect = has_failed ? failures_.first().agent : agent_id{};
   failures_.clear();
   if (job_.is(rendezvous_phase::ended))
@@ -124,7 +129,7 @@ void generation_end::add_departure(const agent_record& record,
 void generation_end::add_drained() {
   for (const auto& [id, x] : agents_.records())
     if (x.is_draining() && !x.leaving)
-      add_departure(x, agent_leaves(id, 0, x.drain->by));
+      add_departure(x, agent_leaves(id, 0, {x.drain->by, x.drain->is_notice}));
 }
 
 void generation_end::update_cause() {
@@ -135,6 +140,24 @@ void generation_end::update_cause() {
 }
 
 // -- what it costs ------------------------------------------------------------
+
+// What is known of the failed worker's node may explain more than its end does.
+end_finding generation_end::finding() const {
+  if (failures_.empty() || !failures_.has_ended_generation())
+    return reason_.finding;
+  if (const auto* exemption = failures_.exemption())
+    return exemption->origin ? exemption->finding
+                             : end_finding{end_class::node, exemption->text};
+  const auto& first = failures_.first();
+  auto out = finding_of(first);
+  const auto* node = agents_.find(first.agent);
+  if (node == nullptr)
+    return out;
+  const auto& unfit = node->offering.unfit;
+  return with_node_facts(std::move(out),
+                         node->gpu_trouble ? *node->gpu_trouble : "",
+                         unfit == being_checked ? "" : unfit);
+}
 
 // All failures have been reported. In a generation that had ended for another
 // reason they cost nothing either.
@@ -150,7 +173,8 @@ void generation_end::settle() {
                      .first_failure = first,
                      .other_failures = others.listed,
                      .unlisted_failure_count = others.unlisted_count,
-                     .reason = to_string(first)};
+                     .reason = to_string(first),
+                     .what = last_end_.finding.what};
   if (failures_.is_any_unkillable()
       && agents_.counts().candidates < orders_.settings().agent_count_min) {
     if (exemption != nullptr)
@@ -159,29 +183,94 @@ void generation_end::settle() {
                  + "; too few nodes are left: " + quarantine_.text();
     job_.end(std::move(how));
   } else if (exemption == nullptr) {
-    using answer = restart_policy::answer;
-    const auto follows = policy_.on_failure(agents_.generation(), first);
-    if (follows == answer::give_up)
-      job_.end(std::move(how));
-    else if (follows == answer::restart)
-      count_failure(first);
+    answer(first, std::move(how));
   }
+}
+
+void generation_end::answer(const worker_failure& first, outcome how) {
+  const auto what = how.what;
+  const auto follows = policy_.on_failure(agents_.generation(), first, what);
+  if (follows == restart_policy::answer::collateral)
+    return; // An earlier coordinator has answered it.
+  if (follows == restart_policy::answer::give_up) {
+    how.given_up = policy_.why_given_up();
+    how.is_without_progress = policy_.is_without_progress();
+    return job_.end(std::move(how));
+  }
+  apply_row(first);
+  if (policy_.lacks_steps() && policy_.restart_count() == 1)
+    step_.add(report_rule{"--restarts-without-progress has had no effect so"
+                          " far: no worker has said at which step it is (by"
+                          " safe points)"});
+  if (policy_.rules().action_for(what) == end_action::exclude)
+    exclude_by_rule(first.host, rule_text(what, end_action::exclude) + ": "
+                                  + to_string(first));
+  count_failure(first);
+}
+
+// An operator is to see why nothing runs.
+void generation_end::apply_row(const worker_failure& first) {
+  policy_.add_end(first, step_.now());
+  const auto& row = policy_.row();
+  last_end_.alike_count = row.count();
+  last_end_.alike = row.text();
+  if (row.next_start() > step_.now())
+    step_.add(report_rule{row.text() + "; next start in "
+                          + duration_text(row.next_start() - step_.now())});
+}
+
+// Of an end that has cost no restart.
+void generation_end::obey_rule() {
+  const auto what = last_end_.finding.what;
+  const auto action = policy_.rules().action_for(what);
+  if (action == end_action::stop)
+    job_.end({.kind = outcome::verdict::failed,
+              .reason = reason_.text,
+              .what = what,
+              .given_up = rule_text(what, action)});
+  else if (action == end_action::exclude && reason_.origin)
+    exclude_by_rule(host_of(reason_.origin->agent),
+                    rule_text(what, action) + ": " + reason_.text);
+}
+
+/// Empty: that is not remembered.
+std::string generation_end::host_of(const agent_id& agent) const {
+  if (const auto* here = agents_.find(agent))
+    return here->offering.host;
+  const auto* gone = agents_.find_gone(agent.value);
+  return gone == nullptr ? std::string{} : gone->host;
+}
+
+void generation_end::exclude_by_rule(const std::string& host,
+                                     const std::string& why) {
+  if (host.empty() || orders_.excluded().find(host) != nullptr)
+    return;
+  if (!exclude(host, why))
+    step_.add(report_rule{"host " + host
+                          + " is not excluded: too few nodes would be left; "
+                          + why});
+}
+
+// Where too few nodes are left without it, it stays.
+bool generation_end::exclude(const std::string& host,
+                             const std::string& reason) {
+  const auto view = operator_view{.now = step_.now()};
+  auto desk = operator_desk{agents_, orders_, view};
+  if (orders_.excluded().is_full() || !desk.can_spare_host(host))
+    return false;
+  desk.exclude({host, reason, "", step_.now()});
+  step_.add(report_exclusion{host, reason});
+  return true;
 }
 
 // A host that is not excluded, because too few are left, comes up again with its
 // next failure.
 void generation_end::count_failure(const worker_failure& x) {
-  const auto& hosts = orders_.excluded();
-  const auto view = operator_view{.now = step_.now()};
-  auto desk = operator_desk{agents_, orders_, view};
-  if (!costs_.add_failure(x.host) || hosts.find(x.host) != nullptr
-      || hosts.is_full() || !desk.can_spare_host(x.host))
+  if (!costs_.add_failure(x.host) || orders_.excluded().find(x.host) != nullptr)
     return;
-  const auto reason
-    = std::to_string(costs_.failure_count(x.host))
-      + " failures there have cost a restart, the last: " + to_string(x);
-  desk.exclude({x.host, reason, "", step_.now()});
-  step_.add(report_exclusion{x.host, reason});
+  exclude(x.host,
+          std::to_string(costs_.failure_count(x.host))
+            + " failures there have cost a restart, the last: " + to_string(x));
 }
 
 // Only now it is known whose doing it was: peers that miss a node may say so before

@@ -18,6 +18,15 @@
 
 namespace actorrun::core {
 
+/// What kind of trouble the newest generation that is over has ended for.
+struct settled_end {
+  generation_id generation{}; ///< 0: none is over.
+  end_finding finding{};
+  /// Failures alike that have cost a restart, this one included; 0: this was none.
+  uint32_t alike_count = 0;
+  std::string alike{}; ///< As `end_row::text`.
+};
+
 /// The root cause of a generation's failures, and what it costs, is decided when
 /// all workers have stopped (`generation_failures`), because the first report need
 /// not be about the first death. Only then it is known, too, whose doing the end was.
@@ -26,10 +35,11 @@ public:
   /// All must live as long as this.
   generation_end(rendezvous_step& step, job_course& job, agent_table& agents,
                  job_orders& orders, generation_costs& costs,
-                 const generation_recovery& recovery, const quarantine& nodes)
+                 const generation_recovery& recovery, const quarantine& nodes,
+                 const restart_rules& rules = {})
     : step_(step), job_(job), agents_(agents), orders_(orders), costs_(costs),
       recovery_(recovery), quarantine_(nodes),
-      policy_(orders.settings().restart_count_max) {}
+      policy_(orders.settings().restart_count_max, rules) {}
 
   /// Of the last one, which is that of the next; empty: there was none.
   const end_reason& reason() const { return reason_; }
@@ -42,6 +52,12 @@ public:
   }
 
   const restart_policy& budget() const { return policy_; }
+
+  const settled_end& last_end() const { return last_end_; }
+
+  /// No generation is to begin before: the last ones have ended alike.
+  time_point next_start() const { return policy_.row().next_start(); }
+  void start_now() { policy_.start_now(); }
 
   // -- what an earlier coordinator has spent ------------------------------------
 
@@ -75,6 +91,7 @@ public:
   void add(const agent_id& agent, collateral failures);
   void add_departure(const agent_record& record, const end_reason& reason);
   void note_unkillable() { failures_.note_unkillable(); }
+  void note_step(uint64_t step) { policy_.note_step(step); }
 
   bool has_failed() const { return !failures_.empty(); }
   void forget_failures() { failures_.clear(); }
@@ -82,7 +99,14 @@ public:
 private:
   void add_drained();
   void update_cause();
+  end_finding finding() const;
   void settle();
+  void answer(const worker_failure& first, outcome how);
+  void obey_rule();
+  void apply_row(const worker_failure& first);
+  bool exclude(const std::string& host, const std::string& reason);
+  std::string host_of(const agent_id& agent) const;
+  void exclude_by_rule(const std::string& host, const std::string& why);
   void count_failure(const worker_failure& x);
   void charge();
   void order_checks(const agent_id& suspect);
@@ -100,6 +124,7 @@ private:
   time_point revoked_at_{};
   std::vector<agent_id> let_in_; ///< For whom it was revoked.
   std::optional<worker_failure> last_failure_;
+  settled_end last_end_;
 };
 
 } // namespace actorrun::core

@@ -34,14 +34,16 @@ end_reason exclusion_of_member(const agent_table& agents,
 end_reason unfitness_of_member(const agent_table& agents) {
   const auto& x = member_that(
     agents, [](const auto& y) { return !y.offering.unfit.empty(); });
-  return {agents.title(x) + " takes no part: " + x.offering.unfit};
+  return node_is_unfit(agents.title(x), x.offering.unfit);
 }
 
 end_reason drain_of_member(const agent_table& agents) {
   const auto& x
     = member_that(agents, [](const auto& y) { return y.is_draining(); });
   const auto& by = x.drain->by;
-  return asked_for(agents.title(x) + " is to leave, asked for by " + by, by);
+  auto text = agents.title(x) + " is to leave, asked for by " + by;
+  return x.drain->is_notice ? noticed(std::move(text), by)
+                            : asked_for(std::move(text), by);
 }
 
 } // namespace

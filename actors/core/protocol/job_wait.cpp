@@ -50,6 +50,8 @@ std::string job_wait::text() const {
         return stopping_nodes(counts.holding) + " of an older generation";
       if (holds_back)
         return "listening for agents of an earlier coordinator";
+      if (!alike.empty())
+        return "the next start waits: " + alike;
       return "waiting for "
              + counted(
                settings.agent_count_min

@@ -31,7 +31,8 @@ struct job_wait {
   bool awaits_ahead = false; ///< Newcomers' workers start.
   std::optional<round> on_the_way{};
   duration newcomers_wait{
-    0}; ///< They may not end the generation before; or ≤ 0.
+    0};                ///< They may not end the generation before; or ≤ 0.
+  std::string alike{}; ///< Why the next start waits: as `end_row::text`.
   std::optional<duration>
     time_left{}; ///< Then it goes on without, or gives up.
 

@@ -118,6 +118,8 @@ struct group_stopped {
   /// so the agent leaves.
   uint32_t unkillable_count = 0;
   parked_share parked{};
+  /// The highest at which one of them has passed a safe point; none: none has.
+  std::optional<uint64_t> step{};
 };
 
 /// Workers that were parked have ended.
@@ -242,6 +244,7 @@ struct send_stopped {
   collateral others{};
   uint32_t unkillable_count = 0;
   parked_share parked{};
+  std::optional<uint64_t> step{}; ///< As in `group_stopped`.
 };
 
 struct send_safe_point {

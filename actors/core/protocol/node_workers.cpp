@@ -35,6 +35,7 @@ void node_workers::take(const generation_plan& plan, bool is_leaving) {
 
 void node_workers::begin(const generation_plan& plan) {
   safe_point_.reset();
+  step_reached_.reset();
   share_.begin(plan);
   step_.add(set_fence{lease_.due()});
   step_.add(start_group{plan});
@@ -145,6 +146,7 @@ void node_workers::end(const group_stopped& event) {
   share_.end(event.parked);
   if (event.unkillable_count > 0)
     unkillable_count_ = event.unkillable_count;
+  step_reached_ = event.step;
 }
 
 void node_workers::report_end() {
@@ -161,7 +163,7 @@ void node_workers::report_end() {
 void node_workers::report_stopped(uint16_t master_port) {
   step_.add(send_stopped{share_.generation(), master_port,
                          share_.others(step_.now()), unkillable_count_,
-                         share_.parked()});
+                         share_.parked(), step_reached_});
 }
 
 // -- the end ------------------------------------------------------------------

@@ -98,6 +98,7 @@ private:
   std::optional<safe_point_report> safe_point_;
   std::optional<time_point> limit_; ///< Before it the workers are to save.
   uint32_t unkillable_count_ = 0;
+  std::optional<uint64_t> step_reached_; ///< By those of the last group.
 };
 
 } // namespace actorrun::core

@@ -134,7 +134,10 @@ operator_decision operator_desk::decide(const node_noticed& x) {
     const auto is_missed = !can_spare(record);
     const auto is_placed = agents_.is_at_work(record);
     auto text = let_go(
-      record, drain_order{.by = by, .time = x.time, .asked = view_.now}, out);
+      record,
+      drain_order{
+        .by = by, .time = x.time, .asked = view_.now, .is_notice = true},
+      out);
     if (const auto* next = next_to_take_part(); next != nullptr && is_placed)
       text += "; " + agents_.title(*next) + " stands by to take its place";
     else if (is_missed)
@@ -241,6 +244,11 @@ operator_decision operator_desk::decide(const restart_requested& x) {
   auto out = operator_decision{"restart" + why, std::string{}};
   const auto& refusal
     = view_.why_not_now.empty() ? view_.why_no_generation : view_.why_not_now;
+  if (view_.why_not_now.empty() && view_.waits_to_start) {
+    out.answer = std::string{"the next generation starts now"};
+    out.starts_now = true;
+    return out;
+  }
   if (!refusal.empty()) {
     out.answer = refused(refusal);
     return out;

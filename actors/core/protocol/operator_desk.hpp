@@ -21,6 +21,7 @@ struct operator_view {
   bool has_safe_points = false;
   std::string why_not_now{};       ///< Empty: the job can be changed now.
   std::string why_no_generation{}; ///< Empty: there is one to end.
+  bool waits_to_start = false; ///< For no node, but because ends were alike.
 };
 
 /// What a request leads to, beside the changes of nodes and orders that it makes.
@@ -37,6 +38,7 @@ struct operator_decision {
   std::optional<set_log_level> level{};
   std::optional<hand_over_leadership> hands_over{};
   std::optional<duration> saves_within{}; ///< All workers.
+  bool starts_now = false;                ///< It waits no longer.
 };
 
 /// Names a notice in the place of an operator: `the notice on n2 ("spot: terminate")`

@@ -22,11 +22,12 @@ constexpr auto longest_stop_limit = std::chrono::hours{1};
 } // namespace
 
 rendezvous::rendezvous(job_settings settings, timeouts limits,
-                       uint32_t exclude_after)
+                       const restart_rules& rules)
   : limits_(limits), orders_(settings, limits.lease()), agents_(settings),
-    costs_(limits.join_settle, limits.rejoin_backoff, exclude_after),
+    costs_(limits.join_settle, limits.rejoin_backoff, rules.exclude_after),
     job_(step_, limits_, agents_),
-    generation_(step_, job_, agents_, orders_, costs_, recovery_, quarantine_),
+    generation_(step_, job_, agents_, orders_, costs_, recovery_, quarantine_,
+                rules),
     newcomers_(step_, limits_, job_, agents_, orders_, costs_),
     regrouping_(step_, limits_, job_, agents_, orders_, costs_, recovery_,
                 newcomers_, generation_),
@@ -180,7 +181,8 @@ operator_view rendezvous::operator_view_now() const {
   auto out = operator_view{.now = step_.now(),
                            .is_active = job_.is_active(),
                            .is_finishing = is_finishing(agents_),
-                           .has_safe_points = job_.has_safe_points()};
+                           .has_safe_points = job_.has_safe_points(),
+                           .waits_to_start = waits_to_start()};
   if (job_.is(phase::ended))
     out.why_not_now = "the job has ended: " + job_.result()->reason;
   else if (recovery_.is_listening())
@@ -234,6 +236,8 @@ void rendezvous::carry_out(operator_decision x, const std::string& by) {
                                .stays = true});
   if (x.level)
     step_.add(std::move(*x.level));
+  if (x.starts_now)
+    generation_.start_now();
   step_.add(answer_operator{by, std::move(x.what),
                             x.answer ? errc::none : x.answer.error().code,
                             x.answer ? *x.answer : x.answer.error().text});
@@ -282,6 +286,8 @@ void rendezvous::on(const timer_fired& event) {
       return takeover_.on_recovery_due();
     case alarm::outcome:
       return job_.on(outcome_written{});
+    case alarm::next_start:
+      return; // `gather` looks.
     case alarm::stand_by:
       return report(stand_by_now().let_in_those_due());
     case alarm::close:
@@ -331,6 +337,8 @@ void rendezvous::gather() {
   }
   if (counts.candidates < min)
     return wait_for_minimum();
+  if (generation_.next_start() > step_.now())
+    return wait_to_start();
   if (counts.candidates >= settings().agent_count_max || hurry_)
     return form();
   if (!job_.is(phase::last_call)) {
@@ -351,6 +359,19 @@ void rendezvous::wait_for_minimum() {
     step_.disarm(alarm::join);
   else if (!step_.is_armed(alarm::join))
     step_.arm(alarm::join, step_.now() + limits_.join);
+}
+
+// The nodes are here, and the group would end as it has ended before.
+bool rendezvous::waits_to_start() const {
+  return job_.is(phase::gathering) && generation_.next_start() > step_.now()
+         && agents_.counts().holding == 0 && !recovery_.holds_back(step_.now())
+         && agents_.counts().candidates >= settings().agent_count_min;
+}
+
+void rendezvous::wait_to_start() {
+  job_.enter(phase::gathering);
+  if (step_.due(alarm::next_start) != generation_.next_start())
+    step_.arm(alarm::next_start, generation_.next_start());
 }
 
 // Arrivals do not arm this timer again; instead it looks at the last arrival
@@ -434,6 +455,8 @@ job_wait rendezvous::wait() const {
                       .awaits_ahead = step_.is_armed(alarm::ahead),
                       .on_the_way = regrouping_.way(),
                       .newcomers_wait = costs_.newcomers_due() - step_.now()};
+  if (waits_to_start())
+    out.alike = generation_.last_end().alike;
   if (const auto until = waits_until())
     out.time_left = *until - step_.now();
   return out;
@@ -443,6 +466,7 @@ std::optional<time_point> rendezvous::waits_until() const {
   switch (job_.current()) {
     case phase::gathering:
       return step_.due(recovery_.holds_back(step_.now()) ? alarm::recovery
+                       : waits_to_start()                ? alarm::next_start
                                                          : alarm::join);
     case phase::last_call:
       return step_.due(alarm::last_call);

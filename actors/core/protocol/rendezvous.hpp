@@ -56,11 +56,10 @@ class rendezvous {
 public:
   using phase = rendezvous_phase;
 
-  /// @param exclude_after A host with so many failures that have cost a restart
-  ///                      is excluded if enough others are left; 0: never.
+  /// @param rules What the command line says about restarts.
   /// @pre `1 <= agent_count_min <= agent_count_max <= agents_per_generation_max`
   rendezvous(job_settings settings, timeouts limits,
-             uint32_t exclude_after = 0);
+             const restart_rules& rules = {});
   /// Its parts know each other.
   rendezvous(const rendezvous&) = delete;
   rendezvous& operator=(const rendezvous&) = delete;
@@ -91,6 +90,9 @@ public:
   uint32_t member_count() const { return agents_.counts().members; }
 
   const restart_policy& budget() const { return generation_.budget(); }
+
+  /// What the newest generation that is over has ended for.
+  const settled_end& last_end() const { return generation_.last_end(); }
 
   /// What the next coordinator must know. It changes before the effects are
   /// returned that depend on it.
@@ -147,7 +149,8 @@ public:
 
   /// Whether the job ends then.
   bool gives_up_then() const {
-    return job_.is(phase::gathering) && !recovery_.holds_back(step_.now());
+    return job_.is(phase::gathering) && !recovery_.holds_back(step_.now())
+           && !waits_to_start();
   }
 
   /// What an agent waits for at the latest event, which may be a place in a
@@ -175,6 +178,8 @@ private:
   void advance();
   void gather();
   void wait_for_minimum();
+  bool waits_to_start() const;
+  void wait_to_start();
   void on_quiet();
   duration quiet() const;
   void form();

@@ -62,6 +62,9 @@ struct effect_writer {
   std::string operator()(const notify_drain& x) const {
     return "notify_drain " + x.agent.value + (x.stays ? ", which stays" : "");
   }
+  std::string operator()(const report_rule& x) const {
+    return "report_rule: " + x.text;
+  }
   std::string operator()(const report_exclusion& x) const {
     return "report_exclusion " + x.host;
   }

@@ -93,6 +93,12 @@ struct fitness_reported {
   std::string unfit{}; ///< As in `offer`.
 };
 
+/// Its driver reports trouble, or none any more.
+struct gpus_reported {
+  agent_id agent;
+  std::string trouble{}; ///< `GPU 1: XID 79: …`; empty: none.
+};
+
 /// The agent is about to leave and stops its workers.
 struct agent_leaving {
   agent_id agent;
@@ -128,6 +134,8 @@ struct workers_stopped {
   collateral others{};           ///< Failures there that were not reported yet.
   uint32_t unkillable_count = 0; ///< Workers that SIGKILL did not end.
   parked_share parked{};         ///< Workers that live, all that there are.
+  /// The highest at which one of them has passed a safe point; none: none has.
+  std::optional<uint64_t> step{};
 };
 
 /// How far the workers of an agent are on the way to a safe point.
@@ -217,11 +225,11 @@ struct log_level_requested {
 using rendezvous_event = std::variant<
   coordinator_started, member_ended, outcome_written, agent_joined,
   leases_renewed, agent_disconnected, agent_lost, fitness_reported,
-  agent_leaving, agent_left, workers_started, worker_failed, workers_succeeded,
-  workers_stopped, safe_point_reported, stop_requested, drain_requested,
-  drain_withdrawal_requested, resize_requested, restart_requested,
-  exclusion_requested, inclusion_requested, log_level_requested, lead_requested,
-  node_noticed, timer_fired>;
+  gpus_reported, agent_leaving, agent_left, workers_started, worker_failed,
+  workers_succeeded, workers_stopped, safe_point_reported, stop_requested,
+  drain_requested, drain_withdrawal_requested, resize_requested,
+  restart_requested, exclusion_requested, inclusion_requested,
+  log_level_requested, lead_requested, node_noticed, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -311,6 +319,11 @@ struct order_checks {
   std::vector<agent_id> agents;
 };
 
+/// Log what follows from an end by a rule of the command line.
+struct report_rule {
+  std::string text;
+};
+
 /// Log that a host was excluded without an operator.
 struct report_exclusion {
   std::string host;
@@ -374,12 +387,14 @@ struct end_job {
 /// No agent is left: the coordinator may end.
 struct close_job {};
 
-using rendezvous_effect = std::variant<
-  arm_timer, accept_agent, reject_agent, probe_agent, forget_agent,
-  give_up_agent, announce_generation, revoke_generation, send_safe_point_order,
-  start_ahead, explain_failures, notify_drain, order_checks, report_exclusion,
-  report_stand_by, report_return, set_log_level, hand_over_leadership,
-  tell_charter, answer_operator, write_outcome, end_job, close_job>;
+using rendezvous_effect
+  = std::variant<arm_timer, accept_agent, reject_agent, probe_agent,
+                 forget_agent, give_up_agent, announce_generation,
+                 revoke_generation, send_safe_point_order, start_ahead,
+                 explain_failures, notify_drain, order_checks, report_rule,
+                 report_exclusion, report_stand_by, report_return,
+                 set_log_level, hand_over_leadership, tell_charter,
+                 answer_operator, write_outcome, end_job, close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_generation 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);

@@ -17,6 +17,7 @@ enum class rendezvous_alarm {
   recovery,
   outcome,
   stand_by,
+  next_start,
   close,
 };
 

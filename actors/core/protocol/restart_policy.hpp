@@ -2,30 +2,47 @@
 #pragma once
 
 #include "actors/core/generation.hpp"
+#include "actors/core/protocol/end_row.hpp"
+#include "actors/core/protocol/restart_rules.hpp"
+#include "actors/core/protocol/step_row.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace actorrun::core {
 
 /// Decides what a worker failure leads to.
 ///
 /// However many workers of one generation fail, one restart answers them all, so
-/// they cost one. A start that can never succeed is not repeated.
+/// they cost one. A start that can never succeed is not repeated, unless a rule says
+/// so.
 class restart_policy {
 public:
   enum class answer {
     restart,    ///< One restart has been spent; run the group again.
     collateral, ///< The generation's failure has been counted already, by this
                 ///< coordinator or by an earlier one.
-    give_up,    ///< Nothing is left, or another try cannot help.
+    give_up, ///< Nothing is left, another try cannot help, or a rule says so.
   };
 
   /// @param restart_count_max Restarts the job may spend; 0 for none.
-  explicit restart_policy(uint32_t restart_count_max)
-    : restart_count_max_(restart_count_max) {}
+  explicit restart_policy(uint32_t restart_count_max, restart_rules rules = {})
+    : restart_count_max_(restart_count_max), rules_(rules), row_(rules) {}
 
   /// @param generation In which the worker failed.
-  answer on_failure(generation_id generation, const worker_failure& failure);
+  /// @param what       Its class.
+  answer on_failure(generation_id generation, const worker_failure& failure,
+                    end_class what = end_class::program);
+
+  /// Why it has given up although a restart was left and another try might help:
+  /// `--on-failure=program:stop`; empty: one of these was so.
+  std::string why_given_up() const;
+
+  /// That is because the last restarts brought no new step.
+  bool is_without_progress() const {
+    return rules_.idle_restarts_max > 0
+           && steps_.idle_count() >= rules_.idle_restarts_max;
+  }
 
   /// Takes over what an earlier coordinator had spent; never lowers the count.
   /// @param charged The newest generation whose failure has cost one of these;
@@ -49,10 +66,37 @@ public:
   /// The newest generation whose failure has cost one; 0: none has.
   generation_id charged() const { return charged_; }
 
+  const restart_rules& rules() const { return rules_; }
+
+  // -- what ends have in common -------------------------------------------------
+
+  /// A generation is about to be formed, or was adopted.
+  void begin(time_point now) { begun_ = now; }
+
+  /// A worker of it has passed a safe point.
+  void note_step(uint64_t step) { steps_.reached(step); }
+
+  /// A restart answers this failure, aged up to `now`.
+  void add_end(const worker_failure& x, time_point now);
+
+  /// The job is to end if restarts bring no new step, and no worker says at which it
+  /// is.
+  bool lacks_steps() const {
+    return rules_.idle_restarts_max > 0 && !steps_.is_known();
+  }
+
+  const end_row& row() const { return row_; }
+  void start_now() { row_.start_now(); }
+
 private:
   uint32_t restart_count_max_;
   uint32_t restart_count_ = 0;
   generation_id charged_;
+  restart_rules rules_;
+  end_row row_;
+  step_row steps_;
+  time_point begun_{};
+  end_class last_class_ = end_class::none;
 };
 
 } // namespace actorrun::core

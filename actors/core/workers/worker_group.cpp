@@ -242,6 +242,7 @@ void worker_group::on(const worker_stepped& event) {
   if (phase_ > phase::running || is_spare(event.local_rank))
     return;
   const auto is_first = !workers_.have_stepped();
+  step_ = std::max(step_.value_or(0), event.step);
   workers_[event.local_rank].has_stepped = true;
   if (is_first && phase_ == phase::running)
     orders_.add(report_safe_point{{safe_point_report::kind::stepping}});
@@ -284,8 +285,8 @@ void worker_group::on(const stop_ordered& event) {
     if (stop_.stop_parked(event, workers_, orders_))
       phase_ = phase::stopping;
     else if (phase_ == phase::stopped) // They have all ended since.
-      orders_.add(
-        report_stopped{.unkillable_count = workers_.count(state::given_up)});
+      orders_.add(report_stopped{
+        .unkillable_count = workers_.count(state::given_up), .step = step_});
   }
 }
 
@@ -470,7 +471,7 @@ void worker_group::conclude() {
       orders_.arm(alarm::spare, idle_spares_max);
     orders_.add(release_workers{});
     orders_.add(report_stopped{failures_.take_others(orders_.now()),
-                               workers_.count(state::given_up), share});
+                               workers_.count(state::given_up), share, step_});
     if (share.is_empty()) // There is none to be stopped later.
       stop_.end_parking(workers_, orders_);
   }

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -182,7 +183,8 @@ private:
   worker_table workers_;
   group_start start_;
   group_stop stop_;
-  step_hold hold_; ///< While it runs.
+  step_hold hold_;               ///< While it runs.
+  std::optional<uint64_t> step_; ///< The highest that a worker has passed.
   overdue_workers overdue_;
   failure_ledger failures_;
   group_orders orders_;

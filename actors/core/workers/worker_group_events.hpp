@@ -72,6 +72,7 @@ struct worker_hung_up {
 /// It has gone past a safe point.
 struct worker_stepped {
   uint32_t local_rank = 0;
+  uint64_t step = 0;
 };
 
 /// As it was ordered, it goes past no further one.
@@ -215,6 +216,8 @@ struct report_stopped {
   /// the failures.
   uint32_t unkillable_count = 0;
   parked_share parked{};
+  /// The highest at which a worker has passed a safe point; none: none has.
+  std::optional<uint64_t> step{};
 };
 
 /// Fewer workers are parked.

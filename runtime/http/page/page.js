@@ -110,6 +110,7 @@
     let reason = or_dash(job.waiting_for) === '-' ? '' : job.waiting_for;
     if (reason && job.waiting_age_ms) reason += `, for ${span_text(job.waiting_age_ms)}`;
     if (reason && known(job.waiting_left_ms)) reason += `, at most ${span_text(job.waiting_left_ms)} more`;
+    if (job.loop) reason = `${reason ? `${reason}; ` : ''}goes round in a loop: ${job.loop}`;
     if (job.hang) reason = `Hangs for ${span_text(job.hang_age_ms)}: ${job.hang}`;
     set_text(by_id('reason'), reason);
     set_text(by_id('failure'), job.last_failure ? `Last failure: ${job.last_failure.text}` : '');

@@ -107,3 +107,41 @@ TEST_CASE("ending: trouble has a remedy, workers that failed have none",
   over.why = failure{errc::job_over, "this node stood by"};
   CHECK(remedy_of(over) == "");
 }
+
+TEST_CASE("ending: a rule that ends a job is named", "[cli]") {
+  auto how = not_started(ENOENT);
+  how.result->given_up = "--on-failure=user:stop";
+  CHECK(sentence_of(how)
+        == "job failed, and is not restarted: --on-failure=user:stop; first "
+           "failure: no file");
+  how.result->first_failure.reset();
+  CHECK(sentence_of(how)
+        == "job failed, and is not restarted: --on-failure=user:stop; it ended "
+           "because: no file");
+}
+
+TEST_CASE("ending: each class has a code where that is asked", "[cli]") {
+  const auto code = [](core::end_class what) {
+    auto how = not_started(ENOENT);
+    how.result->what = what;
+    CHECK(exit_code_of(how, false) == 127);
+    return exit_code_of(how, true);
+  };
+  CHECK(code(core::end_class::program) == 40);
+  CHECK(code(core::end_class::user) == 41);
+  CHECK(code(core::end_class::node) == 42);
+  CHECK(code(core::end_class::network) == 43);
+  CHECK(code(core::end_class::preemption) == 44);
+  CHECK(code(core::end_class::hang) == 45);
+  CHECK(code(core::end_class::unknown) == 46);
+  CHECK(code(core::end_class::none) == 46); // Of an older coordinator.
+  auto how = not_started(ENOENT);
+  how.result->what = core::end_class::program;
+  how.result->is_without_progress = true;
+  CHECK(exit_code_of(how, true) == 47);
+  how.why = failure{errc::worker_unkillable, "they hang"};
+  CHECK(exit_code_of(how, true) == 7);
+  CHECK(exit_code_of(ended({.kind = kind::stopped, .signal = SIGINT}), true)
+        == 130);
+  CHECK(exit_code_of(ended({.kind = kind::succeeded}), true) == 0);
+}

@@ -290,6 +290,11 @@ v1::JobStatus extreme_job(bool is_known) {
   job.set_wall_ms(1);
   job.set_waiting_for("something");
   job.set_hang("no worker has shown a sign of life");
+  job.set_loop("3 ends alike");
+  job.set_alike_end_count(3);
+  auto& ends = *job.add_ends();
+  ends.set_end_class("program");
+  ends.set_count(3);
   job.set_waiting_left_ms(1);
   job.mutable_leadership()->add_voters("n1-7");
   job.mutable_last_failure()->mutable_details()->set_limit_ns(1);
@@ -298,6 +303,8 @@ v1::JobStatus extreme_job(bool is_known) {
   generation.set_revoked_age_ms(1);
   generation.set_regroup_us(1);
   generation.set_end_reason("x");
+  generation.set_end_class("program");
+  generation.set_end_evidence("exit code 7");
   agent.set_generation(1);
   agent.set_share(v1::SHARE_RUNNING);
   agent.set_lease_age_ms(1);

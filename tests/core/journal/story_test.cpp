@@ -43,7 +43,8 @@ TEST_CASE("story: who is missing, since when, and what will happen", "[core]") {
         == "Waiting for 1 more node: 1 of 2:3 nodes are here, for 4.0 s; "
            "otherwise the job gives up in 9 min 56 s.");
   CHECK(has(x, "here: node-a (a)"));
-  CHECK_FALSE(journal::is_healthy(job.chronicle.now()));
+  CHECK_FALSE(
+    journal::is_healthy(job.chronicle.now(), job.chronicle.now().latest.when));
 }
 
 TEST_CASE("story: what happens when it has waited long enough", "[core]") {
@@ -84,7 +85,8 @@ TEST_CASE("story: the root cause, what failed because of it, and the cost",
   CHECK(
     sentence(job, 1s)
     == "Generation 1 runs with 3 workers on 3 nodes, 0 restarts of 1 spent.");
-  CHECK(journal::is_healthy(job.chronicle.now()));
+  CHECK(
+    journal::is_healthy(job.chronicle.now(), job.chronicle.now().latest.when));
   auto killed = death("c", 2, 3'100ms);
   killed.failure.kind = failure_kind::signalled;
   killed.failure.code = SIGKILL;
@@ -163,7 +165,8 @@ TEST_CASE("story: the end of a job", "[core]") {
       sentence(job, 2s)
       == "The job succeeded: all workers of generation 1 succeeded, 0 restarts "
          "of 0 spent.");
-    CHECK(journal::is_healthy(job.chronicle.now()));
+    CHECK(journal::is_healthy(job.chronicle.now(),
+                              job.chronicle.now().latest.when));
   }
   SECTION("stopped") {
     job.note(1s, stop_requested{SIGTERM});
@@ -419,7 +422,8 @@ TEST_CASE("story: a GPU's trouble is told with the failure that follows it",
 TEST_CASE("story: a generation that hangs runs, and is not healthy", "[core]") {
   auto job = chronicle_fixture{{2, 3, 1}};
   job.run_noted();
-  CHECK(journal::is_healthy(job.chronicle.now()));
+  CHECK(
+    journal::is_healthy(job.chronicle.now(), job.chronicle.now().latest.when));
   const auto at = job.moment_at(60s);
   job.keep(
     job.chronicle.note_hang({{1},
@@ -428,7 +432,8 @@ TEST_CASE("story: a generation that hangs runs, and is not healthy", "[core]") {
                              "ranks 0-2 in futex_wait"},
                             at));
   CHECK(job.chronicle.now() == job.replayed());
-  CHECK_FALSE(journal::is_healthy(job.chronicle.now()));
+  CHECK_FALSE(
+    journal::is_healthy(job.chronicle.now(), job.chronicle.now().latest.when));
   CHECK(sentence(job, 61s).find(
           ", but hangs: no worker has shown a sign of life for "
           "50 s.")
@@ -437,7 +442,8 @@ TEST_CASE("story: a generation that hangs runs, and is not healthy", "[core]") {
             "  ranks 0-2 in futex_wait"));
   SECTION("it is heard again") {
     job.keep(job.chronicle.note_hang({{1}, 0s, ""}, job.moment_at(62s)));
-    CHECK(journal::is_healthy(job.chronicle.now()));
+    CHECK(journal::is_healthy(job.chronicle.now(),
+                              job.chronicle.now().latest.when));
     CHECK(sentence(job, 63s).find("hangs") == std::string::npos);
   }
   SECTION("its end ends the hang") {
@@ -612,5 +618,61 @@ TEST_CASE("story: a coordinator that leads no more says so", "[core]") {
   CHECK(has(x, "leader: n2-4712, term 2"));
   CHECK(journal::why_all(now, time_point{5s}).back().sentence == x.sentence);
   CHECK(journal::state_of(now) == "moved");
-  CHECK_FALSE(journal::is_healthy(now));
+  CHECK_FALSE(journal::is_healthy(now, now.latest.when));
+}
+
+TEST_CASE("story: the class of an end is told with its evidence", "[core]") {
+  auto job = chronicle_fixture{{2, 3, 5}};
+  job.run_noted();
+  job.note(3s, death("b", 2, 500ms));
+  job.stop_noted(3s);
+  CHECK(job.chronicle.now() == job.replayed());
+  CHECK(job.chronicle.now().ends.of[size_t(end_class::program)] == 1);
+  const auto x = why_generation(job.chronicle.now(), 0);
+  CHECK(has(x, "class: program (exit code 7)"));
+  CHECK_FALSE(has(x, "alike"));
+}
+
+TEST_CASE("story: a job that goes round in a loop is not healthy", "[core]") {
+  auto job = chronicle_fixture{{2, 3, 9}};
+  job.run_noted();
+  const auto healthy = [&](std::chrono::milliseconds now) {
+    return journal::is_healthy(job.chronicle.now(), time_point{now});
+  };
+  for (uint64_t i = 1; i <= 3; ++i) {
+    CHECK(healthy(i * 10s));
+    job.note(i * 10s, job.failed("b", i));
+    job.stop_noted(i * 10s, i);
+    for (const auto* agent : {"a", "b", "c"})
+      job.note(i * 10s, job.started(agent, i + 1));
+  }
+  CHECK(job.chronicle.now() == job.replayed());
+  CHECK_FALSE(healthy(31s));
+  CHECK(sentence(job, 31s).find(
+          "The job goes round in a loop: 3 ends alike: rank 1 on node-b exited "
+          "with code 7 after 10.0 s.")
+        != std::string::npos);
+  CHECK(journal::loop_of(job.chronicle.now(), time_point{31s})->alike_count
+        == 3);
+  CHECK_FALSE(healthy(30s + 9min));
+  CHECK(healthy(30s + 10min)); // It has run for so long.
+}
+
+TEST_CASE("story: who ends a job by a rule names it", "[core]") {
+  auto job = chronicle_fixture{{2, 3, 5}};
+  auto rules = restart_rules{};
+  rules.actions[size_t(end_class::node)] = end_action::stop;
+  job.replace({2, 3, 5}, rules);
+  job.run_noted();
+  job.note(2s, job.disconnect("c"));
+  job.note(2s, job.lose("c"));
+  job.note(2s, job.stopped("a", 1));
+  job.note(2s, job.stopped("b", 1));
+  CHECK(job.chronicle.now() == job.replayed());
+  const auto x = why(job.chronicle.now(), time_point{3s});
+  CHECK(x.sentence
+        == "The job failed. Generation 1 ended: node node-c (rank 2) was lost: "
+           "connection refused; this cost no restart. It is not restarted: "
+           "--on-failure=node:stop.");
+  CHECK(has(x, "class: node (connection refused)"));
 }

@@ -48,11 +48,21 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
+TEST_CASE_METHOD(fixture,
+                 "membership: the coordinator learns how far the workers came",
+                 "[core]") {
+  run();
+  at(0s, revoked(1));
+  at(0s, group_stopped{.generation = {1}, .step = 17});
+  CHECK(last<send_stopped>().step == 17);
+}
+
 TEST_CASE_METHOD(fixture, "membership: the coordinator learns who is parked",
                  "[core]") {
   run();
   at(0s, revoked(1));
   CHECK(at(0s, parked(1, {0, 1})) == "send_stopped 1 parked=2");
+  CHECK_FALSE(last<send_stopped>().step);
   CHECK(at(1ms, group_parked{{1}, {{1}, {1}}}) == "send_stopped 1 parked=1");
   CHECK(last<send_stopped>().parked == parked_share{{1}, {1}});
   // A generation that has not begun here: they are still those of the first.

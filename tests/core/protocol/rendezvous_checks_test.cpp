@@ -114,7 +114,7 @@ TEST_CASE_METHOD(fixture,
                  "rendezvous: where the others are too few, they wait for the "
                  "check",
                  "[core]") {
-  replace({3, 3, 2}, 0);
+  replace({3, 3, 2}, {.exclude_after = 0});
   settings = {3, 3, 2};
   run_checked();
   at(1s, failed("b", 1));

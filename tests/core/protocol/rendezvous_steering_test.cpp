@@ -679,7 +679,7 @@ TEST_CASE_METHOD(fixture, "steering: the list of excluded hosts has a bound",
 
 TEST_CASE("steering: a host is excluded for its own failures", "[core]") {
   auto x = fixture{{2, 3, 5}};
-  x.replace({2, 3, 5}, 2);
+  x.replace({2, 3, 5}, {.exclude_after = 2});
   x.run();
   x.at(0s, x.failed("b", 1));
   x.stop_all(1);
@@ -709,7 +709,7 @@ TEST_CASE("steering: a host is excluded for its own failures", "[core]") {
 TEST_CASE("steering: who is excluded already is not excluded for failures",
           "[core]") {
   auto x = fixture{{2, 3, 5}};
-  x.replace({2, 3, 5}, 1);
+  x.replace({2, 3, 5}, {.exclude_after = 1});
   x.run();
   x.at(0s, x.failed("b", 1));
   CHECK(x.answer(fixture::exclude("node-b"))

@@ -162,3 +162,19 @@ TEST_CASE_METHOD(fixture, "worker_group: there are no safe points in a stop",
   CHECK(at(worker_stepped{0}) == "");
   CHECK(at(worker_parked{0}) == "park_worker 0");
 }
+
+TEST_CASE_METHOD(
+  fixture, "worker_group: the highest step of any worker is told at the end",
+  "[core]") {
+  at(worker_stepped{1, 17});
+  at(worker_stepped{0, 16});
+  at(stop_ordered{SIGTERM, 5s});
+  at(worker_exited{0, 0, SIGTERM, false});
+  const auto effects
+    = uut.step(worker_exited{1, 0, SIGTERM, false}, time_point{2s});
+  auto told = std::optional<uint64_t>{};
+  for (const auto& x : effects)
+    if (const auto* stopped = std::get_if<report_stopped>(&x))
+      told = stopped->step;
+  CHECK(told == 17);
+}

@@ -190,6 +190,11 @@ std::string full_text() {
   waiting.set_waiting_for("nodes");
   waiting.set_hang("no worker has shown a sign of life");
   waiting.set_waiting_age_ms(2'000);
+  waiting.set_loop("3 ends alike");
+  waiting.set_alike_end_count(3);
+  auto& ends = *waiting.add_ends();
+  ends.set_end_class("node");
+  ends.set_count(2);
   auto regroups = regroup_times{};
   auto x = v1::JobStatus{};
   x.add_generations()->set_generation(2);
