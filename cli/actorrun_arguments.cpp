@@ -12,6 +12,7 @@
 #include "cli/options/node_options.hpp"
 #include "cli/options/signal_options.hpp"
 #include "cli/options/slurm_step.hpp"
+#include "cli/options/straggler_options.hpp"
 #include "cli/options/timer_options.hpp"
 #include "cli/options/torchrun_options.hpp"
 #include "messages/formatted.hpp"
@@ -215,6 +216,8 @@ result<run_command> put_together(run_program& program,
   if (auto ok = settle_time_limit(typed.options, settings, world, out); !ok)
     return ok.error();
   if (auto ok = settle_checks(settings, out); !ok)
+    return ok.error();
+  if (auto ok = settle_stragglers(settings, out); !ok)
     return ok.error();
   if (auto ok = settle_timers(settings, world, out); !ok)
     return ok.error();

@@ -175,6 +175,8 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
     text += formatted("  {}{}\n", job.waiting_for(), wait_times(job));
   if (!job.hang().empty())
     text += formatted("  hangs: {}\n", job.hang());
+  if (!job.slow().empty())
+    text += formatted("  slow: {}\n", job.slow());
   text += degraded_text(job);
   if (job.has_leadership())
     text += leadership_text(job.leadership(), job);

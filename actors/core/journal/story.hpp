@@ -61,6 +61,9 @@ explanation why_generation(const snapshot& x, size_t index);
 /// missing, away or in quarantine; or the job has succeeded.
 bool is_healthy(const snapshot& x);
 
+/// Which workers are slower than the others, one line; empty: none is.
+std::string slow_sentence(const snapshot& x);
+
 /// In one word: how the job has ended, or its phase: `failed`, `gathering`.
 std::string state_of(const snapshot& x);
 
