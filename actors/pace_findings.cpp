@@ -17,7 +17,7 @@ core::duration pace_from_wire(uint64_t ns) {
     std::min(ns, static_cast<uint64_t>(told_pace_max.count())))};
 }
 
-v1::StragglerAction to_wire(core::straggler_action x) {
+v1::StragglerAction action_to_wire(core::straggler_action x) {
   switch (x) {
     case core::straggler_action::report:
       return v1::STRAGGLER_REPORT;
@@ -30,7 +30,7 @@ v1::StragglerAction to_wire(core::straggler_action x) {
 }
 
 // What a later version has is only reported.
-core::straggler_action from_wire(v1::StragglerAction x) {
+core::straggler_action action_from_wire(v1::StragglerAction x) {
   return x == v1::STRAGGLER_CHECK   ? core::straggler_action::check
          : x == v1::STRAGGLER_DRAIN ? core::straggler_action::drain
                                     : core::straggler_action::report;
@@ -49,7 +49,7 @@ v1::WorkerPaces to_wire(const core::pace_report& x) {
   }
   out.set_distance(x.limits.distance);
   out.set_windows(x.limits.windows);
-  out.set_action(to_wire(x.limits.action));
+  out.set_action(action_to_wire(x.limits.action));
   return out;
 }
 
@@ -57,7 +57,7 @@ core::pace_report from_wire(const v1::WorkerPaces& x) {
   auto out = core::pace_report{
     .generation = {x.generation()},
     .workers = {},
-    .limits = {x.distance(), x.windows(), from_wire(x.action())}};
+    .limits = {x.distance(), x.windows(), action_from_wire(x.action())}};
   for (const auto& worker : x.workers()) {
     if (out.workers.size() == core::slots_per_agent_max)
       break;

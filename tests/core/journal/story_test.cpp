@@ -452,11 +452,12 @@ TEST_CASE("story: workers that are slower than the others are told, and the "
           "[core]") {
   auto job = chronicle_fixture{{2, 3, 1}};
   job.run_noted();
-  const auto slow = [&](std::chrono::milliseconds t, std::vector<straggler> named) {
-    const auto count = uint32_t(named.size());
-    job.keep(job.chronicle.note_stragglers({{1}, std::move(named), count},
-                                           job.moment_at(t)));
-  };
+  const auto slow
+    = [&](std::chrono::milliseconds t, std::vector<straggler> named) {
+        const auto count = uint32_t(named.size());
+        job.keep(job.chronicle.note_stragglers({{1}, std::move(named), count},
+                                               job.moment_at(t)));
+      };
   slow(60s, {{2, "node-b", 121ms, 100ms}});
   CHECK(journal::is_healthy(job.chronicle.now()));
   CHECK(sentence(job, 61s).find(
