@@ -232,6 +232,14 @@ struct signs_due {
   uint64_t number = 0;
 };
 
+/// It is time to see how long the workers compute; only the newest counts.
+struct steps_due {
+  uint64_t number = 0;
+};
+
+/// What agents have said of the pace of their workers is to be compared.
+struct paces_due {};
+
 /// The coordinator's journal goes on.
 struct job_recorded {
   std::vector<core::journal::record> records;
@@ -367,7 +375,7 @@ using node_agent_actor = interface<
   // No link to the coordinator came up.
   void(core::coordinator_not_found), void(core::second_way_found),
   // Sent by itself: a timer that it has armed; whether a coordinator is back.
-  void(core::timer_fired), void(loss_due), void(signs_due),
+  void(core::timer_fired), void(loss_due), void(signs_due), void(steps_due),
   // Pass on a signal to the workers of this node.
   void(notify_group),
   // A link to the coordinator is up.
@@ -392,6 +400,8 @@ using rendezvous_coordinator_actor = interface<
   void(v1::WorkersStopped),
   // No worker of the agent's share has shown a sign of life, or one has again.
   void(v1::WorkersSilent),
+  // How long the workers of the agent's share compute per step.
+  void(v1::WorkerPaces),
   // How far the workers of the agent's share are on the way to a safe point.
   void(v1::SafePointReport),
   // What checks of its node have found.
@@ -406,8 +416,8 @@ using rendezvous_coordinator_actor = interface<
   void(operator_question),
   // The status of the agent's node; asked for, or of its devices only.
   void(v1::NodeStatus),
-  // Sent by itself: some agents do not answer.
-  void(status_due), void(stacks_due),
+  // Sent by itself: some agents do not answer; or it is time to compare workers.
+  void(status_due), void(stacks_due), void(paces_due),
   // Lines of log files of the agent's node, for an operator.
   void(v1::LogChunk),
   // Where workers of the agent's node are.
@@ -558,6 +568,8 @@ ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_question)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::electors_known)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::loss_due)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::signs_due)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::steps_due)
+ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::paces_due)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::worker_hangs)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::report_fitness)
 ACTORRUN_LOCAL_TYPE(actorrun_actors, actorrun::core::check_ended)

@@ -153,6 +153,23 @@ void add_time(v1::JobStatus& out, const snapshot& x, time_point now) {
   }
 }
 
+uint64_t us_of(duration x) {
+  const auto us = std::chrono::ceil<std::chrono::microseconds>(x).count();
+  return static_cast<uint64_t>(std::max<int64_t>(us, 0));
+}
+
+void add_stragglers(v1::JobStatus& out, const snapshot& x, time_point now) {
+  out.set_slow(slow_sentence(x));
+  for (const auto& [what, since] : x.stragglers) {
+    auto& entry = *out.add_stragglers();
+    entry.set_rank(what.global_rank);
+    entry.set_host(reason(what.host));
+    entry.set_compute_us(us_of(what.compute));
+    entry.set_usual_us(us_of(what.usual));
+    entry.set_age_ms(to_ms(now - since.when));
+  }
+}
+
 v1::Leadership to_status(const core::journal::leadership_entry& x,
                          time_point now) {
   auto out = v1::Leadership{};
@@ -223,6 +240,7 @@ v1::JobStatus status_of(const snapshot& x, core::journal::moment now) {
     out.set_hang_age_ms(to_ms(now.when - x.hang->since));
   }
   add_ends(out, x, now.when);
+  add_stragglers(out, x, now.when);
   add_wait(out, x, now.when);
   add_history(out, x, now.when);
   add_time(out, x, now.when);
@@ -251,6 +269,8 @@ void forget_ages(v1::JobStatus& x) {
   x.clear_waiting_age_ms();
   x.clear_waiting_left_ms();
   x.clear_hang_age_ms();
+  for (auto& worker : *x.mutable_stragglers())
+    worker.clear_age_ms();
   x.clear_wall_ms();
   x.clear_time();
   if (x.has_leadership())

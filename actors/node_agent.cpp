@@ -7,6 +7,7 @@
 #include "actors/operator_questions.hpp"
 #include "actors/operator_readings.hpp"
 #include "actors/operator_stacks.hpp"
+#include "actors/pace_findings.hpp"
 #include "actors/status_vitals.hpp"
 #include "actors/steering.hpp"
 #include "actors/translate.hpp"
@@ -211,12 +212,12 @@ struct node_agent_state::effect_runner {
   }
 
   void operator()(const stop_group& x) {
-    st.watch_signs({});
+    st.watch_workers({});
     order(x);
   }
 
   void operator()(const kill_group& x) {
-    st.watch_signs({});
+    st.watch_workers({});
     if (x.is_fenced)
       st.config_.lines.warn(
         "the coordinator does not answer: the workers of generation "
@@ -275,6 +276,8 @@ node_agent_state::node_agent_state(node_agent_actor::pointer self,
               }) {
   if (config_.hangs.timeout > duration{0} && config_.vitals)
     silence_.emplace(config_.hangs);
+  if (config_.stragglers.distance > 0 && config_.steps)
+    pace_.emplace(config_.stragglers);
 }
 
 node_agent_actor::behavior_type node_agent_state::make_behavior() {
@@ -309,6 +312,7 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const report_fitness& x) { on(x); },
     [this](const v1::EndHungWorker& x) { on(x); },
     [this](const signs_due& x) { on(x); },
+    [this](const steps_due& x) { on(x); },
     [this](const v1::SafePointOrder& x) { on(x); },
     [this](const v1::StartAhead& x) { on(x); },
     [this](const v1::CharterChanged& x) {
@@ -392,6 +396,7 @@ void node_agent_state::on_exit() {
   coordinator_ = nullptr;
   waiting_.clear();
   silence_.reset();
+  pace_.reset();
   readings_.clear();
   stacks_.clear();
   config_ = {}; // Its parts keep handles to us.
@@ -425,7 +430,7 @@ void node_agent_state::dispatch(const membership_event& event) {
       x != nullptr && membership_.plan()
       && membership_.plan()->generation == x->generation) {
     pids_ = x->pids;
-    watch_signs(x->generation);
+    watch_workers(x->generation);
   }
   // Those that are gone are not shown or looked at: others may get their numbers.
   if (const auto* x = std::get_if<group_stopped>(&event);
@@ -437,7 +442,7 @@ void node_agent_state::dispatch(const membership_event& event) {
       x != nullptr && membership_.plan()
       && membership_.plan()->generation == x->generation) {
     pids_.clear();
-    watch_signs({});
+    watch_workers({});
   }
   for (const auto& effect : membership_.step(event, now()))
     std::visit(effect_runner{*this}, effect);
@@ -548,6 +553,8 @@ void node_agent_state::on(const v1::JoinAccepted& x) {
   say_back(x);
   if (silence_)
     silence_->forget_report();
+  if (pace_)
+    pace_->forget_report();
   // A node alone waits for no other.
   if ((remote_ || config_.settings.agent_count_max > 1)
       && !x.waiting_for().empty())
@@ -752,6 +759,7 @@ void node_agent_state::on(const vitals_report& x) {
   sampled_ = self_->clock().now();
   pending_.vitals = false;
   add_timers(vitals_, timers_, sampled_);
+  add_steps(vitals_, [this](uint32_t rank) { return steps_of(rank); });
   if (!pending_.any())
     end_wait();
 }
@@ -837,6 +845,11 @@ v1::NodeStatus node_agent_state::devices_status() const {
 // -- signs of life ------------------------------------------------------------
 
 /// @param generation Whose workers have been started; 0: they are to end.
+void node_agent_state::watch_workers(generation_id generation) {
+  watch_signs(generation);
+  watch_steps(generation);
+}
+
 void node_agent_state::watch_signs(generation_id generation) {
   if (!silence_)
     return;
@@ -895,6 +908,44 @@ void node_agent_state::report_signs(const silence_report& x) {
   auto out = to_wire(x);
   out.set_agent_id(id());
   report(std::move(out));
+}
+
+// -- steps --------------------------------------------------------------------
+
+void node_agent_state::watch_steps(generation_id generation) {
+  if (!pace_)
+    return;
+  if (generation.value == 0)
+    return pace_->end();
+  pace_->begin(generation);
+  look_at_steps();
+}
+
+void node_agent_state::on(const steps_due& x) {
+  if (x.number == step_look_count_ && pace_->is_watching())
+    look_at_steps();
+}
+
+void node_agent_state::look_at_steps() {
+  const auto& plan = membership_.plan();
+  const auto said = config_.steps->read(pids_);
+  auto seen = std::map<uint32_t, step_reading>{};
+  for (uint32_t i = 0; plan && i < pids_.size(); ++i)
+    if (const auto x = said.find(pids_[i]); x != said.end())
+      seen.emplace(plan->own.global_rank(i), x->second);
+  if (const auto news = pace_->step(seen, self_->clock().now())) {
+    auto out = to_wire(*news);
+    out.set_agent_id(id());
+    report(std::move(out));
+  }
+  tell_later(self_, pace_->interval(), steps_due{++step_look_count_});
+}
+
+std::optional<worker_steps>
+node_agent_state::steps_of(uint32_t local_rank) const {
+  const auto& plan = membership_.plan();
+  return pace_ && plan ? pace_->steps_of(plan->own.global_rank(local_rank))
+                       : std::nullopt;
 }
 
 // -- logs and stacks ----------------------------------------------------------

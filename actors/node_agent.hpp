@@ -4,12 +4,14 @@
 
 #include "actors/core/hangs/node_silence.hpp"
 #include "actors/core/protocol/membership.hpp"
+#include "actors/core/stragglers/node_pace.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "actors/node_checker.hpp"
 #include "actors/node_readings.hpp"
 #include "actors/ports/device_monitor.hpp"
 #include "actors/ports/node_vitals.hpp"
+#include "actors/ports/step_counters.hpp"
 #include "actors/status_fetch.hpp"
 #include "actors/worker_supervisor.hpp"
 
@@ -39,6 +41,10 @@ struct node_agent_config {
   node_checker_config checks{};
   /// When the job counts as hung; needs `vitals`.
   core::hang_limits hangs{};
+  /// When a worker counts as slower than the others; needs `steps`.
+  core::straggler_limits stragglers{};
+  /// Null: how long workers compute is not known.
+  std::shared_ptr<ports::step_counters> steps{};
   /// Null: the node has no devices.
   std::shared_ptr<ports::device_monitor> devices{};
   /// Null: how the node and its workers are doing is not known.
@@ -89,7 +95,12 @@ private:
   std::string way_to_save() const;
   void on(const v1::EndHungWorker& x);
   void on(const signs_due& x);
+  void watch_workers(generation_id generation);
   void watch_signs(generation_id generation);
+  void watch_steps(generation_id generation);
+  void on(const steps_due& x);
+  void look_at_steps();
+  std::optional<core::worker_steps> steps_of(uint32_t local_rank) const;
   std::vector<core::worker_signs> running_workers() const;
   void look_for_signs(std::function<void()> then);
   void report_signs(const core::silence_report& x);
@@ -182,6 +193,8 @@ private:
   std::optional<core::node_silence> silence_; ///< None: nothing counts as hung.
   uint64_t look_count_ = 0;       ///< Names the newest look for signs of life.
   bool is_deafness_told_ = false; ///< That no sign could be seen.
+  std::optional<core::node_pace> pace_; ///< None: no worker counts as slow.
+  uint64_t step_look_count_ = 0;        ///< Names the newest look at steps.
   status_fetch fetch_;
   node_readings readings_;
   /// Who waits for stacks of these.

@@ -20,7 +20,9 @@ public:
   node_checker_actor::behavior_type make_behavior() {
     dispatch(checks_begun{});
     return {
-      [this](const v1::CheckOrder&) { dispatch(check_ordered{}); },
+      [this](const v1::CheckOrder& x) {
+        dispatch(check_ordered{.beside = x.beside()});
+      },
       [this](const check_ended& x) { dispatch(x); },
       [this](const timer_fired& x) { dispatch(x); },
     };

@@ -7,6 +7,7 @@
 #include "actors/job_status.hpp"
 #include "actors/log_level.hpp"
 #include "actors/operator_questions.hpp"
+#include "actors/pace_findings.hpp"
 #include "actors/status_desk.hpp"
 #include "actors/steering.hpp"
 #include "actors/translate.hpp"
@@ -32,6 +33,12 @@ constexpr auto waiting_links_max = size_t{256};
 /// So many agents are told to those that choose voters, each of another host, beside
 /// those that vote: the leader keeps a link to each.
 constexpr auto candidates_max = size_t{12};
+
+/// Paces of agents are compared so long after the first that is new: together.
+constexpr auto compare_pause = std::chrono::milliseconds{250};
+
+/// Orders what `--on-straggler=drain` asks for.
+constexpr auto straggler_orders_by = "--on-straggler";
 
 /// At most this many records are kept back from the status desk.
 constexpr auto untold_max = size_t{1'024};
@@ -479,6 +486,9 @@ rendezvous_coordinator_state::make_behavior() {
     [this](const v1::WorkersSilent& x) {
       if_own(x, [&](const agent_id& agent, contact&) { on(agent, x); });
     },
+    [this](const v1::WorkerPaces& x) {
+      if_own(x, [&](const agent_id& agent, contact&) { on(agent, x); });
+    },
     [this](const v1::NodeFitness& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
         dispatch(fitness_reported{agent, reason_line(x.unfit())});
@@ -516,6 +526,7 @@ rendezvous_coordinator_state::make_behavior() {
       settle_round();
     },
     [this](const stacks_due& x) { stacks_.expired(x.request); },
+    [this](const paces_due&) { compare_paces(); },
     [this](const v1::LogChunk& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
         if (!readings_.on_chunk(agent, x))
@@ -726,6 +737,7 @@ void rendezvous_coordinator_state::if_own(const Message& x, Handler handle) {
 void rendezvous_coordinator_state::forget(const agent_id& agent) {
   contacts_.erase(agent);
   silence_.forget(agent);
+  pace_.forget(agent);
   config_.leases->hold()->close(agent);
   readings_.lost(agent, has_ended());
   stacks_.lost(agent);
@@ -750,6 +762,7 @@ void rendezvous_coordinator_state::join(const v1::JoinRequest& x) {
   offering.leased = config_.lease_all || x.comes_by_link();
   // If we do not know yet that its last link is down.
   silence_.forget(agent);
+  pace_.forget(agent);
   readings_.lost(agent, has_ended());
   stacks_.lost(agent);
   auto& known = contacts_[agent];
@@ -855,6 +868,7 @@ void rendezvous_coordinator_state::link_down(const agent_id& agent,
     return; // It is back already.
   contacts_.at(agent).handle = nullptr;
   silence_.forget(agent);
+  pace_.forget(agent);
   dispatch(agent_disconnected{agent});
   readings_.lost(agent, has_ended());
   stacks_.lost(agent);
@@ -954,6 +968,61 @@ bool rendezvous_coordinator_state::settle(const job_hang& what,
   if (what.ends)
     send(cause->agent, end_of(what, *cause, now));
   return true;
+}
+
+// -- stragglers ---------------------------------------------------------------
+
+void rendezvous_coordinator_state::on(const agent_id& agent,
+                                      const v1::WorkerPaces& x) {
+  if (is_closing_ || !age_of_leadership())
+    return; // The next coordinator is told.
+  pace_.note(agent, from_wire(x));
+  if (!std::exchange(compares_soon_, true))
+    tell_later(self_, compare_pause, paces_due{});
+}
+
+std::vector<paced_node> rendezvous_coordinator_state::paced_nodes() const {
+  auto out = std::vector<paced_node>{};
+  for (const auto& [id, x] : rendezvous_.agents())
+    if (x.member_of == rendezvous_.generation())
+      out.push_back(
+        {id, x.offering.host, x.place.first_global_rank, x.place.slot_count});
+  return out;
+}
+
+void rendezvous_coordinator_state::compare_paces() {
+  using enum rendezvous_phase;
+  compares_soon_ = false;
+  const auto generation = rendezvous_.generation();
+  const auto phase = rendezvous_.current_phase();
+  if (is_closing_ || !age_of_leadership() || generation.value == 0
+      || (phase != running && phase != starting))
+    return;
+  const auto found = pace_.find(generation, paced_nodes());
+  if (!found)
+    return;
+  if (found->count > 0)
+    config_.lines.warn(formatted("generation {}: {}", to_string(generation),
+                                 sentence_of(found->named, found->count)));
+  else
+    config_.lines.info(
+      formatted("generation {}: no worker is slower than the others any more",
+                to_string(generation)));
+  keep(chronicle_.note_stragglers({generation, found->named, found->count},
+                                  moment_of(self_->clock().now())));
+  act_on(*found);
+}
+
+void rendezvous_coordinator_state::act_on(const straggler_finding& x) {
+  auto beside = v1::CheckOrder{};
+  beside.set_beside(true);
+  for (const auto& [agent, action] : x.nodes) {
+    if (action == straggler_action::check)
+      send(agent, beside);
+    else if (action == straggler_action::drain)
+      dispatch(drain_requested{agent.value, drain_time_default, true,
+                               straggler_orders_by});
+  }
 }
 
 // -- logs and stacks ----------------------------------------------------------

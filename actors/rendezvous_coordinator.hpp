@@ -10,6 +10,7 @@
 #include "actors/core/protocol/speakers.hpp"
 #include "actors/core/protocol/status_round.hpp"
 #include "actors/core/reports/line_budget.hpp"
+#include "actors/core/stragglers/job_pace.hpp"
 #include "actors/core/vitals/node_vitals.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
@@ -133,6 +134,10 @@ private:
   void look_for_hang();
   void look_into(const core::job_hang& what);
   bool settle(const core::job_hang& what, const v1::Stacks& seen);
+  void on(const agent_id& agent, const v1::WorkerPaces& x);
+  void compare_paces();
+  void act_on(const core::straggler_finding& x);
+  std::vector<core::paced_node> paced_nodes() const;
   void answer_question(const operator_question& x);
   operator_readings::node_map named_nodes() const;
   operator_stacks::node_map ranks_of_nodes() const;
@@ -169,6 +174,8 @@ private:
   /// The operator whose request is being decided. Null: none, or it has an answer.
   std::function<void(v1::OperatorReply)> asking_;
   core::job_silence silence_;
+  core::job_pace pace_;
+  bool compares_soon_ = false; ///< Paces; it has sent itself a `paces_due`.
   core::status_round round_;
   std::vector<std::function<void()>> waiting_; ///< For the end of the round.
   operator_readings readings_{

@@ -40,6 +40,13 @@ constexpr auto worker_overhead = size_t{2};
 /// At most this many bytes by which the lengths around such entries grow, and flags.
 constexpr auto vitals_overhead = size_t{16};
 
+std::chrono::microseconds from_us(uint64_t x) {
+  constexpr auto max
+    = std::chrono::duration_cast<std::chrono::microseconds>(duration_max);
+  return std::chrono::microseconds{
+    std::min(x, static_cast<uint64_t>(max.count()))};
+}
+
 std::chrono::milliseconds from_ms(uint64_t x) {
   constexpr auto max
     = std::chrono::duration_cast<std::chrono::milliseconds>(duration_max * 100);
@@ -142,6 +149,12 @@ core::worker_vitals worker_from_wire(const v1::WorkerVitals& x) {
   out.timer_scope = core::one_line(x.timer_scope(), core::last_scope_size_max);
   if (x.has_timer_age_ms())
     out.timer_age = from_ms(x.timer_age_ms());
+  if (x.has_step_count())
+    out.step_count = x.step_count();
+  if (x.has_compute_us())
+    out.compute = from_us(x.compute_us());
+  if (x.has_step_us())
+    out.step_time = from_us(x.step_us());
   return out;
 }
 
@@ -347,6 +360,12 @@ v1::WorkerVitals to_wire(const core::worker_vitals& x) {
       core::one_line(x.timer_scope, core::last_scope_size_max));
     out.set_timer_age_ms(to_ms(*x.timer_age));
   }
+  if (x.step_count)
+    out.set_step_count(*x.step_count);
+  if (x.compute)
+    out.set_compute_us(static_cast<uint64_t>(x.compute->count()));
+  if (x.step_time)
+    out.set_step_us(static_cast<uint64_t>(x.step_time->count()));
   return out;
 }
 

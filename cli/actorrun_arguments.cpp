@@ -12,6 +12,7 @@
 #include "cli/options/node_options.hpp"
 #include "cli/options/signal_options.hpp"
 #include "cli/options/slurm_step.hpp"
+#include "cli/options/straggler_options.hpp"
 #include "cli/options/timer_options.hpp"
 #include "cli/options/torchrun_options.hpp"
 #include "messages/formatted.hpp"
@@ -219,6 +220,8 @@ result<run_command> put_together(run_program& program,
   else
     return rules.error();
   if (auto ok = settle_checks(settings, out); !ok)
+    return ok.error();
+  if (auto ok = settle_stragglers(settings, out); !ok)
     return ok.error();
   if (auto ok = settle_timers(settings, world, out); !ok)
     return ok.error();

@@ -2,6 +2,7 @@
 
 #include "actors/core/protocol/charter.hpp"
 #include "actors/core/protocol/rank_assignment.hpp"
+#include "actors/core/stragglers/straggler.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
@@ -381,6 +382,22 @@ result<void> check_checks(const check_options& x) {
                     check_limit_max);
 }
 
+result<void> check_stragglers(const agent_options& x) {
+  const auto& asked = x.stragglers;
+  if (asked.distance > core::straggler_distance_max)
+    return bad_argument(
+      formatted("the distance of a straggler is {}; at most {} is possible",
+                asked.distance, core::straggler_distance_max));
+  if (asked.windows == 0 || asked.windows > core::straggler_windows_max)
+    return bad_argument(
+      formatted("a straggler is to be one for {} windows; 1 to {} are possible",
+                asked.windows, core::straggler_windows_max));
+  if (asked.policy == straggler_policy::check && x.checks.commands.empty())
+    return bad_argument(
+      "the node of a straggler is to be checked, and no check is given");
+  return {};
+}
+
 result<void> check_notices(const notice_options& x) {
   if (auto ok = check_text("the path of the notice file", x.file,
                            notice_path_length_max, {"\0", 1});
@@ -546,6 +563,8 @@ result<void> validate(const agent_options& options) {
         !ok)
       return ok;
   if (auto ok = check_checks(options.checks); !ok)
+    return ok;
+  if (auto ok = check_stragglers(options); !ok)
     return ok;
   if (auto ok = check_notices(options.notices); !ok)
     return ok;

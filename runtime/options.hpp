@@ -202,6 +202,28 @@ struct hang_options {
   friend bool operator==(const hang_options&, const hang_options&) = default;
 };
 
+/// What follows when a worker of this node is slower than the others.
+enum class straggler_policy : uint8_t {
+  report, ///< It is named.
+  check,  ///< The checks of this node run, beside the workers.
+  drain,  ///< This node leaves when another one can take its place.
+};
+
+/// When a worker that says how long it computes per step counts as slower than the
+/// others; see docs/stragglers.md.
+struct straggler_options {
+  /// So many times the usual difference between workers: 0..1,000. 0: no worker is
+  /// watched, and none can say how long it computes. Of several nodes the largest
+  /// counts.
+  uint32_t distance = 6;
+  /// For so many windows in a row: 1..100.
+  uint32_t windows = 5;
+  straggler_policy policy = straggler_policy::report;
+
+  friend bool operator==(const straggler_options&, const straggler_options&)
+    = default;
+};
+
 /// In bytes, of one; and so many.
 inline constexpr size_t check_command_length_max = 4'096;
 inline constexpr size_t check_commands_max = 16;
@@ -255,6 +277,7 @@ struct agent_options {
   core::log_options logs;
   timer_options timers{};
   hang_options hangs{};
+  straggler_options stragglers{};
   check_options checks{};
   notice_options notices{};
   /// TORCHELASTIC_SIGNALS_TO_HANDLE of the workers: the signals that end this

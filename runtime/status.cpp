@@ -23,7 +23,8 @@ namespace {
 v1::JobStatus cleaned(v1::JobStatus x) {
   for (auto* text :
        {x.mutable_job_id(), x.mutable_phase(), x.mutable_waiting_for(),
-        x.mutable_hang(), x.mutable_loop(), x.mutable_master_address(),
+        x.mutable_hang(), x.mutable_loop(), x.mutable_slow(),
+        x.mutable_master_address(),
         x.mutable_coordinator_host()})
     clean(*text);
   for (auto& agent : *x.mutable_agents())

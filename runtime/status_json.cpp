@@ -52,7 +52,10 @@ json vitals_of_worker(const v1::AgentStatus& agent, uint32_t local_rank) {
           {"output_age_ms", known(x.has_output_age_ms(), x.output_age_ms())},
           {"timer_scope",
            known(!x.timer_scope().empty(), core::printable(x.timer_scope()))},
-          {"timer_age_ms", known(x.has_timer_age_ms(), x.timer_age_ms())}};
+          {"timer_age_ms", known(x.has_timer_age_ms(), x.timer_age_ms())},
+          {"steps", known(x.has_step_count(), x.step_count())},
+          {"compute_us", known(x.has_compute_us(), x.compute_us())},
+          {"step_us", known(x.has_step_us(), x.step_us())}};
 }
 
 json to_json(const v1::GpuStatus& x) {
@@ -184,6 +187,17 @@ json excluded_hosts_of(const v1::JobStatus& job) {
   return out;
 }
 
+json stragglers_of(const v1::JobStatus& job) {
+  auto out = json::array();
+  for (const auto& x : job.stragglers())
+    out.push_back({{"rank", x.rank()},
+                   {"host", core::printable(x.host())},
+                   {"compute_us", x.compute_us()},
+                   {"usual_us", x.usual_us()},
+                   {"age_ms", x.age_ms()}});
+  return out;
+}
+
 json time_of(const v1::JobStatus& job) {
   auto out = json::array();
   for (const auto& x : job.time())
@@ -235,6 +249,8 @@ json to_json(const v1::JobStatus& job) {
           {"loop", known(!job.loop().empty(), job.loop())},
           {"alike_ends", known(!job.loop().empty(), job.alike_end_count())},
           {"ends", ends_of(job)},
+          {"slow", known(!job.slow().empty(), job.slow())},
+          {"stragglers", stragglers_of(job)},
           {"master_addr", job.master_address()},
           {"master_port", job.master_port()},
           {"last_failure", job.has_last_failure() ? to_json(job.last_failure())

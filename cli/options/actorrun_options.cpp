@@ -7,6 +7,7 @@
 #include "cli/options/log_options.hpp"
 #include "cli/options/node_options.hpp"
 #include "cli/options/signal_options.hpp"
+#include "cli/options/straggler_options.hpp"
 #include "cli/options/timer_options.hpp"
 #include "cli/options/torchrun_options.hpp"
 #include "cli/options/worker_options.hpp"
@@ -41,6 +42,7 @@ run_program::run_program(const std::function<uint32_t()>& cpu_count)
   add_signal_options(*app, settings);
   add_timer_options(*app, settings);
   add_check_options(*app, settings);
+  add_straggler_options(*app, settings);
   auto add_http = option_adder{*app, "Metrics and page"};
   add_http_options(add_http, settings.http);
   add_caller_options(*app, settings);

@@ -98,6 +98,9 @@ struct run_settings {
   std::chrono::milliseconds watchdog{0}; ///< 0: not given.
   std::optional<std::chrono::milliseconds> hang_timeout;
   std::optional<bool> ends_hung_worker;
+  std::optional<uint32_t> straggler_distance;
+  std::optional<uint32_t> straggler_windows;
+  std::optional<straggler_policy> on_straggler;
 };
 
 } // namespace actorrun::cli

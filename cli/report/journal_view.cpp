@@ -1,6 +1,7 @@
 #include "cli/report/journal_view.hpp"
 
 #include "actors/core/failure_text.hpp"
+#include "actors/core/stragglers/straggler.hpp"
 #include "actors/core/text.hpp"
 #include "messages/formatted.hpp"
 
@@ -160,6 +161,14 @@ struct describe {
                          to_string(x.generation))
              : formatted("generation {} hangs: {}", to_string(x.generation),
                          line_text(x.text));
+  }
+  text operator()(const stragglers_changed& x) const {
+    return x.named.empty()
+             ? formatted("generation {}: no worker is slower than the others "
+                         "any more",
+                         to_string(x.generation))
+             : formatted("generation {}: {}", to_string(x.generation),
+                         line_text(sentence_of(x.named, x.count)));
   }
   text operator()(const job_ended& x) const {
     return formatted("the job ends: {}: {}", to_string(x.result.kind),

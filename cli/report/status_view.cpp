@@ -178,6 +178,8 @@ std::string to_text(const v1::JobStatus& job, bool is_wide) {
   if (!job.loop().empty()
       && job.waiting_for().find(job.loop()) == std::string::npos)
     text += formatted("  goes round in a loop: {}\n", job.loop());
+  if (!job.slow().empty())
+    text += formatted("  slow: {}\n", job.slow());
   text += degraded_text(job);
   if (job.has_leadership())
     text += leadership_text(job.leadership(), job);

@@ -7,6 +7,7 @@
 #include "messages/formatted.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace actorrun::cli::top {
 
@@ -33,6 +34,10 @@ std::string text_or_dash(bool is_known, T x) {
   return is_known ? std::to_string(x) : "-";
 }
 
+std::string us_text(uint64_t us) {
+  return core::duration_text(std::chrono::microseconds{us});
+}
+
 void add_worker(std::vector<line>& out, const row& x, time_point now) {
   const auto& known
     = x.vitals != nullptr ? *x.vitals : v1::WorkerVitals::default_instance();
@@ -56,6 +61,12 @@ void add_worker(std::vector<line>& out, const row& x, time_point now) {
       known.has_output_size() ? size_text(known.output_size()) : "-");
   add(out, "last line",
       known.has_output_age_ms() ? ago(known.output_age_ms()) + " ago" : "-");
+  if (known.has_step_count())
+    add(out, "steps", std::to_string(known.step_count()));
+  if (known.has_compute_us() && known.has_step_us())
+    add(out, "a step",
+        formatted("computes for {} of {}", us_text(known.compute_us()),
+                  us_text(known.step_us())));
   if (known.has_timer_age_ms())
     add(out, "timer",
         formatted("{}, {} ago", core::printable(known.timer_scope()),
@@ -157,6 +168,8 @@ std::vector<line> details_of(const job_picture& x, time_point now, look) {
     add(out, "hangs", job.hang(), style::bad);
   if (!job.loop().empty())
     add(out, "loops", job.loop(), style::bad);
+  if (!job.slow().empty())
+    add(out, "slow", job.slow(), style::warning);
   add(out, "coordinator",
       job.coordinator_pid() == 0
         ? "away"

@@ -56,6 +56,8 @@ uint64_t urgency(const row& x, order by) {
       return of(memory_of(x));
     case order::silence:
       return of(silence_of(x));
+    case order::compute:
+      return of(compute_of(x));
     case order::age:
       break;
   }
@@ -174,6 +176,8 @@ std::string to_string(order x) {
       return "memory";
     case order::silence:
       return "silence";
+    case order::compute:
+      return "time that is computed per step";
     case order::age:
       break;
   }
@@ -255,6 +259,15 @@ std::optional<uint64_t> silence_of(const row& x) {
     x,
     [](const auto& y) {
       return y.has_output_age_ms() ? figure{y.output_age_ms()} : figure{};
+    },
+    larger);
+}
+
+std::optional<uint64_t> compute_of(const row& x) {
+  return figure_of(
+    x,
+    [](const auto& y) {
+      return y.has_compute_us() ? figure{y.compute_us()} : figure{};
     },
     larger);
 }

@@ -38,9 +38,9 @@ struct job_picture {
 
 using pictures = std::map<std::string, job_picture>;
 
-enum class order : uint8_t { rank, cpu, memory, silence, age };
+enum class order : uint8_t { rank, cpu, memory, silence, compute, age };
 
-inline constexpr size_t order_count = 5;
+inline constexpr size_t order_count = 6;
 
 std::string to_string(order x);
 
@@ -83,6 +83,9 @@ std::optional<uint64_t> memory_of(const row& x);
 
 /// Since the last line of output; of a node the longest one.
 std::optional<uint64_t> silence_of(const row& x);
+
+/// Microseconds that a worker computes per step; of a node the longest.
+std::optional<uint64_t> compute_of(const row& x);
 
 /// Since the start of a worker; of a node the youngest one.
 std::optional<uint64_t> age_of(const row& x);

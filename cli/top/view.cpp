@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 namespace actorrun::cli::top {
@@ -89,6 +90,11 @@ std::string silence_text(const row& x, time_point now) {
   return span_or_dash(sampled_ago(silence_of(x), x, now));
 }
 
+std::string compute_text(const row& x, time_point) {
+  const auto known = compute_of(x);
+  return known ? core::duration_text(std::chrono::microseconds{*known}) : "-";
+}
+
 std::string since_text(const row& x, time_point now) {
   if (x.node == nullptr)
     return x.job->status
@@ -120,14 +126,20 @@ std::string lease_text(const row& x, time_point now) {
 }
 
 /// In order of their value: the last ones go first where there is no room.
-const std::vector<column>& all_columns() {
+/// @param has_compute Some worker says how long it computes.
+const std::vector<column>& all_columns(bool has_compute) {
   static const auto columns = std::vector<column>{
     {"CPU", 7, true, cpu_text},        {"MEMORY", 10, true, memory_text},
     {"SILENT", 8, true, silence_text}, {"SINCE", 8, true, since_text},
     {"PID", 8, true, pid_text},        {"THREADS", 8, true, threads_text},
     {"LEASE", 8, true, lease_text},
   };
-  return columns;
+  static const auto with_compute = [] {
+    auto out = columns;
+    out.insert(out.begin() + 1, {"COMPUTE", 9, true, compute_text});
+    return out;
+  }();
+  return has_compute ? with_compute : columns;
 }
 
 constexpr size_t state_width = 10;
@@ -138,23 +150,29 @@ constexpr size_t note_width_min = 12;
 constexpr size_t note_width_wanted = 36;
 constexpr size_t columns_before_note = 4;
 
-/// The widest names of rows.
-struct name_widths {
+/// The widest names of rows, and whether one has a time to show in `COMPUTE`.
+struct row_needs {
   size_t any = 0;
   size_t worker = 0;
+  bool has_compute = false;
 };
 
 /// Which columns there are, and how wide the first and the last one are.
 struct layout {
   size_t name = name_width_min;
   size_t state = state_width;
+  bool has_compute = false;
   size_t column_count = 0;
   size_t note = 0; ///< 0: there is none.
+
+  const column& column_at(size_t i) const {
+    return all_columns(has_compute)[i];
+  }
 };
 
-layout layout_for(size_t width, name_widths wanted) {
-  const auto& columns = all_columns();
-  auto out = layout{};
+layout layout_for(size_t width, row_needs wanted) {
+  const auto& columns = all_columns(wanted.has_compute);
+  auto out = layout{.has_compute = wanted.has_compute};
   out.name = std::clamp(wanted.any, name_width_min, name_width_max);
   // Hosts may be cut; ranks not: all would look alike.
   out.name
@@ -245,7 +263,7 @@ line line_of(const row& x, const layout& how, time_point now, look with) {
                   {fitted(with_sign(state.empty() ? "-" : state), how.state),
                    look_of(state)}};
   for (size_t i = 0; i < how.column_count; ++i) {
-    const auto& y = all_columns()[i];
+    const auto& y = how.column_at(i);
     out.push_back({" " + fitted(y.text(x, now), y.width, y.is_right)});
   }
   if (how.note > 0)
@@ -257,7 +275,7 @@ line heading_line(const layout& how, order by) {
   auto text = fitted("NODE", how.name) + " " + fitted(" STATE", how.state);
   for (size_t i = 0; i < how.column_count; ++i)
     text
-      += " " + fitted(all_columns()[i].heading, all_columns()[i].width, true);
+      += " " + fitted(how.column_at(i).heading, how.column_at(i).width, true);
   if (how.note > 0)
     text += "  "
             + fitted(by == order::rank ? "NOTE"
@@ -374,6 +392,8 @@ line reason_line(const job_picture* job, time_point now) {
     return {{formatted(" hangs for {}: {}",
                        ms_text(age_now(x.hang_age_ms(), *job, now)), x.hang()),
              style::bad}};
+  if (!x.slow().empty())
+    return {{" slow: " + x.slow(), style::warning}};
   const auto states = node_states(x);
   if (!states.empty())
     return {{" degraded: " + states, style::warning}};
@@ -583,13 +603,14 @@ screen text_view(const model& x, size space) {
     [&](size_t scroll_max) { return x.text().place(scroll_max); });
 }
 
-name_widths widths_of(const std::vector<row>& rows, look with) {
-  auto out = name_widths{};
+row_needs needs_of(const std::vector<row>& rows, look with) {
+  auto out = row_needs{};
   for (const auto& x : rows) {
     const auto width = width_of(name_of(x, with));
     out.any = std::max(out.any, width);
     if (x.is_worker())
       out.worker = std::max(out.worker, width);
+    out.has_compute = out.has_compute || compute_of(x).has_value();
   }
   return out;
 }
@@ -598,7 +619,7 @@ screen tree_view(const model& x, size space, const std::vector<row>& rows,
                  look with) {
   auto out = painter{space, foot_of(x, space, 3, rows.size())};
   const auto* job = x.current(rows);
-  const auto how = layout_for(space.width, widths_of(rows, with));
+  const auto how = layout_for(space.width, needs_of(rows, with));
   const auto add_marked = [&](line y) {
     for (auto& part : y)
       part.text = fitted(part.text, space.width);

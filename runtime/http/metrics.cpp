@@ -56,6 +56,10 @@ constexpr metric_family job_alike_ends
 constexpr metric_family job_ends
   = {"actorrun_job_ends_total", "counter", "class",
      "Generations that trouble has ended, by its class"};
+constexpr metric_family job_stragglers
+  = {"actorrun_job_straggler_compute_seconds", "gauge", "rank,host",
+     "Time that a worker which is slower than the others computes per step; "
+     "absent where none is"};
 constexpr metric_family job_quarantined
   = {"actorrun_job_quarantined_nodes", "gauge", "",
      "Nodes that get no place because workers there have outlived SIGKILL"};
@@ -145,6 +149,16 @@ constexpr metric_family worker_timer_age
   = {"actorrun_worker_timer_age_seconds", "gauge", "rank,local_rank",
      "Time since a worker's last message to the timer server or the watchdog"};
 
+constexpr metric_family worker_steps
+  = {"actorrun_worker_steps_total", "counter", "rank,local_rank",
+     "Steps of a worker that says how long it computes"};
+constexpr metric_family worker_compute
+  = {"actorrun_worker_compute_seconds", "gauge", "rank,local_rank",
+     "Time that such a worker computes per step"};
+constexpr metric_family worker_step
+  = {"actorrun_worker_step_seconds", "gauge", "rank,local_rank",
+     "Time that it takes per step, with what it waits for others"};
+
 constexpr const metric_family* families[] = {&answers,
                                              &leader,
                                              &job_phase,
@@ -158,6 +172,7 @@ constexpr const metric_family* families[] = {&answers,
                                              &job_restarts_max,
                                              &job_phase_age,
                                              &job_hang,
+                                             &job_stragglers,
                                              &job_waiting,
                                              &job_quarantined,
                                              &job_excluded,
@@ -187,11 +202,16 @@ constexpr const metric_family* families[] = {&answers,
                                              &worker_processes,
                                              &worker_log,
                                              &worker_log_age,
-                                             &worker_timer_age};
+                                             &worker_timer_age,
+                                             &worker_steps,
+                                             &worker_compute,
+                                             &worker_step};
 
 double seconds(uint64_t ms) {
   return static_cast<double>(ms) / 1e3;
 }
+
+constexpr auto us_per_second = 1e6;
 
 uint64_t flag(bool x) {
   return x ? 1 : 0;
@@ -232,11 +252,17 @@ void add_regroups(exposition& out, const regroup_times& x) {
 }
 
 void add_time(exposition& out, const v1::JobStatus& job) {
-  constexpr auto us_per_second = 1e6;
   out.begin(job_time);
   for (const auto& x : job.time())
     out.add(static_cast<double>(x.worker_us()) / us_per_second,
             {{"cause", x.cause()}});
+}
+
+void add_stragglers(exposition& out, const v1::JobStatus& job) {
+  out.begin(job_stragglers);
+  for (const auto& x : job.stragglers())
+    out.add(static_cast<double>(x.compute_us()) / us_per_second,
+            {{"rank", std::to_string(x.rank())}, {"host", x.host()}});
 }
 
 void add_links(exposition& out, const v1::JobStatus& job) {
@@ -279,6 +305,7 @@ void add_job(exposition& out, const v1::JobStatus& job,
   out.begin(job_ends);
   for (const auto& x : job.ends())
     out.add(x.count(), {{"class", x.end_class()}});
+  add_stragglers(out, job);
   one(job_quarantined, static_cast<uint64_t>(job.quarantined_nodes_size()));
   one(job_excluded, static_cast<uint64_t>(job.excluded_hosts_size()));
   if (regroups != nullptr && !job.generations().empty())
@@ -408,6 +435,18 @@ void add_workers(exposition& out, const v1::AgentStatus& node) {
          if (x.has_timer_age_ms())
            out.add(seconds(x.timer_age_ms()), of);
        });
+  each(worker_steps, [&](const v1::WorkerVitals& x, const metric_labels& of) {
+    if (x.has_step_count())
+      out.add(uint64_t{x.step_count()}, of);
+  });
+  each(worker_compute, [&](const v1::WorkerVitals& x, const metric_labels& of) {
+    if (x.has_compute_us())
+      out.add(static_cast<double>(x.compute_us()) / us_per_second, of);
+  });
+  each(worker_step, [&](const v1::WorkerVitals& x, const metric_labels& of) {
+    if (x.has_step_us())
+      out.add(static_cast<double>(x.step_us()) / us_per_second, of);
+  });
 }
 
 } // namespace

@@ -30,6 +30,14 @@ constexpr auto counted_until_name = "counted_until_ns";
 
 /// Of a snapshot: missing likewise.
 constexpr auto time_name = "time";
+constexpr auto stragglers_name = "stragglers";
+constexpr auto straggler_count_name = "straggler_count";
+
+constexpr auto given_up_name = "given_up";
+
+/// Earlier programs did not write them.
+constexpr auto later_names = std::array<std::string_view, 4>{
+  counted_until_name, stragglers_name, straggler_count_name, given_up_name};
 
 // -- the members of each object, for both directions ------------------------------
 
@@ -86,8 +94,6 @@ void members(X& x, auto f) {
   f("listed", x.listed);
   f("unlisted_count", x.unlisted_count);
 }
-
-constexpr auto given_up_name = "given_up";
 
 template <is_a<outcome> X>
 void members(X& x, auto f) {
@@ -322,6 +328,27 @@ void members(X& x, auto f) {
   f("since_ns", x.since);
 }
 
+template <is_a<straggler> X>
+void members(X& x, auto f) {
+  f("rank", x.global_rank);
+  f("host", x.host);
+  f("compute_ns", x.compute);
+  f("usual_ns", x.usual);
+}
+
+template <is_a<stragglers_changed> X>
+void members(X& x, auto f) {
+  f("generation", x.generation);
+  f("named", x.named);
+  f("count", x.count);
+}
+
+template <is_a<slow_worker> X>
+void members(X& x, auto f) {
+  f("what", x.what);
+  f("since", x.since);
+}
+
 template <is_a<leader_chosen> X>
 void members(X& x, auto f) {
   f("agent", x.agent);
@@ -451,6 +478,8 @@ void members(X& x, auto f) {
   f("left", x.left);
   f("hang", x.hang);
   f("ends", x.ends);
+  f(stragglers_name, x.stragglers);
+  f(straggler_count_name, x.straggler_count);
   f(time_name, x.time);
 }
 
@@ -588,6 +617,8 @@ template <>
 constexpr const char* what_of<leadership_given_up> = "leadership_given_up";
 template <>
 constexpr const char* what_of<hang_changed> = "hang_changed";
+template <>
+constexpr const char* what_of<stragglers_changed> = "stragglers_changed";
 constexpr auto what_of_snapshot = "snapshot";
 
 // -- writing ----------------------------------------------------------------------
@@ -867,8 +898,7 @@ void decode_members(const json& from, auto& x) {
     if (
       i == from.end()
       && (is_optional<
-            type> || std::same_as<type, bool> || is_newer<type> || std::string_view{name} == counted_until_name
-          || std::string_view{name} == given_up_name))
+            type> || std::same_as<type, bool> || is_newer<type> || std::ranges::count(later_names, name) > 0))
       return;
     if (i == from.end())
       throw bad_line{formatted("\"{}\" is missing", name)};

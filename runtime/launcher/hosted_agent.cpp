@@ -34,6 +34,15 @@ const char* name_of(rendezvous_backend x) {
   return "etcd-v2";
 }
 
+core::straggler_limits limits_of(const straggler_options& x) {
+  using enum core::straggler_action;
+  return {.distance = x.distance,
+          .windows = x.windows,
+          .action = x.policy == straggler_policy::check   ? check
+                    : x.policy == straggler_policy::drain ? drain
+                                                          : report};
+}
+
 /// Passes the supervisor's events to a feed, if there is one.
 decltype(worker_supervisor_config::on_event)
 event_listener(const std::shared_ptr<event_feed>& to) {
@@ -88,6 +97,7 @@ hosted_agent::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
   out->timers_ = std::move(*timers);
   if (const auto& why = out->timers_->obstacle(); !why.empty())
     on_lack("workers have no timers", why);
+  out->open_steps();
   // Workers that cannot be bound as ordered must not begin either.
   auto devices = node_devices::open(options, hooks.lines);
   if (!devices)
@@ -116,6 +126,17 @@ void hosted_agent::open_events() {
                         .backend = name_of(config_.job.backend),
                         .entry_point = std::move(name)},
     config_.hooks.on_event);
+}
+
+void hosted_agent::open_steps() {
+  if (config_.options.stragglers.distance == 0)
+    return;
+  auto opened = step_pages::open();
+  if (opened)
+    steps_ = std::move(*opened);
+  else
+    config_.on_lack("no worker can say how long it computes",
+                    opened.error().text);
 }
 
 // Without it they end at each change, as those do that know nothing of it.
@@ -199,6 +220,8 @@ worker_supervisor_config hosted_agent::supervisors_config(
   environment.virtual_local_rank = options.virtual_local_rank;
   environment.visible_devices = options.visible_devices;
   timers_->announce(environment);
+  if (steps_)
+    environment.steps_prefix = steps_->prefix();
   auto control = open_control();
   if (control)
     environment.control_socket = control->address();
@@ -275,6 +298,8 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
               .observers = config_.hooks.observers,
               .checks = checks(),
               .hangs = {options.hangs.timeout, options.hangs.ends_worker},
+              .stragglers = limits_of(options.stragglers),
+              .steps = steps_,
               .devices = devices_->monitor(),
               .vitals = vitals,
               .lines = config_.hooks.lines,

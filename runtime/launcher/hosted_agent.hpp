@@ -6,6 +6,7 @@
 #include "actors/ports/worker_control.hpp"
 #include "runtime/devices/node_devices.hpp"
 #include "runtime/diagnosis/event_feed.hpp"
+#include "runtime/diagnosis/step_pages.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/launcher/node_coordinator.hpp"
 #include "runtime/launcher/node_end_runner.hpp"
@@ -68,6 +69,7 @@ private:
       end_(end) {}
 
   void open_events();
+  void open_steps();
   std::shared_ptr<ports::worker_control> open_control() const;
   std::shared_ptr<ports::process_host> make_process_host();
   result<std::shared_ptr<ports::master_ports>>
@@ -88,6 +90,7 @@ private:
   std::optional<node_devices> devices_;
   std::unique_ptr<node_logs> logs_;
   std::unique_ptr<node_timers> timers_;
+  std::shared_ptr<step_pages> steps_;     ///< Null: no worker is watched.
   std::unique_ptr<node_notices> notices_; ///< Null: nothing says that it goes.
   node_agent_actor actor_;
   actor_watch watch_;

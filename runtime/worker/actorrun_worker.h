@@ -1,4 +1,4 @@
-/* For worker programs in any language: what timers.hpp, record.hpp and
+/* For worker programs in any language: what timers.hpp, record.hpp, steps.hpp and
    live.hpp offer, as plain C. */
 #ifndef ACTORRUN_RUNTIME_WORKER_ACTORRUN_WORKER_H
 #define ACTORRUN_RUNTIME_WORKER_ACTORRUN_WORKER_H
@@ -41,6 +41,10 @@ int actorrun_timer_alive(const char* name, int64_t within_ns);
 
 /* How many messages were lost in this process. */
 uint64_t actorrun_timer_lost_count(void);
+
+/* This worker has computed a step in so many nanoseconds, without what it has waited for
+   others: once per step, by one thread. The agent compares all workers of the job. */
+void actorrun_computed(int64_t time_ns);
 
 #ifdef __cplusplus
 }

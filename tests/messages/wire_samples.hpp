@@ -268,7 +268,9 @@ inline void fill(v1::NodeFitness& x) {
   x.set_unfit("its check `nvidia-smi` has failed (exit code 9): no devices");
 }
 
-inline void fill(v1::CheckOrder&) {}
+inline void fill(v1::CheckOrder& x) {
+  x.set_beside(true);
+}
 
 inline void fill(v1::WorkersSilent& x) {
   x.set_agent_id("a");
@@ -277,6 +279,18 @@ inline void fill(v1::WorkersSilent& x) {
   x.set_can_tell(true);
   x.set_limit_ns(299'000'000'000);
   x.set_ends(true);
+}
+
+inline void fill(v1::WorkerPaces& x) {
+  x.set_agent_id("a");
+  x.set_generation(7);
+  auto& worker = *x.add_workers();
+  worker.set_rank(5);
+  worker.set_compute_ns(121'000'000);
+  worker.set_least_ns(119'000'000);
+  x.set_distance(6);
+  x.set_windows(5);
+  x.set_action(v1::STRAGGLER_DRAIN);
 }
 
 inline void fill(v1::EndHungWorker& x) {

@@ -200,7 +200,9 @@ agent_recorder record_agent(caf::actor_system& system) {
         to.write((x.stays() ? "save in " : "drain in ")
                  + std::to_string(x.deadline_ms()) + " ms");
       },
-      [to](const v1::CheckOrder&) { to.write("check"); },
+      [to](const v1::CheckOrder& x) {
+        to.write(x.beside() ? "check beside" : "check");
+      },
       [to](const core::report_fitness& x) {
         to.write(x.unfit.empty() ? "fit" : "unfit: " + x.unfit);
       },
@@ -234,6 +236,7 @@ agent_recorder record_agent(caf::actor_system& system) {
       [to](const core::timer_fired&) { to.write("timer"); },
       [to](const loss_due&) { to.write("loss due"); },
       [to](const signs_due&) { to.write("signs due"); },
+      [to](const steps_due&) { to.write("steps due"); },
       [to](const notify_group& x) {
         to.write("notify " + std::to_string(x.signal));
       },
@@ -292,6 +295,9 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
         to.write("silent for " + std::to_string(x.silent_ns()) + " ns"
                  + (x.can_tell() ? "" : ", as far as can be told"));
       },
+      [to](const v1::WorkerPaces& x) {
+        to.write("paces of " + std::to_string(x.workers_size()) + " workers");
+      },
       // CAF 1 answers with an error for a promise that is gone.
       [self, answers, kept = std::vector<status_promise>{}](
         const v1::StatusRequest&) mutable -> caf::result<v1::JobStatus> {
@@ -310,6 +316,7 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
       },
       [to](const status_due&) { to.write("status due"); },
       [to](const stacks_due&) { to.write("stacks due"); },
+      [to](const paces_due&) { to.write("paces due"); },
       [to](const v1::LogChunk& x) {
         auto text = "lines " + std::to_string(x.reading()) + ":";
         for (const auto& line : x.lines())

@@ -95,8 +95,9 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
   for (const auto* name : {"PWD", "OLDPWD", "_", "SHLVL"})
     env.erase(name); // Set by the shell.
   CHECK(env["ACTORRUN_CONTROL"].starts_with("/"));
-  // 24 of the job, 5 of the scene and one of this test.
-  CHECK(env.size() == 31);
+  CHECK(env["ACTORRUN_STEPS"].starts_with("/"));
+  // 25 of the job, 5 of the scene and one of this test.
+  CHECK(env.size() == 32);
 }
 
 TEST_CASE_METHOD(scene, "workers: three descriptors, their own session",

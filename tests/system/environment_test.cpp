@@ -46,6 +46,8 @@ std::string steady(const std::string& name, const std::string& value) {
     return "<a FIFO>";
   if (name == "ACTORRUN_CONTROL")
     return "<a socket>";
+  if (name == "ACTORRUN_STEPS")
+    return "<a place>";
   return value;
 }
 

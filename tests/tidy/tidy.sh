@@ -77,7 +77,7 @@ rule "core has no CAF, Protobuf, spdlog, fmt, clock, thread or file" \
 rule "the folders below runtime are private" \
   "$(grep -rnE '#include "runtime/[a-z_]+/' messages actors cli runtime/*.hpp)"
 rule "rooms of core include lower rooms only" \
-  "$(rooms actors/core workers 'checks devices logs notices protocol store timers vitals' 'hosts journal reports succession' hangs)"
+  "$(rooms actors/core workers 'checks devices logs notices protocol store stragglers timers vitals' 'hosts journal reports succession' hangs)"
 rule "rooms of runtime include lower rooms only" \
   "$(rooms runtime os \
     'control devices diagnosis journal logs network processes store timers worker' 'checks etcd hosts http notices process_group succession' launcher)"

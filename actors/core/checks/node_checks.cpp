@@ -37,7 +37,13 @@ void node_checks::on(const checks_begun&) {
     out_.emplace_back(alarms_.arm(alarm::again, now_ + *options_.when.every));
 }
 
-void node_checks::on(const check_ordered&) {
+void node_checks::on(const check_ordered& event) {
+  // What is being checked, or is unfit, is found anyhow.
+  if (event.beside) {
+    if (phase_ == phase::fit || phase_ == phase::idle)
+      begin(phase::beside);
+    return;
+  }
   switch (phase_) {
     case phase::checking:
     case phase::beside:

@@ -25,7 +25,9 @@ struct node_checks_options {
 struct checks_begun {};
 
 /// The coordinator wants the node checked before its next generation.
-struct check_ordered {};
+struct check_ordered {
+  bool beside = false; ///< Beside its workers, which go on meanwhile.
+};
 
 /// A command has ended, or could not be run.
 struct check_ended {
@@ -73,8 +75,9 @@ inline constexpr auto recheck_max = std::chrono::minutes{10};
 ///
 ///          begun, ordered              all succeed
 ///  idle -----------------> checking ----------------> fit <-----------+
-///                           ^     ^                   | every         | all
-///                     pause |     | ordered           v               | succeed
+///                           ^     ^                   | every,        | all
+///                           |     |                   | ordered       | succeed
+///                     pause |     | ordered           v beside        |
 ///        one fails          |     +--------------- beside ------------+
 ///  checking, beside ----> unfit                       |
 ///                                                     v one fails: unfit

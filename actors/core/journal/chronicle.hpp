@@ -37,6 +37,11 @@ public:
   /// The generation that runs hangs, or is heard again.
   records note_hang(const hang_changed& x, moment now) { return only(x, now); }
 
+  /// Which workers of the generation that runs are slower than the others.
+  records note_stragglers(const stragglers_changed& x, moment now) {
+    return only(x, now);
+  }
+
   /// How this coordinator was elected.
   records note_leader(const leader_chosen& x, moment now);
 

@@ -12,6 +12,7 @@
 #include "actors/core/protocol/rendezvous_phase.hpp"
 #include "actors/core/rare_value.hpp"
 #include "actors/core/shared_value.hpp"
+#include "actors/core/stragglers/straggler.hpp"
 #include "actors/core/time.hpp"
 #include "messages/errc.hpp"
 
@@ -196,6 +197,16 @@ struct hang_changed {
   friend bool operator==(const hang_changed&, const hang_changed&) = default;
 };
 
+/// Other workers are slower than the rest, or none any more.
+struct stragglers_changed {
+  generation_id generation;
+  std::vector<straggler> named; ///< The slowest first; `stragglers_named_max`.
+  uint32_t count = 0;           ///< Of all of them.
+
+  friend bool operator==(const stragglers_changed&, const stragglers_changed&)
+    = default;
+};
+
 // -- what has happened, and what was decided ------------------------------------
 
 struct node_joined {
@@ -323,13 +334,15 @@ struct coordinator_ended {
     = default;
 };
 
-using fact = std::variant<
-  coordinator_began, phase_changed, wait_changed, node_changed,
-  quarantine_changed, exclusions_changed, settings_changed, node_joined,
-  node_refused, node_out_of_touch, node_leaving, node_gone, generation_formed,
-  generation_running, worker_died, generation_revoked, generation_stopped,
-  end_requested, operator_asked, job_ended, coordinator_ended, gpus_changed,
-  leader_chosen, voters_changed, leadership_given_up, hang_changed>;
+using fact
+  = std::variant<coordinator_began, phase_changed, wait_changed, node_changed,
+                 quarantine_changed, exclusions_changed, settings_changed,
+                 node_joined, node_refused, node_out_of_touch, node_leaving,
+                 node_gone, generation_formed, generation_running, worker_died,
+                 generation_revoked, generation_stopped, end_requested,
+                 operator_asked, job_ended, coordinator_ended, gpus_changed,
+                 leader_chosen, voters_changed, leadership_given_up,
+                 hang_changed, stragglers_changed>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

@@ -130,8 +130,10 @@ void snapshot::add(const generation_revoked& x) {
   auto* entry = find(x.generation);
   if (entry == nullptr || entry->revoked_at)
     return;
-  if (entry == &generations.back())
+  if (entry == &generations.back()) {
     end_hang();
+    end_stragglers();
+  }
   entry->revoked_at = latest;
   entry->end_reason = x.reason;
   entry->end_origin = x.origin;
@@ -139,6 +141,7 @@ void snapshot::add(const generation_revoked& x) {
 
 void snapshot::add(const generation_stopped& x) {
   end_hang();
+  end_stragglers();
   restart_count = x.restart_count;
   auto* entry = find(x.generation);
   if (entry == nullptr)
@@ -188,6 +191,24 @@ void snapshot::end_hang() {
     return;
   count_all();
   hang.reset();
+}
+
+// One that was slow before has been so since then.
+void snapshot::add(const stragglers_changed& x) {
+  auto now = std::vector<slow_worker>{};
+  for (const auto& worker : x.named) {
+    const auto known
+      = std::ranges::find(stragglers, worker.global_rank,
+                          [](const auto& y) { return y.what.global_rank; });
+    now.push_back({worker, known == stragglers.end() ? latest : known->since});
+  }
+  stragglers = std::move(now);
+  straggler_count = x.count;
+}
+
+void snapshot::end_stragglers() {
+  stragglers.clear();
+  straggler_count = 0;
 }
 
 void snapshot::add(const leader_chosen& x) {

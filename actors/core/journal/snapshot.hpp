@@ -110,6 +110,14 @@ struct hang_entry {
   friend bool operator==(const hang_entry&, const hang_entry&) = default;
 };
 
+/// A worker of the newest generation that is slower than the others.
+struct slow_worker {
+  straggler what;
+  moment since; ///< It was found.
+
+  friend bool operator==(const slow_worker&, const slow_worker&) = default;
+};
+
 /// How a coordinator leads that was elected.
 struct leadership_entry {
   leader_chosen chosen;
@@ -180,6 +188,8 @@ struct snapshot {
   std::optional<hang_entry>
     hang{}; ///< Of the newest generation; none: it lives.
   end_counts ends{};
+  std::vector<slow_worker> stragglers{}; ///< Likewise; the slowest first.
+  uint32_t straggler_count = 0;          ///< With those that are not named.
   time_ledger time{};
 
   /// Of a snapshot that says nothing of time: it is counted from `latest` on.
@@ -234,7 +244,9 @@ private:
     left = {x.reason, latest};
   }
   void add(const hang_changed& x);
+  void add(const stragglers_changed& x);
   void end_hang();
+  void end_stragglers();
   void count(node_entry& x, time_point until);
   void count(node_entry& x) { count(x, latest.when); }
   void count_all(time_point until);

@@ -341,6 +341,9 @@ explanation of_running_generation(const snapshot& x,
       add_lines(x.hang->where, traceback_line_count_max, out.evidence);
     }
   }
+  if (const auto slow = slow_sentence(x);
+      !slow.empty() && &entry == x.newest_generation())
+    out.sentence += "; " + slow;
   out.sentence += ".";
   out.generation = entry.formed.generation;
   return out;
@@ -755,6 +758,15 @@ const trouble* loop_of(const snapshot& x, time_point now) {
   const auto& ended = runs ? x.generations[count - 2] : *newest;
   return ended.why && ended.why->alike_count >= loop_count_min ? &*ended.why
                                                                : nullptr;
+}
+
+std::string slow_sentence(const snapshot& x) {
+  if (x.stragglers.empty())
+    return {};
+  auto named = std::vector<straggler>{};
+  for (const auto& y : x.stragglers)
+    named.push_back(y.what);
+  return clean(sentence_of(named, x.straggler_count));
 }
 
 bool is_healthy(const snapshot& x, time_point now) {

@@ -68,6 +68,9 @@ bool is_healthy(const snapshot& x, time_point now);
 /// @param now as above
 const trouble* loop_of(const snapshot& x, time_point now);
 
+/// Which workers are slower than the others, one line; empty: none is.
+std::string slow_sentence(const snapshot& x);
+
 /// In one word: how the job has ended, or its phase: `failed`, `gathering`.
 std::string state_of(const snapshot& x);
 

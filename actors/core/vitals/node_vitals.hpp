@@ -31,6 +31,12 @@ struct worker_vitals {
   /// Of its last request to the timer server; none: it has made none.
   std::string timer_scope{};
   std::optional<std::chrono::milliseconds> timer_age{}; ///< Since that.
+  /// Its steps since it began to say how long they take; none: it does not say it.
+  std::optional<uint64_t> step_count{};
+  /// Per step, as it was last: what it computes, and that with what it waits. None: that
+  /// is not known yet.
+  std::optional<std::chrono::microseconds> compute{};
+  std::optional<std::chrono::microseconds> step_time{};
 
   friend bool operator==(const worker_vitals&, const worker_vitals&) = default;
 };

@@ -157,6 +157,10 @@ variables all_variables(std::span<const std::string> inherited,
   env["ACTORRUN_JOB_ID"] = job.job.value;
   if (!job.control_socket.empty())
     env["ACTORRUN_CONTROL"] = job.control_socket;
+  if (!job.steps_prefix.empty())
+    env["ACTORRUN_STEPS"] = job.steps_prefix;
+  else
+    env.erase("ACTORRUN_STEPS"); // Of a worker that has started this launcher.
   set_timers(env, job);
   set_devices(env, job, local_rank);
   env.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");

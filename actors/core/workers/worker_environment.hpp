@@ -28,6 +28,9 @@ struct job_environment {
   /// Where a worker that can live through a change finds its agent; empty: nowhere.
   /// ACTORRUN_CONTROL.
   std::string control_socket{};
+  /// Where a worker says how long it computes per step: the beginning of a path; empty:
+  /// nowhere. ACTORRUN_STEPS.
+  std::string steps_prefix{};
   /// The store at MASTER_ADDR and MASTER_PORT is the agent's; else that of the
   /// worker with rank 0. TORCHELASTIC_USE_AGENT_STORE.
   bool agent_store = false;
@@ -60,7 +63,8 @@ result<std::string> device_of(const std::vector<std::string>& devices,
 /// @returns `NAME=value` by ascending name, each name once.
 /// @see torch/distributed/elastic/agent/server/local_elastic_agent.py sets the
 ///      same names. We add ACTORRUN_GENERATION, ACTORRUN_FENCING_TOKEN (and its
-///      former name, ACTORRUN_EPOCH), ACTORRUN_JOB_ID and ACTORRUN_CONTROL, and our
+///      former name, ACTORRUN_EPOCH), ACTORRUN_JOB_ID, ACTORRUN_CONTROL and
+///      ACTORRUN_STEPS, and our
 ///      TORCHELASTIC_RESTART_COUNT is equal on all nodes. A worker that is started
 ///      ahead of its first generation has ACTORRUN_AHEAD in place of what depends on
 ///      that.

@@ -10,7 +10,7 @@
 
   const by_id = id => document.getElementById(id);
   const tree = by_id('tree');
-  const columns = ['name', 'state', 'pid', 'cpu', 'memory', 'threads', 'output', 'silence'];
+  const columns = ['name', 'state', 'pid', 'cpu', 'compute', 'memory', 'threads', 'output', 'silence'];
 
   let job = null; // The newest status.
   let heard = 0; // When it came.
@@ -111,6 +111,7 @@
     if (reason && job.waiting_age_ms) reason += `, for ${span_text(job.waiting_age_ms)}`;
     if (reason && known(job.waiting_left_ms)) reason += `, at most ${span_text(job.waiting_left_ms)} more`;
     if (job.loop) reason = `${reason ? `${reason}; ` : ''}goes round in a loop: ${job.loop}`;
+    if (job.slow) reason = `Slow: ${job.slow}`;
     if (job.hang) reason = `Hangs for ${span_text(job.hang_age_ms)}: ${job.hang}`;
     set_text(by_id('reason'), reason);
     set_text(by_id('failure'), job.last_failure ? `Last failure: ${job.last_failure.text}` : '');
@@ -220,7 +221,7 @@
     return { key: `${agent.agent}/${x.local_rank}`, is_node: false, agent, worker: x,
       cells: { name: known(x.rank) ? `rank ${x.rank}` : `local rank ${x.local_rank}`,
         state: state === '-' ? { text: '-', colour: 'faint' } : look_of(state), pid: or_dash(x.pid),
-        cpu: known(x.cpu_percent) ? `${x.cpu_percent} %` : '-', memory: size_text(x.memory),
+        cpu: known(x.cpu_percent) ? `${x.cpu_percent} %` : '-', compute: short_span(x.compute_us), memory: size_text(x.memory),
         threads: or_dash(x.threads), output: size_text(x.output_bytes), silence: span_text(x.output_age_ms) } };
   }
 
@@ -230,7 +231,7 @@
     const sign = folded.has(agent.agent) ? '\u25b8' : '\u25be';
     return { key: agent.agent, is_node: true, agent, worker: null,
       cells: { name: `${sign} ${agent.host}`, state: look_of(agent.state), pid: '',
-        cpu: v.load ? v.load[0].toFixed(1) : '-', memory: size_text(used), threads: '', output: '', silence: '' } };
+        cpu: v.load ? v.load[0].toFixed(1) : '-', compute: '', memory: size_text(used), threads: '', output: '', silence: '' } };
   }
 
   function text_of(row) {

@@ -279,6 +279,7 @@ v1::JobStatus extreme_job(bool is_known) {
   job.add_quarantined_nodes();
   job.add_departed_nodes();
   job.add_excluded_hosts();
+  job.add_stragglers();
   auto& generation = *job.add_generations();
   auto& agent = *job.mutable_agents(0);
   agent.add_pids(7);
@@ -295,6 +296,7 @@ v1::JobStatus extreme_job(bool is_known) {
   auto& ends = *job.add_ends();
   ends.set_end_class("program");
   ends.set_count(3);
+  job.set_slow("rank 5 on n2 computes for 121.0 ms per step");
   job.set_waiting_left_ms(1);
   job.mutable_leadership()->add_voters("n1-7");
   job.mutable_last_failure()->mutable_details()->set_limit_ns(1);
@@ -331,6 +333,9 @@ v1::JobStatus extreme_job(bool is_known) {
   worker.set_output_age_ms(1);
   worker.set_timer_scope("x");
   worker.set_timer_age_ms(1);
+  worker.set_step_count(1);
+  worker.set_compute_us(1);
+  worker.set_step_us(1);
   auto& time = *job.add_time();
   time.set_cause("training");
   time.set_worker_us(1);

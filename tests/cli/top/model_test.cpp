@@ -108,6 +108,8 @@ TEST_CASE_METHOD(top_fixture, "top: rows are sorted by what hurts", "[cli]") {
   press("s"); // silence
   CHECK(names_of(uut)
         == names{"n1", "rank 1", "rank 0", "n2", "rank 3", "rank 2"});
+  press("s");
+  CHECK(uut.tree().by == order::compute);
   press("ss");
   CHECK(uut.tree().by == order::rank);
   press("S");

@@ -62,6 +62,10 @@ TEST_CASE("top rows: what hurts comes first", "[cli]") {
   CHECK(text(jobs, {.by = order::memory}) == "n2 2 3 n1 0 1");
   CHECK(text(jobs, {.by = order::silence}) == "n1 1 0 n2 3 2");
   auto status = two_nodes();
+  auto& workers = *status.mutable_agents(1)->mutable_vitals();
+  workers.mutable_workers(1)->set_compute_us(121'000);
+  workers.mutable_workers(0)->set_compute_us(100'000);
+  CHECK(text(lone_job(status), {.by = order::compute}) == "n2 3 2 n1 0 1");
   status.mutable_agents(1)->mutable_vitals()->mutable_workers(1)->set_age_ms(9);
   CHECK(text(lone_job(status), {.by = order::age}) == "n2 3 2 n1 0 1");
 }

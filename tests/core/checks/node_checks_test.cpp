@@ -131,6 +131,27 @@ TEST_CASE_METHOD(fixture, "node_checks: the coordinator has a node checked",
   }
 }
 
+TEST_CASE_METHOD(fixture,
+                 "node_checks: the coordinator has a node checked beside its "
+                 "workers",
+                 "[core]") {
+  const auto beside = check_ordered{.beside = true};
+  SECTION("that is fit") {
+    be_fit();
+    CHECK(at(9s, beside) == "run_check 3 gpu");
+    CHECK(uut.unfit().empty());
+    CHECK(at(9s, beside) == ""); // It is being checked.
+    CHECK(at(10s, check_ended{3}) == "run_check 4 disk");
+    CHECK(at(11s, check_ended{4}) == "");
+    CHECK(uut.current_phase() == phase::fit);
+  }
+  SECTION("that is unfit, which it stays") {
+    at(0s, checks_begun{});
+    at(1s, check_ended{1, "exit code 1"});
+    CHECK(at(2s, beside) == "");
+  }
+}
+
 TEST_CASE_METHOD(watched, "node_checks: a node is checked beside its workers",
                  "[core]") {
   CHECK(at(0s, checks_begun{}) == "arm_timer 1");

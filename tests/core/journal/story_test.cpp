@@ -453,6 +453,40 @@ TEST_CASE("story: a generation that hangs runs, and is not healthy", "[core]") {
   CHECK(job.chronicle.now() == job.replayed());
 }
 
+TEST_CASE("story: workers that are slower than the others are told, and the "
+          "job is healthy",
+          "[core]") {
+  auto job = chronicle_fixture{{2, 3, 1}};
+  job.run_noted();
+  const auto slow
+    = [&](std::chrono::milliseconds t, std::vector<straggler> named) {
+        const auto count = uint32_t(named.size());
+        job.keep(job.chronicle.note_stragglers({{1}, std::move(named), count},
+                                               job.moment_at(t)));
+      };
+  slow(60s, {{2, "node-b", 121ms, 100ms}});
+  CHECK(journal::is_healthy(job.chronicle.now()));
+  CHECK(sentence(job, 61s).find(
+          "; rank 2 on node-b computes for 121.0 ms per step, the others for "
+          "100.0 ms.")
+        != std::string::npos);
+  slow(70s, {{5, "node-c", 130ms, 100ms}, {2, "node-b", 121ms, 100ms}});
+  const auto& known = job.chronicle.now().stragglers;
+  REQUIRE(known.size() == 2);
+  CHECK(known[0].since == job.moment_at(70s));
+  CHECK(known[1].since == job.moment_at(60s));
+  SECTION("they are as fast as the others again") {
+    slow(80s, {});
+    CHECK(journal::slow_sentence(job.chronicle.now()).empty());
+  }
+  SECTION("they end with their generation") {
+    job.note(80s, death("b", 2, 500ms));
+    CHECK(job.chronicle.now().stragglers.empty());
+    CHECK(job.chronicle.now().straggler_count == 0);
+  }
+  CHECK(job.chronicle.now() == job.replayed());
+}
+
 TEST_CASE("story: names of hosts and agents cannot colour a terminal",
           "[core]") {
   auto job = chronicle_fixture{{2, 3, 0}};

@@ -399,6 +399,18 @@ TEST_CASE("worker_environment: where its agent listens", "[core]") {
         == "ACTORRUN_CONTROL=/run/c");
 }
 
+TEST_CASE("worker_environment: where it says how long its steps take",
+          "[core]") {
+  // That of a launcher above is not for its workers.
+  CHECK(variable(environment({"ACTORRUN_STEPS=/run/above."}), "ACTORRUN_STEPS")
+          .empty());
+  auto job = training;
+  job.steps_prefix = "/run/7.";
+  CHECK(variable(worker_environment({}, job, plans({offered("a", 1)})[0], 0),
+                 "ACTORRUN_STEPS")
+        == "ACTORRUN_STEPS=/run/7.");
+}
+
 TEST_CASE(
   "worker_environment: T3 a spare has no rank of any kind until it has a "
   "place",

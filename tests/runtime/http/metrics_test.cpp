@@ -128,6 +128,10 @@ v1::JobStatus whole_job() {
   job.set_phase_age_ms(1'500);
   job.mutable_leadership()->set_term(3);
   job.add_excluded_hosts()->set_host("bad");
+  auto& slow = *job.add_stragglers();
+  slow.set_rank(7);
+  slow.set_host("n2");
+  slow.set_compute_us(121'000);
   auto& time = *job.add_time();
   time.set_cause("training");
   time.set_worker_us(2'500'000);
@@ -172,6 +176,9 @@ v1::JobStatus own_node() {
   worker.set_output_size(900);
   worker.set_output_age_ms(300);
   worker.set_timer_age_ms(10);
+  worker.set_step_count(40);
+  worker.set_compute_us(121'000);
+  worker.set_step_us(150'000);
   auto& gpu = *node.add_gpus();
   gpu.set_index(3);
   gpu.set_uuid("GPU-1");

@@ -15,6 +15,9 @@ and start the program `actorrun`; see docs/python.md. This is for worker program
                 step += 1
                 generation.safe_point(step)   # Where a change that can wait happens.
 
+`computing` says how long a worker computes per step, so that one that is slower than the
+others is found; see docs/stragglers.md.
+
 Pure standard library. `import actorrun.torch` besides, and process groups of
 torch are aborted when the group changes, and destroyed at the end of each block.
 """
@@ -23,9 +26,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._generations import (AgentLost, Generation, Interrupt, Ranks, Regroup,
                                generations, on_leave, on_regroup, on_stop)
+    from ._steps import computed, computing
 
-__all__ = ["AgentLost", "Generation", "Interrupt", "Ranks", "Regroup", "generations",
-           "on_leave", "on_regroup", "on_stop"]
+__all__ = ["AgentLost", "Generation", "Interrupt", "Ranks", "Regroup", "computed",
+           "computing", "generations", "on_leave", "on_regroup", "on_stop"]
 __version__ = "0.9.0"
 
 
@@ -33,5 +37,9 @@ __version__ = "0.9.0"
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'actorrun' has no attribute {name!r}")
-    from . import _generations
-    return getattr(_generations, name)
+    if name in ("computed", "computing"):
+        from . import _steps as source
+    else:
+        from . import _generations as source
+    found = globals()[name] = getattr(source, name)  # Once: a step is to cost little.
+    return found

@@ -1,0 +1,130 @@
+// Tests what a node agent makes of the steps that its workers say.
+#include "tests/actors/node_agent_fixture.hpp"
+#include "tests/support/fake_node_vitals.hpp"
+#include "tests/support/fake_step_counters.hpp"
+
+using namespace actorrun;
+using namespace actorrun::test;
+
+namespace {
+
+/// Its workers, 100 and 101, have ranks 2 and 3.
+struct agent_steps_fixture : node_agent_fixture {
+  explicit agent_steps_fixture(uint32_t distance = 6) {
+    end(uut);
+    auto config = node_agent_config{};
+    config.offering.agent = {"a"};
+    config.offering.slot_count = 2;
+    config.offering.master_port = 29'500;
+    config.settings = {1, 4, 3};
+    config.supervisor.workers.command = {"train"};
+    config.supervisor.workers.slot_count = 2;
+    config.supervisor.job = {{"job-1"}, "default", 3};
+    config.supervisor.processes = host;
+    config.supervisor.ports = ports;
+    config.supervisor.vitals = vitals;
+    config.locator = locator;
+    config.vitals = vitals;
+    config.stragglers = {.distance = distance, .windows = 2};
+    config.steps = steps;
+    config.on_finished = [](const core::ending&) {};
+    uut = keep(spawn_node_agent(system, config));
+    run();
+    forget();
+    // Without a lease, which would have to be renewed while time passes.
+    link_up(coordinator);
+    accept();
+    form(1);
+    host->start_all(1, 100);
+    run();
+    forget();
+  }
+
+  /// A second, in which both workers do ten steps.
+  void step(core::duration compute) {
+    for (const auto pid : {100, 101}) {
+      auto& x = steps->known[pid];
+      x.step_count += 10;
+      x.newest.assign(10, compute);
+    }
+    advance(1s);
+  }
+
+  /// What it has said of the pace of workers.
+  size_t told() const {
+    const auto text = coordinator.told();
+    auto count = size_t{0};
+    for (auto at = text.find("paces of 2"); at != text.npos;
+         at = text.find("paces of 2", at + 1))
+      ++count;
+    return count;
+  }
+
+  std::shared_ptr<fake_step_counters> steps
+    = std::make_shared<fake_step_counters>();
+  std::shared_ptr<fake_node_vitals> vitals
+    = std::make_shared<fake_node_vitals>();
+};
+
+struct unwatched_fixture : agent_steps_fixture {
+  unwatched_fixture() : agent_steps_fixture{0} {}
+};
+
+} // namespace
+
+TEST_CASE_METHOD(agent_steps_fixture,
+                 "agent: how long its workers compute is told when it has "
+                 "changed",
+                 "[actors]") {
+  for (auto i = 0; i < 6; ++i)
+    step(100ms);
+  CHECK(told() == 1);
+  step(100ms);
+  CHECK(told() == 0);
+  for (auto i = 0; i < 4; ++i)
+    step(120ms);
+  CHECK(told() > 0);
+  SECTION("a new coordinator is told") {
+    accept(); // It says so when it accepts the agent.
+    forget();
+    step(120ms);
+    CHECK(told() == 1);
+  }
+  SECTION("workers that are to end are not looked at") {
+    revoke(1);
+    const auto count = steps->read_count;
+    advance(10s);
+    CHECK(steps->read_count == count);
+  }
+}
+
+TEST_CASE_METHOD(agent_steps_fixture,
+                 "agent: of workers that say nothing, nothing is told",
+                 "[actors]") {
+  const auto before = steps->read_count;
+  advance(10s);
+  CHECK(steps->read_count - before == 10);
+  CHECK(told() == 0);
+}
+
+TEST_CASE_METHOD(agent_steps_fixture, "agent: the status has their steps",
+                 "[actors]") {
+  step(100ms);
+  step(100ms);
+  auto question = v1::NodeStatusRequest{};
+  question.set_request(1);
+  say(question);
+  vitals->answer(vitals_of({100, 101}, 7));
+  run();
+  REQUIRE(coordinator.node->vitals().workers_size() == 2);
+  const auto& worker = coordinator.node->vitals().workers(1);
+  CHECK(worker.step_count() == 20);
+  CHECK(worker.compute_us() == 100'000);
+  CHECK(worker.step_us() > 0);
+}
+
+TEST_CASE_METHOD(unwatched_fixture,
+                 "agent: with a distance of 0 none is looked at", "[actors]") {
+  step(100ms);
+  CHECK(steps->read_count == 0);
+}
