@@ -16,6 +16,7 @@
 #include "actors/operator_readings.hpp"
 #include "actors/operator_stacks.hpp"
 #include "actors/ports/agent_links.hpp"
+#include "actors/ports/exclusion_list.hpp"
 #include "actors/shared_lease_desk.hpp"
 
 #include <functional>
@@ -38,6 +39,10 @@ struct rendezvous_coordinator_config {
   /// A host with so many failures that have cost a restart is excluded if enough
   /// others are left; 0: never.
   uint32_t exclude_after = 0;
+  /// A failure costs no restart if the check of its node that follows it fails.
+  bool node_failures_are_free = false;
+  /// Has what is excluded beyond the job; what it names is in `beginning`. May be null.
+  std::shared_ptr<ports::exclusion_list> exclusions{};
   /// The job may have other nodes: log every generation.
   bool networked = false;
   /// Agents of this process have a lease too: they outlive the coordinator.

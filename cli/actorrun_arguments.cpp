@@ -159,6 +159,8 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.job.etcd = settings.conf.etcd;
   out.job.restart_count_max = settings.restart_count_max;
   out.job.exclude_after = settings.exclude_after;
+  out.job.exclude_file = settings.exclude_file;
+  out.job.node_failures_are_free = settings.node_failures_are_free;
   out.agent.local_address = settings.local_address;
   out.agent.workers.role = settings.role;
   out.agent.workers.spare_count = settings.spare_count;
@@ -214,7 +216,7 @@ result<run_command> put_together(run_program& program,
     return ok.error();
   if (auto ok = settle_time_limit(typed.options, settings, world, out); !ok)
     return ok.error();
-  if (auto ok = settle_checks(settings, out); !ok)
+  if (auto ok = settle_checks(settings, world, out); !ok)
     return ok.error();
   if (auto ok = settle_timers(settings, world, out); !ok)
     return ok.error();

@@ -161,6 +161,13 @@ struct job_options {
   /// A coordinator of this process excludes a host with so many failures that have
   /// cost a restart, if enough others are left; 0: never.
   uint32_t exclude_after = 0;
+  /// A file with the hosts that are excluded beyond the job, one per line
+  /// (docs/health.md): a coordinator of this process reads it when it begins, and has it
+  /// name what is excluded then. Need not exist; empty: none.
+  std::string exclude_file{};
+  /// With a coordinator of this process a failure costs no restart if the check of its
+  /// node that follows it fails.
+  bool node_failures_are_free = false;
   /// Where a coordinator of this process writes the journal of the job; made if it
   /// is missing. Empty: nowhere.
   std::string journal_folder{};
@@ -217,9 +224,13 @@ inline constexpr std::chrono::milliseconds check_interval_max
 
 /// Whether this node can take part; see docs/health.md.
 struct check_options {
-  /// For `/bin/sh -c`, one after the other; each ends with 0 if all is well. Empty: the
-  /// node is not checked.
+  /// For `/bin/sh -c`, one after the other; each ends with 0 if all is well. `clock`,
+  /// `disk`, `gpu-quick` and `gpu` are built in. Empty: the node is not checked.
   std::vector<std::string> commands{};
+  /// The program that runs those, with its first arguments, behind which come the name
+  /// and folders: `{"/usr/bin/actorctl", "check"}`. Empty: none can be run, and to ask
+  /// for one is an error.
+  std::vector<std::string> built_in{};
   core::check_moments when{};
   /// Of each command: `check_limit_min`..`check_limit_max`.
   std::chrono::milliseconds limit = std::chrono::minutes{1};

@@ -29,7 +29,7 @@ v1::JobStatus cleaned(v1::JobStatus x) {
     for (auto* text : {agent.mutable_agent_id(), agent.mutable_host(),
                        agent.mutable_address(), agent.mutable_role(),
                        agent.mutable_gpu_trouble(), agent.mutable_state(),
-                       agent.mutable_reason()})
+                       agent.mutable_reason(), agent.mutable_unfit()})
       clean(*text);
   for (auto& generation : *x.mutable_generations())
     for (auto* text :

@@ -58,6 +58,8 @@ struct control_settings {
   bool only_err = false;
   http_options http;
   uint32_t exclude_after = 0;
+  std::string exclude_file; ///< A path; empty: not given.
+  bool node_failures_are_free = false;
   std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;
 };
 

@@ -71,6 +71,8 @@ struct run_settings {
   bool workers_serve_store = false; ///< The worker with rank 0 does.
   uint32_t restart_count_max = 0;
   uint32_t exclude_after = 0;
+  std::string exclude_file; ///< A path; empty: not given.
+  bool node_failures_are_free = false;
   std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;
   double monitor_interval = 0.1; ///< Seconds; checked, but not used.
   std::chrono::milliseconds grace_period{30'000};

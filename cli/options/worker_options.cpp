@@ -18,6 +18,20 @@ void add_exclude_after(option_adder& add, uint32_t& target) {
       restart_count_reader(target));
 }
 
+void add_sick_nodes(option_adder& add, std::string& exclude_file,
+                    bool& node_failures_are_free) {
+  add("--exclude-file", "FILE",
+      "exclude the hosts that FILE names, one per line with a time and a reason, "
+      "and have it name those that this job excludes, for later jobs; the value "
+      "on the node that hosts the coordinator counts (default: none)",
+      exclude_file);
+  add("--node-failures-are-free",
+      "a failure costs no restart if the check of its node that follows it fails "
+      "(--check, --check-when=failure); the value on the node that hosts the "
+      "coordinator counts",
+      node_failures_are_free);
+}
+
 void add_safe_point_timeout(option_adder& add,
                             std::chrono::milliseconds& target) {
   add("--safe-point-timeout", "TIME",
@@ -33,6 +47,7 @@ void add_worker_options(CLI::App& app, run_settings& out) {
       "number of worker failures that the job survives (default: 0)",
       restart_count_reader(out.restart_count_max));
   add_exclude_after(add, out.exclude_after);
+  add_sick_nodes(add, out.exclude_file, out.node_failures_are_free);
   add_safe_point_timeout(add, out.safe_point_timeout);
   add(
     "--spares", "N",

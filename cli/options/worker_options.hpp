@@ -17,6 +17,10 @@ void add_worker_options(CLI::App& app, run_settings& out);
 value_reader restart_count_reader(uint32_t& target);
 
 void add_exclude_after(option_adder& add, uint32_t& target);
+
+/// Those of jobs that keep sick nodes out.
+void add_sick_nodes(option_adder& add, std::string& exclude_file,
+                    bool& node_failures_are_free);
 void add_safe_point_timeout(option_adder& add,
                             std::chrono::milliseconds& target);
 

@@ -27,6 +27,8 @@ struct bad_line {
 
 /// Of a node: missing where its time is.
 constexpr auto counted_until_name = "counted_until_ns";
+constexpr auto generation_count_name = "generation_count";
+constexpr auto failures_name = "failures";
 
 /// Of a snapshot: missing likewise.
 constexpr auto time_name = "time";
@@ -131,6 +133,7 @@ void members(X& x, auto f) {
   f("waits_to_drain", x.waits_to_drain);
   f("stands_by", x.stands_by);
   f("unfit", x.unfit);
+  f("has_checks", x.has_checks);
 }
 
 template <is_a<excluded_host> X>
@@ -301,6 +304,27 @@ void members(X& x, auto f) {
   f("where", x.where);
 }
 
+template <is_a<failure_attributed> X>
+void members(X& x, auto f) {
+  f("generation", x.generation);
+  f("agent", x.agent);
+  f("to", x.to);
+  f("text", x.text);
+  f("restarts", x.restart_count);
+}
+
+template <is_a<attribution_entry> X>
+void members(X& x, auto f) {
+  f("to", x.to);
+  f("text", x.text);
+}
+
+template <is_a<failing_host> X>
+void members(X& x, auto f) {
+  f("host", x.host);
+  f("count", x.failure_count);
+}
+
 template <is_a<hang_entry> X>
 void members(X& x, auto f) {
   f("text", x.text);
@@ -369,6 +393,7 @@ void members(X& x, auto f) {
   f("exemption_origin", x.exemption_origin);
   f("restarts", x.restart_count);
   f("time", x.time);
+  f("attributed", x.attributed);
 }
 
 template <is_a<departure> X>
@@ -398,6 +423,8 @@ void members(X& x, auto f) {
   f("gpus", x.gpus);
   f("time", x.time);
   f(counted_until_name, x.counted_until);
+  f(generation_count_name, x.generation_count);
+  f("unfit_since", x.unfit_since);
 }
 
 template <is_a<time_ledger> X>
@@ -423,6 +450,7 @@ void members(X& x, auto f) {
   f("nodes", x.nodes);
   f("quarantined", x.quarantined);
   f("excluded", x.excluded);
+  f(failures_name, x.failures);
   f("requests", x.requests);
   f("generations", x.generations);
   f("forgotten_generation_count", x.forgotten_generation_count);
@@ -466,6 +494,10 @@ std::string name_of(leader_change::kind x) {
   return change_kinds[static_cast<size_t>(x)];
 }
 
+std::string name_of(attribution x) {
+  return core::to_string(x);
+}
+
 std::string name_of(leader_source x) {
   return core::to_string(x);
 }
@@ -498,6 +530,8 @@ template <>
 constexpr auto last_of<end_origin::kind> = end_origin::kind::operator_asked;
 template <>
 constexpr auto last_of<leader_change::kind> = leader_change::kind::expired;
+template <>
+constexpr auto last_of<attribution> = attribution::program;
 template <>
 constexpr auto last_of<leader_source> = leader_source::registry;
 template <>
@@ -566,6 +600,8 @@ template <>
 constexpr const char* what_of<leadership_given_up> = "leadership_given_up";
 template <>
 constexpr const char* what_of<hang_changed> = "hang_changed";
+template <>
+constexpr const char* what_of<failure_attributed> = "failure_attributed";
 constexpr auto what_of_snapshot = "snapshot";
 
 // -- writing ----------------------------------------------------------------------
@@ -820,6 +856,12 @@ template <class T>
 constexpr bool is_of_time
   = std::same_as<T, spent_time> || std::same_as<T, time_ledger>;
 
+/// Of snapshots: earlier programs did not count these.
+bool is_newer(std::string_view name) {
+  return name == counted_until_name || name == generation_count_name
+         || name == failures_name;
+}
+
 /// What may be none or false may be missing: earlier programs did not write it.
 void decode_members(const json& from, auto& x) {
   if (!from.is_object())
@@ -830,7 +872,7 @@ void decode_members(const json& from, auto& x) {
     if (
       i == from.end()
       && (is_optional<
-            type> || std::same_as<type, bool> || is_of_time<type> || std::string_view{name} == counted_until_name))
+            type> || std::same_as<type, bool> || is_of_time<type> || is_newer(name)))
       return;
     if (i == from.end())
       throw bad_line{formatted("\"{}\" is missing", name)};

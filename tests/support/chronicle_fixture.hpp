@@ -65,7 +65,7 @@ struct chronicle_fixture : rendezvous_fixture {
       "settings", "joined",  "refused", "touch",   "leaving",    "gone",
       "formed",   "running", "died",    "revoked", "stopped",    "asked",
       "steered",  "ended",   "over",    "gpus",    "leader",     "voters",
-      "left",     "hang"};
+      "left",     "hang",    "attributed"};
     static_assert(std::size(names) == std::variant_size_v<journal::fact>);
     return names[x.index()];
   }

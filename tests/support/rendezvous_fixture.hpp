@@ -29,9 +29,11 @@ struct rendezvous_fixture {
     : settings{asked}, uut{asked, limits} {}
 
   /// Another one takes the place of this one.
-  void replace(const job_settings& asked, uint32_t exclude_after) {
+  void replace(const job_settings& asked, uint32_t exclude_after,
+               bool node_failures_are_free = false) {
     std::destroy_at(&uut);
-    std::construct_at(&uut, asked, timeouts{}, exclude_after);
+    std::construct_at(&uut, asked, timeouts{}, exclude_after,
+                      node_failures_are_free);
   }
 
   /// Applies an event; returns the effects, joined by "; ".

@@ -4,6 +4,7 @@
 
 #include "actors/core/generation.hpp"
 #include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/deferred_failures.hpp"
 #include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/leader_change.hpp"
@@ -66,6 +67,7 @@ struct node {
   rare_value<std::string> stands_by{};
   /// Why it can take no part: `its check … has failed`; empty: it can.
   rare_value<std::string> unfit{};
+  bool has_checks = false;
 
   friend bool operator==(const node&, const node&) = default;
 };
@@ -182,6 +184,19 @@ struct hang_changed {
   std::string where{}; ///< Where the workers are: lines. May be empty.
 
   friend bool operator==(const hang_changed&, const hang_changed&) = default;
+};
+
+/// A check of its node shows what the failure that ended a generation costs, or will
+/// show it.
+struct failure_attributed {
+  generation_id generation;
+  agent_id agent;
+  attribution to = attribution::awaited;
+  std::string text{};         ///< What the check has found; empty: nothing.
+  uint32_t restart_count = 0; ///< Spent by now.
+
+  friend bool operator==(const failure_attributed&, const failure_attributed&)
+    = default;
 };
 
 // -- what has happened, and what was decided ------------------------------------
@@ -316,7 +331,8 @@ using fact = std::variant<
   node_refused, node_out_of_touch, node_leaving, node_gone, generation_formed,
   generation_running, worker_died, generation_revoked, generation_stopped,
   end_requested, operator_asked, job_ended, coordinator_ended, gpus_changed,
-  leader_chosen, voters_changed, leadership_given_up, hang_changed>;
+  leader_chosen, voters_changed, leadership_given_up, hang_changed,
+  failure_attributed>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

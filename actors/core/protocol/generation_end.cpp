@@ -157,13 +157,71 @@ void generation_end::settle() {
                  + "; too few nodes are left: " + quarantine_.text();
     job_.end(std::move(how));
   } else if (exemption == nullptr) {
-    if (policy_.on_failure(agents_.generation(), first)
-        == restart_policy::answer::give_up)
-      job_.end(std::move(how));
+    if (may_be_free(first))
+      defer(first, std::move(how));
     else
-      count_failure(first);
+      spend(first, std::move(how));
   }
 }
+
+void generation_end::spend(const worker_failure& first, outcome how) {
+  if (policy_.on_failure(agents_.generation(), first)
+      == restart_policy::answer::give_up)
+    job_.end(std::move(how));
+  else
+    count_failure(first);
+}
+
+// -- what a check shows -------------------------------------------------------
+
+// Of a node that cannot be asked nothing is found.
+bool generation_end::may_be_free(const worker_failure& first) const {
+  const auto* suspect = agents_.find(first.agent);
+  return are_node_failures_free_ && !is_permanent(first) && suspect != nullptr
+         && is_checked_next(*suspect, true);
+}
+
+void generation_end::defer(const worker_failure& first, outcome how) {
+  policy_.defer(agents_.generation());
+  step_.add(attribute_failure{agents_.generation(), first.agent, first.host,
+                              attribution::awaited});
+  deferred_.add({agents_.generation(), first, std::move(how)});
+}
+
+void generation_end::attribute_failures() {
+  const auto unfit_of = [this](const agent_id& agent) {
+    const auto* x = agents_.find(agent);
+    return x == nullptr ? std::string{} : x->offering.unfit;
+  };
+  const auto settled = deferred_.take_if([&](const auto& x) {
+    return unfit_of(x.first.agent) != being_checked;
+  });
+  for (const auto& x : settled) {
+    auto found = unfit_of(x.first.agent);
+    const auto to
+      = found.empty() ? attribution::program : attribution::node;
+    step_.add(attribute_failure{x.generation, x.first.agent, x.first.host, to,
+                                std::move(found)});
+    if (to == attribution::program && !job_.is(rendezvous_phase::ended))
+      charge(x);
+  }
+}
+
+void generation_end::charge(const deferred_failure& x) {
+  if (policy_.charge() == restart_policy::answer::give_up)
+    job_.end(x.how);
+  else
+    count_failure(x.first);
+}
+
+std::string generation_end::awaited_check() const {
+  if (!awaits_check())
+    return {};
+  const auto& x = deferred_.oldest().first;
+  return "agent " + x.agent.value + " on host " + x.host;
+}
+
+// -- what follows for its nodes -----------------------------------------------
 
 // A host that is not excluded, because too few are left, comes up again with its
 // next failure.
@@ -198,15 +256,20 @@ void generation_end::charge() {
     costs_.add_return(agent, revoked_at_);
 }
 
+bool generation_end::is_checked_next(const agent_record& x,
+                                     bool is_suspect) const {
+  const auto& offer = x.offering;
+  return x.member_of == agents_.generation() && x.connected && !x.leaving
+         && (offer.is_checked_after_end
+             || (is_suspect && offer.is_checked_after_failure));
+}
+
 // Until they say what was found, the next generation is formed without them, if
 // enough others are here.
 void generation_end::order_checks(const agent_id& suspect) {
   auto order = core::order_checks{};
   for (const auto& [id, x] : agents_.records()) {
-    const auto& offer = x.offering;
-    const auto is_suspect = id == suspect && offer.is_checked_after_failure;
-    if (x.member_of == agents_.generation() && x.connected && !x.leaving
-        && (is_suspect || offer.is_checked_after_end))
+    if (is_checked_next(x, id == suspect))
       order.agents.push_back(id);
   }
   for (const auto& id : order.agents)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/protocol/agent_table.hpp"
+#include "actors/core/protocol/deferred_failures.hpp"
 #include "actors/core/protocol/generation_costs.hpp"
 #include "actors/core/protocol/generation_failures.hpp"
 #include "actors/core/protocol/generation_recovery.hpp"
@@ -26,10 +27,12 @@ public:
   /// All must live as long as this.
   generation_end(rendezvous_step& step, job_course& job, agent_table& agents,
                  job_orders& orders, generation_costs& costs,
-                 const generation_recovery& recovery, const quarantine& nodes)
+                 const generation_recovery& recovery, const quarantine& nodes,
+                 bool node_failures_are_free)
     : step_(step), job_(job), agents_(agents), orders_(orders), costs_(costs),
       recovery_(recovery), quarantine_(nodes),
-      policy_(orders.settings().restart_count_max) {}
+      policy_(orders.settings().restart_count_max),
+      are_node_failures_free_(node_failures_are_free) {}
 
   /// Of the last one, which is that of the next; empty: there was none.
   const end_reason& reason() const { return reason_; }
@@ -42,6 +45,22 @@ public:
   }
 
   const restart_policy& budget() const { return policy_; }
+
+  // -- failures of which a check shows what they cost ----------------------------
+
+  /// What checks have found by now is settled.
+  /// @pre the job has not ended
+  void attribute_failures();
+
+  /// No generation may be formed before: there may be no restart left for it.
+  bool awaits_check() const {
+    return !deferred_.empty()
+           && policy_.restart_count() + deferred_.size()
+                > policy_.restart_count_max();
+  }
+
+  /// `agent b on host n2`; empty: `awaits_check` is false.
+  std::string awaited_check() const;
 
   // -- what an earlier coordinator has spent ------------------------------------
 
@@ -83,6 +102,11 @@ private:
   void add_drained();
   void update_cause();
   void settle();
+  void spend(const worker_failure& first, outcome how);
+  bool may_be_free(const worker_failure& first) const;
+  void defer(const worker_failure& first, outcome how);
+  void charge(const deferred_failure& x);
+  bool is_checked_next(const agent_record& x, bool is_suspect) const;
   void count_failure(const worker_failure& x);
   void charge();
   void order_checks(const agent_id& suspect);
@@ -95,6 +119,8 @@ private:
   const generation_recovery& recovery_;
   const quarantine& quarantine_;
   restart_policy policy_;
+  bool are_node_failures_free_;
+  deferred_failures deferred_;
   generation_failures failures_; ///< Of the current generation.
   end_reason reason_;
   time_point revoked_at_{};

@@ -50,6 +50,9 @@ std::string job_wait::text() const {
         return stopping_nodes(counts.holding) + " of an older generation";
       if (holds_back)
         return "listening for agents of an earlier coordinator";
+      if (!awaited_check.empty())
+        return "waiting for the check of " + awaited_check
+               + ": no restart is left, unless the node was at fault";
       return "waiting for "
              + counted(
                settings.agent_count_min

@@ -22,11 +22,12 @@ constexpr auto longest_stop_limit = std::chrono::hours{1};
 } // namespace
 
 rendezvous::rendezvous(job_settings settings, timeouts limits,
-                       uint32_t exclude_after)
+                       uint32_t exclude_after, bool node_failures_are_free)
   : limits_(limits), orders_(settings, limits.lease()), agents_(settings),
     costs_(limits.join_settle, limits.rejoin_backoff, exclude_after),
     job_(step_, limits_, agents_),
-    generation_(step_, job_, agents_, orders_, costs_, recovery_, quarantine_),
+    generation_(step_, job_, agents_, orders_, costs_, recovery_, quarantine_,
+                node_failures_are_free),
     newcomers_(step_, limits_, job_, agents_, orders_, costs_),
     regrouping_(step_, limits_, job_, agents_, orders_, costs_, recovery_,
                 newcomers_, generation_),
@@ -62,12 +63,15 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
     },
     event);
   regrouping_.begin_waiting_drains();
+  if (!job_.is(phase::ended))
+    generation_.attribute_failures();
   auto before = job_.current();
   do {
     before = job_.current();
     advance();
   } while (!job_.is(before));
   note_charter();
+  note_exclusions();
   reports_.arm();
   if (const auto due = costs_.next_due();
       due && !job_.is(phase::ended) && !step_.is_armed(alarm::stand_by))
@@ -81,6 +85,9 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
 void rendezvous::on(const coordinator_started& event) {
   recovery_.see(event.known.newest);
   orders_.begin(event.known, event.names_hosts, event.successor, step_.now());
+  orders_.exclude_listed(event.listed, step_.now());
+  keeps_list_ = event.keeps_list;
+  listed_ = orders_.excluded().list();
   if (event.successor && event.is_proved) {
     orders_.trust(event.known, step_.now());
     generation_.know(event.known);
@@ -329,6 +336,9 @@ void rendezvous::gather() {
       step_.arm(alarm::recovery, recovery_.hold_back_end());
     return;
   }
+  // If the check finds the node well, no restart is left, and the job has failed.
+  if (generation_.awaits_check())
+    return job_.enter(phase::gathering);
   if (counts.candidates < min)
     return wait_for_minimum();
   if (counts.candidates >= settings().agent_count_max || hurry_)
@@ -423,12 +433,28 @@ void rendezvous::note_charter() {
     step_.add(std::move(order));
 }
 
+// What an earlier coordinator has excluded is known when its agents have been heard.
+void rendezvous::note_exclusions() {
+  const auto& now = orders_.excluded();
+  if (!keeps_list_ || recovery_.is_listening() || now.list() == listed_)
+    return;
+  for (const auto& x : now.list())
+    if (std::ranges::find(listed_, x.host, &excluded_host::host)
+        == listed_.end())
+      step_.add(list_exclusion{x});
+  for (const auto& x : listed_)
+    if (now.find(x.host) == nullptr)
+      step_.add(unlist_exclusion{x.host});
+  listed_ = now.list();
+}
+
 job_wait rendezvous::wait() const {
   auto out = job_wait{.phase = job_.current(),
                       .counts = agents_.counts(),
                       .settings = settings(),
                       .generation = generation(),
                       .reason = generation_.reason().text,
+                      .awaited_check = generation_.awaited_check(),
                       .is_listening = recovery_.is_listening(),
                       .holds_back = recovery_.holds_back(step_.now()),
                       .awaits_ahead = step_.is_armed(alarm::ahead),

@@ -58,9 +58,11 @@ public:
 
   /// @param exclude_after A host with so many failures that have cost a restart
   ///                      is excluded if enough others are left; 0: never.
+  /// @param node_failures_are_free A failure costs no restart if the check of its
+  ///                               node that follows it fails.
   /// @pre `1 <= agent_count_min <= agent_count_max <= agents_per_generation_max`
   rendezvous(job_settings settings, timeouts limits,
-             uint32_t exclude_after = 0);
+             uint32_t exclude_after = 0, bool node_failures_are_free = false);
   /// Its parts know each other.
   rendezvous(const rendezvous&) = delete;
   rendezvous& operator=(const rendezvous&) = delete;
@@ -181,6 +183,7 @@ private:
   void supervise();
   void report(std::vector<report_return> returns);
   void note_charter();
+  void note_exclusions();
   job_wait wait() const;
 
   timeouts limits_;
@@ -197,6 +200,8 @@ private:
   agent_reports reports_;
   takeover takeover_;
   bool hurry_ = false; ///< Form the next generation as soon as possible.
+  bool keeps_list_ = false;          ///< Of excluded hosts, beyond the job.
+  std::vector<excluded_host> listed_; ///< There, as far as it is this job's doing.
 };
 
 } // namespace actorrun::core

@@ -12,7 +12,16 @@ restart_policy::on_failure(generation_id generation,
   if (generation == failed_generation_)
     return answer::collateral;
   failed_generation_ = generation;
-  if (is_permanent(failure) || restart_count_ >= restart_count_max_)
+  return is_permanent(failure) ? answer::give_up : charge();
+}
+
+void restart_policy::defer(generation_id generation) {
+  assert(generation > failed_generation_);
+  failed_generation_ = generation;
+}
+
+restart_policy::answer restart_policy::charge() {
+  if (restart_count_ >= restart_count_max_)
     return answer::give_up;
   ++restart_count_;
   return answer::restart;

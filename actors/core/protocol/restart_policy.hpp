@@ -28,6 +28,12 @@ public:
   ///              that was passed before.
   answer on_failure(generation_id generation, const worker_failure& failure);
 
+  /// The same for one that must show first that it costs something: nothing is spent.
+  void defer(generation_id generation);
+
+  /// That has shown: spends a restart, if one is left.
+  answer charge();
+
   /// Takes over what an earlier coordinator had spent; never lowers the count.
   void restore(uint32_t restart_count);
 
