@@ -82,17 +82,17 @@ private:
 
 class context_in_use {
 public:
-  context_in_use(const cuda::functions& library, int device)
-    : library_(library), device_(device) {
+  context_in_use(const cuda::functions& library, int index)
+    : library_(library), index_(index) {
     auto own = cuda::context{};
-    code_ = library.retain_context(&own, device);
+    code_ = library.retain_context(&own, index);
     is_retained_ = code_ == cuda::success;
     if (is_retained_)
       code_ = library.use_context(own);
   }
   ~context_in_use() {
     if (is_retained_)
-      library_.release_context(device_);
+      library_.release_context(index_);
   }
   context_in_use(const context_in_use&) = delete;
   context_in_use& operator=(const context_in_use&) = delete;
@@ -101,7 +101,7 @@ public:
 
 private:
   const cuda::functions& library_;
-  int device_;
+  int index_;
   int code_ = cuda::success;
   bool is_retained_ = false;
 };
@@ -223,8 +223,8 @@ std::string rate_text(double bytes_per_second) {
 } // namespace
 
 result<gpu_memory_findings> test_gpu_memory(const cuda::functions& library,
-                                            int device, size_t block_size) {
-  const auto context = context_in_use{library, device};
+                                            int index, size_t block_size) {
+  const auto context = context_in_use{library, index};
   if (context.code() != cuda::success)
     return failed(library, "a context on the GPU", context.code());
   size_t free = 0;

@@ -32,11 +32,11 @@ inline constexpr size_t memory_block_size = size_t{64} * 1'024 * 1'024;
 /// Fills nine tenths of the free memory with a pattern, each block with another part of
 /// it, reads all of it back and compares. What others allocate meanwhile is left out.
 /// Takes seconds, more with much memory.
-/// @param device As CUDA numbers it.
+/// @param index As CUDA numbers its devices.
 /// @param block_size In bytes, a multiple of 8.
 /// @retval errc::system_failure  memory does not keep what is written, or CUDA fails
 result<gpu_memory_findings> test_gpu_memory(const cuda::functions& library,
-                                            int device,
+                                            int index,
                                             size_t block_size
                                             = memory_block_size);
 
