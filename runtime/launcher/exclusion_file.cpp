@@ -126,8 +126,11 @@ result<void> change_list(const std::string& given, int flags,
   if (*after == *before || ::fstat(fd->get(), &facts) != 0)
     return {};
   constexpr auto permissions = 0777;
-  const auto error = replace_file(path, *after, facts.st_mode & permissions);
-  return error == 0 ? result<void>{} : cannot_change(path, error);
+  const auto mode = facts.st_mode & permissions;
+  if (const auto error = replace_file(path, *after, mode); error != 0)
+    return cannot_change(path, error);
+  ::chmod(path.c_str(), mode); // The umask of this process is not the list's.
+  return {};
 }
 
 int64_t unix_seconds_now() {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <utility>
 
 namespace actorrun::core {
@@ -85,15 +86,17 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
 void rendezvous::on(const coordinator_started& event) {
   recovery_.see(event.known.newest);
   orders_.begin(event.known, event.names_hosts, event.successor, step_.now());
-  orders_.exclude_listed(event.listed, step_.now());
-  keeps_list_ = event.keeps_list;
-  listed_ = orders_.excluded().list();
   if (event.successor && event.is_proved) {
     orders_.trust(event.known, step_.now());
     generation_.know(event.known);
     agents_.resize(settings().agent_count_max);
   }
   job_.begin(event);
+  orders_.exclude_listed(event.listed, step_.now());
+  keeps_list_ = event.keeps_list;
+  std::ranges::copy_if(
+    event.listed, std::back_inserter(listed_),
+    [&](const auto& x) { return orders_.excluded().find(x.host) != nullptr; });
   if (!job_.is(phase::ended))
     takeover_.begin(event);
 }
@@ -330,15 +333,15 @@ void rendezvous::gather() {
   // it, or their leases run out.
   if (recovery_.is_listening() || counts.holding > 0)
     return;
+  // If the check finds the node well, no restart is left, and the job has failed.
+  if (generation_.awaits_check())
+    return job_.enter(phase::gathering);
   if (recovery_.holds_back(step_.now())) {
     job_.enter(phase::gathering);
     if (!step_.is_armed(alarm::recovery))
       step_.arm(alarm::recovery, recovery_.hold_back_end());
     return;
   }
-  // If the check finds the node well, no restart is left, and the job has failed.
-  if (generation_.awaits_check())
-    return job_.enter(phase::gathering);
   if (counts.candidates < min)
     return wait_for_minimum();
   if (counts.candidates >= settings().agent_count_max || hurry_)
