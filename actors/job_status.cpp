@@ -33,6 +33,18 @@ std::string reason(const std::string& text) {
   return one_line(text, shown_reason_size_max);
 }
 
+void add_checks(v1::AgentStatus& out, const node_entry& x, time_point now) {
+  const auto& unfit = x.now->unfit;
+  out.set_checks(
+    !unfit ? (x.now->has_checks ? v1::CHECK_STATE_GOOD : v1::CHECK_STATE_NONE)
+    : *unfit == being_checked ? v1::CHECK_STATE_RUNNING
+                              : v1::CHECK_STATE_FAILED);
+  if (unfit)
+    out.set_unfit(reason(*unfit));
+  if (x.unfit_since)
+    out.set_unfit_age_ms(to_ms(now - x.unfit_since->when));
+}
+
 v1::AgentStatus to_status(const node_entry& x, const snapshot& job,
                           time_point now) {
   const auto& known = *x.now;
@@ -60,6 +72,12 @@ v1::AgentStatus to_status(const node_entry& x, const snapshot& job,
   out.set_state(state_of(x, job));
   out.set_reason(reason_of(x, job));
   out.set_since_ms(to_ms(now - x.since.when));
+  out.set_generation_count(x.generation_count);
+  add_checks(out, x, now);
+  const auto failed
+    = std::ranges::find(job.failures, known.host, &failing_host::host);
+  if (failed != job.failures.end())
+    out.set_host_failure_count(failed->failure_count);
   return out;
 }
 
@@ -289,6 +307,7 @@ void forget_ages(v1::JobStatus& x) {
     agent.clear_lease_age_ms();
     agent.clear_drain_left_ms();
     agent.clear_drain_asked_age_ms();
+    agent.clear_unfit_age_ms();
     if (!agent.has_vitals())
       continue;
     agent.mutable_vitals()->clear_age_ms();

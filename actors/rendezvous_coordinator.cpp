@@ -307,6 +307,34 @@ struct rendezvous_coordinator_state::effect_runner {
       x.host, x.reason, x.host));
   }
 
+  void operator()(const list_exclusion& x) {
+    st.config_.exclusions->add(x.what);
+  }
+
+  void operator()(const unlist_exclusion& x) {
+    st.config_.exclusions->remove(x.host);
+  }
+
+  void operator()(const attribute_failure& x) {
+    const auto subject
+      = formatted("the failure of generation {} ", to_string(x.generation));
+    switch (x.to) {
+      case attribution::awaited:
+        return st.config_.lines.info(
+          formatted("{}costs a restart unless a check of node {} (agent {}) "
+                    "fails",
+                    subject, x.host, x.agent.value));
+      case attribution::node:
+        return st.config_.lines.warn(
+          formatted("{}costs no restart: node {} (agent {}) is at fault: {}",
+                    subject, x.host, x.agent.value, x.text));
+      case attribution::program:
+        return st.config_.lines.info(formatted(
+          "{}is the program's: no check of node {} (agent {}) has failed",
+          subject, x.host, x.agent.value));
+    }
+  }
+
   void operator()(const report_stand_by& x) {
     st.config_.lines.warn(formatted(
       "coordinator lets node {} (agent {}) stand by: it has {}; it gets a "
@@ -438,6 +466,7 @@ rendezvous_coordinator_state::make_behavior() {
                                 moment_of(self_->clock().now())));
   auto beginning = config_.beginning;
   beginning.writes_outcome = config_.write_outcome != nullptr;
+  beginning.keeps_list = config_.exclusions != nullptr;
   dispatch(beginning);
   return {
     [this](const v1::JoinRequest& x) { join(x); },

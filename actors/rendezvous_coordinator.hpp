@@ -17,6 +17,7 @@
 #include "actors/operator_readings.hpp"
 #include "actors/operator_stacks.hpp"
 #include "actors/ports/agent_links.hpp"
+#include "actors/ports/exclusion_list.hpp"
 #include "actors/shared_lease_desk.hpp"
 
 #include <functional>
@@ -37,6 +38,8 @@ struct rendezvous_coordinator_config {
   /// What may have been before it.
   core::coordinator_started beginning{};
   core::restart_rules rules{};
+  /// Has what is excluded beyond the job; what it names is in `beginning`. May be null.
+  std::shared_ptr<ports::exclusion_list> exclusions{};
   /// The job may have other nodes: log every generation.
   bool networked = false;
   /// Agents of this process have a lease too: they outlive the coordinator.

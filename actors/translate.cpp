@@ -175,6 +175,7 @@ v1::Offer to_wire(const core::offer& x) {
   out.set_unfit(x.unfit);
   out.set_is_checked_after_failure(x.is_checked_after_failure);
   out.set_is_checked_after_end(x.is_checked_after_end);
+  out.set_has_checks(x.has_checks);
   return out;
 }
 
@@ -442,7 +443,8 @@ core::offer from_wire(const v1::Offer& x) {
           = x.has_node_rank() ? std::optional{x.node_rank()} : std::nullopt,
           .unfit = reason_line(x.unfit()),
           .is_checked_after_failure = x.is_checked_after_failure(),
-          .is_checked_after_end = x.is_checked_after_end()};
+          .is_checked_after_end = x.is_checked_after_end(),
+          .has_checks = x.has_checks()};
 }
 
 std::string reason_line(std::string_view text) {

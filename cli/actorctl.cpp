@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/journal_commands.hpp"
 #include "cli/log_commands.hpp"
+#include "cli/node_commands.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/steer_command.hpp"
 #include "cli/top/command.hpp"
@@ -32,6 +33,10 @@ struct dispatcher {
   int operator()(const why_arguments& x) const { return explain_job(x); }
 
   int operator()(const replay_arguments& x) const { return replay(x); }
+
+  int operator()(const nodes_arguments& x) const { return show_nodes(x); }
+
+  int operator()(const check_arguments& x) const { check_node(x); }
 
   int operator()(const bundle_arguments& x) const { return make_bundle(x); }
 

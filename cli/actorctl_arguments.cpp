@@ -21,12 +21,14 @@ namespace {
 struct operands {
   std::string subject; ///< `n2` of `drain n2`; empty: there is none.
   std::string job;     ///< Of this host; empty: none is named.
+  std::vector<std::string> more{}; ///< What follows, if it may.
 };
 
 /// Which words a command takes. The job may be left out, and may be named by `--job`.
 struct word_rule {
   bool subject = false;
   bool job = true;
+  bool more = false;
 };
 
 result<operands> operands_of(const control_settings& settings,
@@ -38,6 +40,8 @@ result<operands> operands_of(const control_settings& settings,
     out.subject = *next++;
   if (takes.job && out.job.empty() && next != words.end())
     out.job = *next++;
+  if (takes.more)
+    out.more.assign(std::exchange(next, words.end()), words.end());
   if (next != words.end())
     return bad_argument("there is no place for the word " + in_quotes(*next));
   return out;
@@ -294,6 +298,32 @@ result<stacks_arguments> stacks_from(const control_settings& settings,
   return stacks_arguments{std::move(*job), settings.ranks, settings.json};
 }
 
+result<nodes_arguments> nodes_from(const control_settings& settings,
+                                   const operands& words,
+                                   const host_facts& world) {
+  auto job = asked_from(settings, words.job, world);
+  if (!job)
+    return job.error();
+  return nodes_arguments{std::move(*job), settings.json};
+}
+
+result<check_arguments> check_from(const control_settings&,
+                                   const operands& words, const host_facts&) {
+  const auto which = core::find_built_in(words.subject);
+  if (!which)
+    return bad_argument(
+      (words.subject.empty()
+         ? "there is no check"
+         : in_quotes(words.subject) + " is no built-in check")
+      + "; clock, disk, gpu-quick and gpu are, as in: actorctl"
+        " check disk /scratch");
+  if (*which != core::built_in_check::disk && !words.more.empty())
+    return bad_argument(
+      formatted("only the check disk takes folders, such as {}",
+                in_quotes(words.more.front())));
+  return check_arguments{*which, words.more};
+}
+
 result<coordinator_arguments> coordinator_from(const control_settings& settings,
                                                const operands&,
                                                const host_facts& world) {
@@ -328,6 +358,7 @@ result<coordinator_arguments> coordinator_from(const control_settings& settings,
   if (!rules)
     return rules.error();
   out.job.rules = *rules;
+  out.job.exclude_file = settings.exclude_file;
   out.job.journal_folder = settings.journal == "none" ? ""
                            : settings.journal
                              ? *settings.journal
@@ -456,6 +487,9 @@ constexpr std::pair<std::string_view, control_rule> commands[] = {
   {"replay", {command_from<replay_from>}},
   {"time", {command_from<time_from>}},
   {"bundle", {command_from<bundle_from>}},
+  {"nodes", {command_from<nodes_from>}},
+  {"check",
+   {command_from<check_from>, {.subject = true, .job = false, .more = true}}},
   {"logs", {command_from<logs_from>}},
   {"stacks", {command_from<stacks_from>}},
   {"drain", {command_from<steer_from<drain_request>>, about_something}},

@@ -1,6 +1,7 @@
 // Reads the command line of `actorctl`, or reports what is wrong with it.
 #pragma once
 
+#include "actors/core/checks/built_in.hpp"
 #include "actors/core/logs/log_selection.hpp"
 #include "cli/actorrun_arguments.hpp"
 #include "cli/options/moments.hpp"
@@ -117,6 +118,18 @@ struct stacks_arguments {
   bool json = false;
 };
 
+/// `actorctl nodes`: print every node of jobs.
+struct nodes_arguments {
+  asked_job job; ///< Empty: all of this host.
+  bool json = false;
+};
+
+/// `actorctl check`: check this node.
+struct check_arguments {
+  core::built_in_check which = core::built_in_check::disk;
+  std::vector<std::string> folders{}; ///< For `disk`.
+};
+
 /// `actorctl bundle`: pack what is known of a job into one file.
 struct bundle_arguments {
   std::string job;    ///< Its id; empty: the only one, or the last.
@@ -129,8 +142,8 @@ using control_command
   = std::variant<status_arguments, coordinator_arguments, secret_arguments,
                  journal_arguments, why_arguments, replay_arguments,
                  time_arguments, steer_arguments, logs_arguments,
-                 stacks_arguments, top_arguments, bundle_arguments, help,
-                 version>;
+                 stacks_arguments, top_arguments, bundle_arguments,
+                 nodes_arguments, check_arguments, help, version>;
 
 /// @param words Without the program's name.
 /// @retval errc::bad_argument  a command or option is unknown, wrong, missing or

@@ -1,5 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/dry_run.hpp"
+#include "cli/node_commands.hpp"
+#include "cli/options/check_options.hpp"
 #include "cli/report/exit_code.hpp"
 #include "cli/version.hpp"
 #include "runtime/program_end.hpp"
@@ -42,6 +44,8 @@ int main(int argc, char** argv) {
   end_without_resources(static_cast<int>(exit_code::machine_refused));
   if (argc == 2 && std::string_view{argv[1]} == agent_word)
     return run_by_order();
+  if (argc > 2 && std::string_view{argv[1]} == node_check_word)
+    check_node(std::vector<std::string>{argv + 2, argv + argc});
   const auto words = std::vector<std::string>{argv + 1, argv + argc};
   const auto command
     = parse_run(words, this_process(), argc > 0 ? argv[0] : "");

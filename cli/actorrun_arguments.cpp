@@ -160,6 +160,7 @@ void copy_plain(const run_settings& settings, run_arguments& out) {
   out.job.etcd = settings.conf.etcd;
   out.job.restart_count_max = settings.restart_count_max;
   out.has_class_codes = settings.has_class_codes;
+  out.job.exclude_file = settings.exclude_file;
   out.agent.local_address = settings.local_address;
   out.agent.workers.role = settings.role;
   out.agent.workers.spare_count = settings.spare_count;
@@ -219,7 +220,7 @@ result<run_command> put_together(run_program& program,
     out.job.rules = *rules;
   else
     return rules.error();
-  if (auto ok = settle_checks(settings, out); !ok)
+  if (auto ok = settle_checks(settings, world, out); !ok)
     return ok.error();
   if (auto ok = settle_stragglers(settings, out); !ok)
     return ok.error();

@@ -6,12 +6,11 @@
 #include "cli/signals.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/host_agents.hpp"
+#include "runtime/node_check.hpp"
 #include "runtime/program_support.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -40,15 +39,6 @@ constexpr const char* secure_shell[] = {"ssh",
 
 /// Each host has three pipes and a process.
 constexpr size_t descriptors_per_host = 4;
-
-result<std::string> own_program() {
-  auto path = std::array<char, PATH_MAX>{};
-  const auto n = ::readlink("/proc/self/exe", path.data(), path.size());
-  if (n <= 0 || static_cast<size_t>(n) >= path.size())
-    return system_failure("cannot find the file of this program: "
-                          + core::error_text(errno));
-  return std::string{path.data(), static_cast<size_t>(n)};
-}
 
 // The name that the user knows, if it leads there: a folder that is mounted on
 // demand may have another one on each host.
@@ -146,7 +136,7 @@ int exit_code_of(const core::end_launch& how) {
 
 int run_on_hosts(const hosts_arguments& arguments) {
   say(arguments.warnings, "actorrun");
-  const auto program = own_program();
+  const auto program = own_program_file();
   if (!program)
     return fail(program.error(), "actorrun");
   auto directory = own_directory();

@@ -1,5 +1,6 @@
 #include "runtime/options.hpp"
 
+#include "actors/core/checks/built_in.hpp"
 #include "actors/core/protocol/charter.hpp"
 #include "actors/core/protocol/rank_assignment.hpp"
 #include "actors/core/stragglers/straggler.hpp"
@@ -358,6 +359,26 @@ result<void> check_timers(const timer_options& x) {
   return check_span("the watchdog", x.watchdog, watchdog_min, watchdog_max);
 }
 
+result<void> check_built_in(const std::string& command,
+                            const check_options& x) {
+  const auto which = core::find_built_in(command);
+  if (!which)
+    return {};
+  if (x.built_in.empty() || x.built_in.front().empty())
+    return bad_argument(formatted(
+      "the check {} is built into actorrun, and this program has not said "
+      "which "
+      "program runs it (check_options::built_in); a command of this name for "
+      "the shell is ./{}",
+      command, command));
+  if (x.when.every && core::disturbs_workers(*which))
+    return bad_argument(formatted(
+      "the check {} takes the memory that workers need: it cannot run "
+      "beside them (every:TIME); gpu-quick can",
+      command));
+  return {};
+}
+
 result<void> check_checks(const check_options& x) {
   if (x.commands.size() > check_commands_max)
     return bad_argument(
@@ -369,6 +390,8 @@ result<void> check_checks(const check_options& x) {
     if (auto ok
         = check_text("a check", command, check_command_length_max, {"\0", 1});
         !ok)
+      return ok;
+    if (auto ok = check_built_in(command, x); !ok)
       return ok;
   }
   if (x.when.every)
@@ -396,6 +419,11 @@ result<void> check_stragglers(const agent_options& x) {
     return bad_argument(
       "the node of a straggler is to be checked, and no check is given");
   return {};
+}
+
+result<void> check_exclude_file(const std::string& path) {
+  return check_text("the path of the list of excluded hosts", path,
+                    notice_path_length_max, {"\0", 1});
 }
 
 result<void> check_notices(const notice_options& x) {
@@ -531,6 +559,8 @@ result<void> validate(const job_options& options) {
   if (auto ok = check_seeds(options); !ok)
     return ok;
   if (auto ok = check_timeouts(options.timeouts); !ok)
+    return ok;
+  if (auto ok = check_exclude_file(options.exclude_file); !ok)
     return ok;
   if (options.backend == rendezvous_backend::etcd)
     return check_etcd(options);

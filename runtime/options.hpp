@@ -160,6 +160,10 @@ struct job_options {
   uint32_t agent_count_max = 1;   ///< Most nodes, `agent_count_min`..100,000.
   uint32_t restart_count_max = 0; ///< Worker failures that cost a restart.
   core::restart_rules rules{};    ///< Of a coordinator of this process.
+  /// A file with the hosts that are excluded beyond the job, one per line
+  /// (docs/health.md): a coordinator of this process reads it when it begins, and has it
+  /// name what is excluded then. Need not exist; empty: none.
+  std::string exclude_file{};
   /// Where a coordinator of this process writes the journal of the job; made if it
   /// is missing. Empty: nowhere.
   std::string journal_folder{};
@@ -238,9 +242,13 @@ inline constexpr std::chrono::milliseconds check_interval_max
 
 /// Whether this node can take part; see docs/health.md.
 struct check_options {
-  /// For `/bin/sh -c`, one after the other; each ends with 0 if all is well. Empty: the
-  /// node is not checked.
+  /// For `/bin/sh -c`, one after the other; each ends with 0 if all is well. `clock`,
+  /// `disk`, `gpu-quick` and `gpu` are built in. Empty: the node is not checked.
   std::vector<std::string> commands{};
+  /// The program that runs those, with its first arguments, behind which come the name
+  /// and folders: `{"/usr/bin/actorctl", "check"}`. Empty: none can be run, and to ask
+  /// for one is an error.
+  std::vector<std::string> built_in{};
   core::check_moments when{};
   /// Of each command: `check_limit_min`..`check_limit_max`.
   std::chrono::milliseconds limit = std::chrono::minutes{1};

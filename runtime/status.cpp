@@ -24,14 +24,13 @@ v1::JobStatus cleaned(v1::JobStatus x) {
   for (auto* text :
        {x.mutable_job_id(), x.mutable_phase(), x.mutable_waiting_for(),
         x.mutable_hang(), x.mutable_loop(), x.mutable_slow(),
-        x.mutable_master_address(),
-        x.mutable_coordinator_host()})
+        x.mutable_master_address(), x.mutable_coordinator_host()})
     clean(*text);
   for (auto& agent : *x.mutable_agents())
     for (auto* text : {agent.mutable_agent_id(), agent.mutable_host(),
                        agent.mutable_address(), agent.mutable_role(),
                        agent.mutable_gpu_trouble(), agent.mutable_state(),
-                       agent.mutable_reason()})
+                       agent.mutable_reason(), agent.mutable_unfit()})
       clean(*text);
   for (auto& generation : *x.mutable_generations())
     for (auto* text :

@@ -20,6 +20,19 @@ json known(bool is_known, T value) {
   return is_known ? json(value) : json(nullptr);
 }
 
+json name_of(v1::CheckState x) {
+  switch (x) {
+    case v1::CHECK_STATE_GOOD:
+      return "good";
+    case v1::CHECK_STATE_RUNNING:
+      return "running";
+    case v1::CHECK_STATE_FAILED:
+      return "failed";
+    default:
+      return nullptr;
+  }
+}
+
 json vitals_of_node(const v1::AgentStatus& agent) {
   if (!agent.has_vitals())
     return nullptr;
@@ -136,6 +149,11 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
           {"since_ms", x.since_ms()},
           {"lease_age_ms", known(x.has_lease_age_ms(), x.lease_age_ms())},
           {"drain_left_ms", known(x.has_drain_left_ms(), x.drain_left_ms())},
+          {"checks", name_of(x.checks())},
+          {"unfit", known(!x.unfit().empty(), x.unfit())},
+          {"unfit_age_ms", known(x.has_unfit_age_ms(), x.unfit_age_ms())},
+          {"generation_count", x.generation_count()},
+          {"host_failure_count", x.host_failure_count()},
           {"drain_asked_age_ms",
            known(x.has_drain_asked_age_ms(), x.drain_asked_age_ms())},
           {"connected", x.connected()},

@@ -51,6 +51,7 @@ struct offer {
   /// cause of the end of the last one, …
   bool is_checked_after_failure = false;
   bool is_checked_after_end = false; ///< … or in any case.
+  bool has_checks = false;           ///< At whatever moments.
 
   friend bool operator==(const offer&, const offer&) = default;
 };

@@ -189,6 +189,15 @@ void add_stacks_options(option_adder& add, control_settings& x) {
   add_job_options(add, x, only_job);
 }
 
+void add_nodes_options(option_adder& add, control_settings& x) {
+  add("--json", "print one JSON document", x.json);
+  add_job_options(add, x, same_as_word);
+}
+
+void add_node_check_options(option_adder& add, control_settings& x) {
+  add_help(add, x.shown);
+}
+
 void add_drain_options(option_adder& add, control_settings& x) {
   add("--deadline", "TIME",
       "time that the workers of the node get (default: 60 s)",
@@ -246,6 +255,7 @@ void add_coordinator_options(option_adder& add, control_settings& x) {
       "number of worker failures that the job survives (default: 0)",
       restart_count_reader(x.restart_count_max));
   add_failure_options(add, x.failures);
+  add_exclude_file(add, x.exclude_file);
   add_safe_point_timeout(add, x.safe_point_timeout);
   add("--rdzv-backend", "c10d|actor|etcd|etcd-v2",
       "c10d, actor (default): host the coordinator at the endpoint. "
@@ -404,6 +414,31 @@ control_program::control_program()
        "actorctl stacks [--rank=RANK,...] [--json] --rdzv-endpoint=HOST[:PORT] "
        "--rdzv-id=ID [OPTIONS]"}},
      add_stacks_options},
+    {{"nodes",
+      "list every node of a job, and why it gets no place",
+      "Prints for each node of a job its state, its ranks, what its checks "
+      "have "
+      "found, how many generations it has had a place in, how many have ended "
+      "with a failure on its host first, and why it gets no place; then hosts "
+      "that are excluded, and nodes that are gone. Without JOB: all jobs of "
+      "this user on this host.",
+      {"actorctl nodes [--json] [JOB]",
+       "actorctl nodes [--json] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+       "[OPTIONS]"}},
+     add_nodes_options},
+    {{"check",
+      "run a built-in check on this node",
+      "Runs one of the checks that actorrun --check=NAME has, here and now, "
+      "and "
+      "ends with 0 if all is well, otherwise with 1 after a line that says "
+      "what "
+      "is wrong. clock: the kernel takes its clock for synchronised. disk: "
+      "files can be written to the folder for temporary files and to each "
+      "FOLDER, and read back. gpu-quick: the NVIDIA driver reports no fault of "
+      "a visible GPU. gpu: the same, and the free memory of each keeps what is "
+      "written; takes seconds, and memory that others may need.",
+      {"actorctl check clock|disk|gpu-quick|gpu [FOLDER...]"}},
+     add_node_check_options},
     {{"drain",
       "let a node leave a job gently",
       "Gives the workers of a node notice by SIGUSR1. The node leaves when "

@@ -1,8 +1,10 @@
 #include "cli/options/check_options.hpp"
 
+#include "actors/core/checks/built_in.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace actorrun::cli {
@@ -42,7 +44,8 @@ result<core::check_moments> parse_check_moments(const std::string& text) {
 void add_check_options(CLI::App& app, run_settings& out) {
   auto add = option_adder{app, "Checks of this node"};
   add("--check", "COMMAND",
-      "a command for the shell that ends with 0 if this node can take part; "
+      "clock, disk, gpu-quick or gpu, which are built in, or any "
+      "command for the shell that ends with 0 if this node can take part; "
       "otherwise the node stands by, is named with the last line that the "
       "command has written, and is checked again after a pause; may be given "
       "several times (default: none)",
@@ -60,9 +63,18 @@ void add_check_options(CLI::App& app, run_settings& out) {
       }));
 }
 
-result<void> settle_checks(const run_settings& settings, run_arguments& out) {
+result<void> settle_checks(const run_settings& settings,
+                           const host_facts& world, run_arguments& out) {
   auto& checks = out.agent.checks;
   checks = settings.checks;
+  if (std::ranges::any_of(checks.commands, [](const auto& x) {
+        return core::find_built_in(x).has_value();
+      })) {
+    auto file = world.own_file();
+    if (!file)
+      return file.error();
+    checks.built_in = {*std::move(file), node_check_word};
+  }
   if (settings.check_moments)
     checks.when = *settings.check_moments;
   if (settings.check_limit)

@@ -70,7 +70,7 @@ void add_failure_options(option_adder& add, failure_settings& out) {
   add("--exclude-after", "N",
       "exclude a host after N failures of its workers that have cost a "
       "restart, if enough other nodes are left; the value on the node "
-      "that hosts the coordinator counts, as for the next three (default: 0, "
+      "that hosts the coordinator counts, as for the next four (default: 0, "
       "never)",
       count_reader(out.exclude_after));
   add("--on-failure", "CLASS:ACTION",
@@ -88,11 +88,18 @@ void add_failure_options(option_adder& add, failure_settings& out) {
       "wait before the next start if the last two failures were alike: MIN, "
       "then twice as long each time, at most MAX (default: off; MAX: 5m)",
       into(out.backoff, parse_backoff));
+  add(
+    "--node-failures-are-free",
+    "a failure costs no restart if the check of its node that follows it fails "
+    "(--check, --check-when=failure)",
+    out.node_failures_are_free);
 }
 
 result<core::restart_rules> restart_rules_of(const failure_settings& x) {
-  auto out = core::restart_rules{.exclude_after = x.exclude_after,
-                                 .idle_restarts_max = x.idle_restarts_max};
+  auto out
+    = core::restart_rules{.exclude_after = x.exclude_after,
+                          .idle_restarts_max = x.idle_restarts_max,
+                          .node_failures_are_free = x.node_failures_are_free};
   for (const auto& text : x.on_failure)
     if (auto ok = add_rule(text, out); !ok)
       return ok.error();

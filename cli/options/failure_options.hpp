@@ -24,6 +24,7 @@ struct failure_settings {
   std::vector<std::string> on_failure; ///< `CLASS:ACTION` each.
   uint32_t idle_restarts_max = 0;
   std::optional<backoff_range> backoff;
+  bool node_failures_are_free = false;
 };
 
 /// The longest wait between two starts, unless one is given.

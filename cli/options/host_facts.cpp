@@ -5,6 +5,7 @@
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/devices.hpp"
+#include "runtime/node_check.hpp"
 #include "runtime/program_support.hpp"
 
 #include <algorithm>
@@ -135,7 +136,8 @@ host_facts this_process() {
     read_text,
     own_host_name,
     may_write_in_folder,
-    examine_descriptor};
+    examine_descriptor,
+    own_program_file};
 }
 
 result<std::string> secret_of(const std::string& path,

@@ -54,6 +54,9 @@ struct host_facts {
     = [](const std::string&) { return true; };
   std::function<descriptor_facts(int)> descriptor
     = [](int) { return descriptor_facts{}; };
+  /// The file of this program.
+  std::function<result<std::string>()> own_file
+    = [] { return result<std::string>{"actorrun"}; };
 };
 
 /// The facts of this process and its host.

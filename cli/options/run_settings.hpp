@@ -73,6 +73,7 @@ struct run_settings {
   uint32_t restart_count_max = 0;
   failure_settings failures;
   bool has_class_codes = false;
+  std::string exclude_file; ///< A path; empty: not given.
   std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;
   double monitor_interval = 0.1; ///< Seconds; checked, but not used.
   std::chrono::milliseconds grace_period{30'000};

@@ -11,6 +11,15 @@ value_reader restart_count_reader(uint32_t& target) {
   return into(target, count_parser(0, std::numeric_limits<uint32_t>::max()));
 }
 
+void add_exclude_file(option_adder& add, std::string& target) {
+  add(
+    "--exclude-file", "FILE",
+    "exclude the hosts that FILE names, one per line with a time and a reason, "
+    "and have it name those that this job excludes, for later jobs; the value "
+    "on the node that hosts the coordinator counts (default: none)",
+    target);
+}
+
 void add_safe_point_timeout(option_adder& add,
                             std::chrono::milliseconds& target) {
   add("--safe-point-timeout", "TIME",
@@ -30,6 +39,7 @@ void add_worker_options(CLI::App& app, run_settings& out) {
       "end with a code that says of which class the failure was that has ended "
       "the job, 40 to 47, in place of 1",
       out.has_class_codes);
+  add_exclude_file(add, out.exclude_file);
   add_safe_point_timeout(add, out.safe_point_timeout);
   add(
     "--spares", "N",

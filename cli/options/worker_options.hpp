@@ -16,6 +16,8 @@ void add_worker_options(CLI::App& app, run_settings& out);
 /// Reads `--max-restarts`.
 value_reader restart_count_reader(uint32_t& target);
 
+void add_exclude_file(option_adder& add, std::string& target);
+
 void add_safe_point_timeout(option_adder& add,
                             std::chrono::milliseconds& target);
 

@@ -41,9 +41,10 @@ void clean(v1::Outcome& x) {
 }
 
 void clean(v1::AgentStatus& x) {
-  for (auto* text : {x.mutable_agent_id(), x.mutable_host(),
-                     x.mutable_address(), x.mutable_role(), x.mutable_state(),
-                     x.mutable_reason(), x.mutable_gpu_trouble()})
+  for (auto* text :
+       {x.mutable_agent_id(), x.mutable_host(), x.mutable_address(),
+        x.mutable_role(), x.mutable_state(), x.mutable_reason(),
+        x.mutable_unfit(), x.mutable_gpu_trouble()})
     clean(*text);
   for (auto& gpu : *x.mutable_gpus())
     for (auto* text :
@@ -60,8 +61,7 @@ v1::JobStatus cleaned(v1::JobStatus x) {
   for (auto* text :
        {x.mutable_job_id(), x.mutable_phase(), x.mutable_waiting_for(),
         x.mutable_hang(), x.mutable_loop(), x.mutable_slow(),
-        x.mutable_master_address(),
-        x.mutable_coordinator_host()})
+        x.mutable_master_address(), x.mutable_coordinator_host()})
     clean(*text);
   for (auto& agent : *x.mutable_agents())
     clean(agent);

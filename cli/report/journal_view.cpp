@@ -170,6 +170,23 @@ struct describe {
              : formatted("generation {}: {}", to_string(x.generation),
                          line_text(sentence_of(x.named, x.count)));
   }
+  text operator()(const failure_attributed& x) const {
+    const auto subject
+      = formatted("the failure of generation {} ", to_string(x.generation));
+    const auto host = host_of(x.agent, known);
+    switch (x.to) {
+      case attribution::awaited:
+        return subject + "costs a restart unless a check of node " + host
+               + " fails";
+      case attribution::node:
+        return subject + "costs no restart: node " + host
+               + " is at fault: " + line_text(x.text);
+      case attribution::program:
+        return subject + "is the program's: no check of node " + host
+               + " has failed";
+    }
+    return {};
+  }
   text operator()(const job_ended& x) const {
     return formatted("the job ends: {}: {}", to_string(x.result.kind),
                      line_text(x.result.reason));

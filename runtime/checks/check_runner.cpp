@@ -1,5 +1,6 @@
 #include "runtime/checks/check_runner.hpp"
 
+#include "actors/core/checks/built_in.hpp"
 #include "actors/core/failure.hpp"
 #include "actors/core/text.hpp"
 
@@ -23,8 +24,8 @@ std::string words_of(const side_command::ending& x) {
 
 class shell_check_runner final : public reactor_part {
 public:
-  shell_check_runner(reactor& loop, side_command::config config)
-    : loop_(loop), command_(loop, std::move(config)) {}
+  shell_check_runner(reactor& loop, side_command::config config, own_checks own)
+    : loop_(loop), command_(loop, std::move(config)), own_(std::move(own)) {}
 
   void start() override {}
 
@@ -40,7 +41,7 @@ public:
       return;
     const auto run = what.run;
     auto why = command_.start(
-      what.command, [this, run, on_end](const side_command::ending& x) {
+      line_of(what.command), [this, run, on_end](const side_command::ending& x) {
         disarm();
         on_end({run, trouble_of(x), words_of(x)});
       });
@@ -55,19 +56,29 @@ public:
   }
 
 private:
+  std::string line_of(const std::string& command) const {
+    const auto which = core::find_built_in(command);
+    return which && !own_.program.empty()
+             ? core::command_of(*which, own_.program, own_.folders)
+             : command;
+  }
+
   void disarm() { loop_.cancel(std::exchange(alarm_, 0)); }
 
   reactor& loop_;
   side_command command_;
+  own_checks own_;
   reactor::timer alarm_ = 0;
   bool is_over_ = false;
 };
 
 class check_runner_port final : public ports::check_runner {
 public:
-  check_runner_port(std::shared_ptr<reactor> loop, side_command::config config)
+  check_runner_port(std::shared_ptr<reactor> loop, side_command::config config,
+                    own_checks own)
     : loop_(std::move(loop)),
-      runner_(std::make_shared<shell_check_runner>(*loop_, std::move(config))),
+      runner_(std::make_shared<shell_check_runner>(*loop_, std::move(config),
+                                                   std::move(own))),
       handle_(*loop_, runner_) {}
 
   void run(const core::run_check& what,
@@ -88,10 +99,12 @@ private:
 std::shared_ptr<ports::check_runner>
 make_check_runner(std::shared_ptr<reactor> loop,
                   std::vector<std::string> environment,
-                  std::shared_ptr<warden> guardian) {
+                  std::shared_ptr<warden> guardian, own_checks own) {
   return std::make_shared<check_runner_port>(
-    std::move(loop), side_command::config{.environment = std::move(environment),
-                                          .guardian = std::move(guardian)});
+    std::move(loop),
+    side_command::config{.environment = std::move(environment),
+                         .guardian = std::move(guardian)},
+    std::move(own));
 }
 
 } // namespace actorrun::detail

@@ -106,13 +106,6 @@ int read_memory(const functions& library, device x, nvml::memory& out) {
   return out.total > 0 ? nvml::success : code;
 }
 
-/// Whether a code says that something is wrong with the GPU, and not that this
-/// GPU, user or driver cannot tell.
-bool is_trouble(int code) {
-  return code != nvml::success && code != nvml::not_supported
-         && code != nvml::no_permission && code != nvml::function_not_found;
-}
-
 core::gpu_status status_of(const functions& library, const gpu_handle& of) {
   auto out = core::gpu_status{.index = of.index};
   auto worst = of.code;
@@ -133,7 +126,7 @@ core::gpu_status status_of(const functions& library, const gpu_handle& of) {
         == nvml::success)
       out.temperature = degrees;
   }
-  if (is_trouble(worst))
+  if (is_gpu_trouble(worst))
     out.trouble = text_of(library, worst);
   return out;
 }
@@ -158,6 +151,24 @@ std::vector<gpu_handle> gpu_handles(const functions& library) {
       out.push_back(x);
   }
   return out;
+}
+
+bool is_gpu_trouble(int code) {
+  return code != nvml::success && code != nvml::not_supported
+         && code != nvml::no_permission && code != nvml::function_not_found;
+}
+
+std::vector<core::gpu_identity>
+identify(const functions& library, const std::vector<gpu_handle>& gpus) {
+  auto out = std::vector<core::gpu_identity>{};
+  for (const auto& x : gpus)
+    out.push_back(x.code == nvml::success ? identity_of(library, x.gpu)
+                                          : core::gpu_identity{});
+  return out;
+}
+
+std::string name_of_gpu(const functions& library, const gpu_handle& x) {
+  return x.code == nvml::success ? text_from(library.name, x.gpu) : "";
 }
 
 core::devices_status inspect_gpus(const functions& library) {

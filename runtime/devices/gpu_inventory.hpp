@@ -25,6 +25,17 @@ struct gpu_handle {
 /// those that this process may not use: a container or a job was given others.
 std::vector<gpu_handle> gpu_handles(const nvml::functions& library);
 
+/// Whether a code says that something is wrong with the GPU, and not that this GPU,
+/// user or driver cannot tell.
+bool is_gpu_trouble(int code);
+
+/// What names each of them has; none for one that does not answer.
+std::vector<core::gpu_identity> identify(const nvml::functions& library,
+                                         const std::vector<gpu_handle>& gpus);
+
+/// `NVIDIA H200`; empty if it does not answer.
+std::string name_of_gpu(const nvml::functions& library, const gpu_handle& x);
+
 /// What NVML shows of every GPU. What it cannot or may not report stays empty;
 /// `trouble` of a lost GPU says so.
 core::devices_status inspect_gpus(const nvml::functions& library);

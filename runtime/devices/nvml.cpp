@@ -29,7 +29,19 @@ void find_processes(const shared_library& from, nvml::functions& out) {
     from.find("nvmlDeviceGetComputeRunningProcesses_v2", out.processes);
 }
 
+void find_health(const shared_library& from, nvml::functions& out) {
+  from.find("nvmlDeviceGetRetiredPagesPendingStatus",
+            out.retired_pages_pending);
+  from.find("nvmlDeviceGetRemappedRows", out.remapped_rows);
+  from.find("nvmlDeviceGetTotalEccErrors", out.ecc_errors);
+  from.find("nvmlDeviceGetCurrPcieLinkWidth", out.link_width);
+  from.find("nvmlDeviceGetMaxPcieLinkWidth", out.link_width_max);
+  from.find("nvmlDeviceGetCurrPcieLinkGeneration", out.link_generation);
+  from.find("nvmlDeviceGetMaxPcieLinkGeneration", out.link_generation_max);
+}
+
 bool find_all(const shared_library& from, nvml::functions& out) {
+  find_health(from, out);
   from.find("nvmlDeviceGetMigMode", out.mig_mode);
   from.find("nvmlDeviceGetMaxMigDeviceCount", out.mig_count_max);
   from.find("nvmlDeviceGetMigDeviceHandleByIndex", out.mig_device_at);

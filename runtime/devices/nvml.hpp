@@ -81,6 +81,15 @@ struct functions {
   int (*temperature)(device, unsigned sensor, unsigned*) = nullptr;
   // Null where the driver is older than these.
   int (*processes)(device, unsigned* count, process_info*) = nullptr;
+  int (*retired_pages_pending)(device, unsigned*) = nullptr;
+  int (*remapped_rows)(device, unsigned* corrected, unsigned* uncorrected,
+                       unsigned* is_pending, unsigned* has_failed) = nullptr;
+  int (*ecc_errors)(device, unsigned kind, unsigned counter,
+                    unsigned long long*) = nullptr;
+  int (*link_width)(device, unsigned*) = nullptr;
+  int (*link_width_max)(device, unsigned*) = nullptr;
+  int (*link_generation)(device, unsigned*) = nullptr;
+  int (*link_generation_max)(device, unsigned*) = nullptr;
   int (*mig_mode)(device, unsigned* current, unsigned* pending) = nullptr;
   int (*mig_count_max)(device, unsigned*) = nullptr;
   int (*mig_device_at)(device, unsigned, device*) = nullptr;

@@ -27,6 +27,8 @@ struct bad_line {
 
 /// Of a node: missing where its time is.
 constexpr auto counted_until_name = "counted_until_ns";
+constexpr auto generation_count_name = "generation_count";
+constexpr auto failures_name = "failures";
 
 /// Of a snapshot: missing likewise.
 constexpr auto time_name = "time";
@@ -36,8 +38,9 @@ constexpr auto straggler_count_name = "straggler_count";
 constexpr auto given_up_name = "given_up";
 
 /// Earlier programs did not write them.
-constexpr auto later_names = std::array<std::string_view, 4>{
-  counted_until_name, stragglers_name, straggler_count_name, given_up_name};
+constexpr auto later_names = std::array<std::string_view, 6>{
+  counted_until_name, generation_count_name, failures_name,
+  stragglers_name,    straggler_count_name,  given_up_name};
 
 // -- the members of each object, for both directions ------------------------------
 
@@ -150,6 +153,7 @@ void members(X& x, auto f) {
   f("waits_to_drain", x.waits_to_drain);
   f("stands_by", x.stands_by);
   f("unfit", x.unfit);
+  f("has_checks", x.has_checks);
 }
 
 template <is_a<excluded_host> X>
@@ -321,6 +325,27 @@ void members(X& x, auto f) {
   f("where", x.where);
 }
 
+template <is_a<failure_attributed> X>
+void members(X& x, auto f) {
+  f("generation", x.generation);
+  f("agent", x.agent);
+  f("to", x.to);
+  f("text", x.text);
+  f("restarts", x.restart_count);
+}
+
+template <is_a<attribution_entry> X>
+void members(X& x, auto f) {
+  f("to", x.to);
+  f("text", x.text);
+}
+
+template <is_a<failing_host> X>
+void members(X& x, auto f) {
+  f("host", x.host);
+  f("count", x.failure_count);
+}
+
 template <is_a<hang_entry> X>
 void members(X& x, auto f) {
   f("text", x.text);
@@ -411,6 +436,7 @@ void members(X& x, auto f) {
   f("restarts", x.restart_count);
   f("trouble", x.why);
   f("time", x.time);
+  f("attributed", x.attributed);
 }
 
 template <is_a<departure> X>
@@ -440,6 +466,8 @@ void members(X& x, auto f) {
   f("gpus", x.gpus);
   f("time", x.time);
   f(counted_until_name, x.counted_until);
+  f(generation_count_name, x.generation_count);
+  f("unfit_since", x.unfit_since);
 }
 
 template <is_a<time_ledger> X>
@@ -465,6 +493,7 @@ void members(X& x, auto f) {
   f("nodes", x.nodes);
   f("quarantined", x.quarantined);
   f("excluded", x.excluded);
+  f(failures_name, x.failures);
   f("requests", x.requests);
   f("generations", x.generations);
   f("forgotten_generation_count", x.forgotten_generation_count);
@@ -511,6 +540,10 @@ std::string name_of(leader_change::kind x) {
   return change_kinds[static_cast<size_t>(x)];
 }
 
+std::string name_of(attribution x) {
+  return core::to_string(x);
+}
+
 std::string name_of(leader_source x) {
   return core::to_string(x);
 }
@@ -547,6 +580,8 @@ template <>
 constexpr auto last_of<end_origin::kind> = end_origin::kind::operator_asked;
 template <>
 constexpr auto last_of<leader_change::kind> = leader_change::kind::expired;
+template <>
+constexpr auto last_of<attribution> = attribution::program;
 template <>
 constexpr auto last_of<leader_source> = leader_source::registry;
 template <>
@@ -619,6 +654,8 @@ template <>
 constexpr const char* what_of<hang_changed> = "hang_changed";
 template <>
 constexpr const char* what_of<stragglers_changed> = "stragglers_changed";
+template <>
+constexpr const char* what_of<failure_attributed> = "failure_attributed";
 constexpr auto what_of_snapshot = "snapshot";
 
 // -- writing ----------------------------------------------------------------------

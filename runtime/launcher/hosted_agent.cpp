@@ -257,9 +257,13 @@ node_checker_config hosted_agent::checks() const {
   const auto& asked = config_.options.checks;
   if (asked.commands.empty())
     return {};
+  const auto& folder = config_.options.logs.folder;
+  auto own = own_checks{.program = asked.built_in};
+  if (!folder.empty() && folder != "/dev/null")
+    own.folders = {folder};
   return {.options = {asked.commands, asked.when, asked.limit},
           .runner = make_check_runner(loop_, environment_of_workers(),
-                                      config_.guardian),
+                                      config_.guardian, std::move(own)),
           .lines = config_.hooks.lines};
 }
 
@@ -282,7 +286,8 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
     .master_port = (*ports)->next(),
     .node_rank = options.node_rank,
     .is_checked_after_failure = is_checked && options.checks.when.failure,
-    .is_checked_after_end = is_checked && options.checks.when.restart};
+    .is_checked_after_end = is_checked && options.checks.when.restart,
+    .has_checks = is_checked};
   if (auto shown = coordinator.show_agent(); !shown)
     return shown.error();
   auto supervisor = supervisors_config(std::move(processes), std::move(*ports));

@@ -41,6 +41,12 @@ node_coordinator::~node_coordinator() {
 
 result<void> node_coordinator::open(const agent_options* options) {
   const auto& job = config_.job;
+  if (!job.exclude_file.empty()) {
+    if (const auto found = read_exclusion_file(job.exclude_file); !found)
+      return found.error();
+    exclusions_
+      = std::make_shared<exclusion_file>(job.exclude_file, config_.lines);
+  }
   if (!job.rendezvous) {
     hosted_ = std::make_unique<hosted_coordinator>(system_, loop_,
                                                    coordinators_config());
@@ -137,6 +143,9 @@ rendezvous_coordinator_config node_coordinator::coordinators_config() {
   out.host = config_.host;
   out.pid = ::getpid();
   out.rules = job.rules;
+  out.exclusions = exclusions_;
+  if (exclusions_)
+    out.beginning.listed = listed_hosts();
   // With an agent, one node is as quiet as it is without an endpoint.
   out.networked
     = job.rendezvous.has_value() && (!config_.agent || job.agent_count_max > 1);
@@ -146,6 +155,16 @@ rendezvous_coordinator_config node_coordinator::coordinators_config() {
   out.on_died = [this](const std::string& why) { report_death(why); };
   out.on_records = begin_journal();
   return out;
+}
+
+// It was good when this node began.
+std::vector<core::excluded_host> node_coordinator::listed_hosts() const {
+  auto found = read_exclusion_file(config_.job.exclude_file);
+  if (found)
+    return *std::move(found);
+  config_.lines.warn("no host is excluded by --exclude-file: "
+                     + found.error().text);
+  return {};
 }
 
 // A coordinator that comes later in this process has a journal of its own.

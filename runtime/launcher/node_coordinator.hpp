@@ -6,6 +6,7 @@
 #include "actors/interfaces.hpp"
 #include "actors/ports/coordinator_locator.hpp"
 #include "runtime/journal/journal_writer.hpp"
+#include "runtime/launcher/exclusion_file.hpp"
 #include "runtime/launcher/node_end_runner.hpp"
 #include "runtime/network/elected_coordinator.hpp"
 #include "runtime/network/hosted_coordinator.hpp"
@@ -122,6 +123,7 @@ private:
   rendezvous_coordinator_config coordinators_config();
   std::function<void(core::journal::chronicle::records)> begin_journal();
   void learn_of_predecessor(core::coordinator_started& beginning) const;
+  std::vector<core::excluded_host> listed_hosts() const;
   void pass_store_clients(hosted_coordinator& from);
   void report(const core::node_end_event& x) { end_.handle(x); }
   void leave(const std::string& why);
@@ -130,7 +132,8 @@ private:
   caf::actor_system& system_;
   std::shared_ptr<reactor> loop_;
   node_coordinator_config config_;
-  std::shared_ptr<journal_writer>& journal_; ///< Null: none is kept.
+  std::shared_ptr<journal_writer>& journal_;   ///< Null: none is kept.
+  std::shared_ptr<exclusion_file> exclusions_; ///< Null: none is kept.
   node_end_runner& end_;
   bool is_occupied_ = false; ///< Another process listens at our endpoint.
   std::string address_;

@@ -455,6 +455,11 @@ inline void fill(v1::AgentStatus& x) {
   x.set_lease_age_ms(30);
   x.set_drain_left_ms(2'000);
   x.set_drain_asked_age_ms(12'000);
+  x.set_checks(v1::CHECK_STATE_FAILED);
+  x.set_unfit_age_ms(41'000);
+  x.set_generation_count(3);
+  x.set_host_failure_count(2);
+  x.set_unfit("its check `gpu` has failed (exit code 1): GPU is lost");
 }
 
 inline void fill(v1::Leadership& x) {

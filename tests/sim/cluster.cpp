@@ -30,7 +30,8 @@ cluster::cluster(scenario plan, history::mode how)
   : plan_(std::move(plan)), roll_(plan_.seed + 0x9e3779b97f4a7c15),
     queue_(plan_.tick), trace_(how),
     // What is formed and not stored was never seen: its number may be given again.
-    checks_(plan_.job, plan_.clocks_differ.count() == 0 && !plan_.voting),
+    checks_(plan_.job, plan_.clocks_differ.count() == 0 && !plan_.voting,
+            plan_.rules.node_failures_are_free),
     world_{plan_, queue_, roll_, checks_}, promises_(checks_) {
   for (uint32_t i = 0; i < host_names.size(); ++i)
     free_names_.insert(

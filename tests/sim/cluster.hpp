@@ -29,6 +29,11 @@ public:
 
   core::time_point now() const { return queue_.now(); }
   const scenario& plan() const { return plan_; }
+
+  /// Excluded hosts, in a list that outlives coordinators.
+  std::map<std::string, core::excluded_host>& excluded_list() {
+    return excluded_list_;
+  }
   dice& roll() { return roll_; }
   invariants& checks() { return checks_; }
   history& trace() { return trace_; }
@@ -215,6 +220,7 @@ private:
   std::optional<uint64_t> generation_count_max_;
   core::time_point load_since_{};
   uint64_t load_steps_ = 0;
+  std::map<std::string, core::excluded_host> excluded_list_;
 };
 
 } // namespace actorrun::sim

@@ -37,7 +37,11 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
   });
 }
 
-void coordinator::start(const core::coordinator_started& beginning) {
+void coordinator::start(const core::coordinator_started& known) {
+  auto beginning = known;
+  beginning.keeps_list = all_.plan().keeps_list;
+  for (const auto& [host, entry] : all_.excluded_list())
+    beginning.listed.push_back(entry);
   started_ = true;
   stored_ = beginning.known;
   all_.checks().coordinator_began(number_, beginning.known.newest);
@@ -109,6 +113,7 @@ void coordinator::handle(const core::rendezvous_event& event) {
   for (const auto& effect : effects)
     std::visit([this](const auto& x) { perform(x); }, effect);
   succession_.after(brain_, event, effects);
+  check_list();
   if (closed_)
     return;
   check_links();
@@ -239,6 +244,27 @@ void coordinator::check_note(const core::rendezvous_event& event,
   if (!fits)
     all_.checks().report("telling: the coordinator does not take note of "
                          + to_string(event));
+}
+
+// What outlives the job names the hosts that are excluded, and no others. One that was
+// deposed may not know of what has been done since.
+void coordinator::check_list() const {
+  if (!all_.plan().keeps_list || all_.current() != this || brain_.result()
+      || brain_.waiting_for().starts_with("listening"))
+    return;
+  const auto& list = all_.excluded_list();
+  const auto& hosts = brain_.excluded_hosts();
+  const auto is_listed = [&](const auto& x) { return list.contains(x.host); };
+  if (list.size() != hosts.size() || !std::ranges::all_of(hosts, is_listed))
+    all_.checks().report("list: it does not name the hosts that are excluded");
+}
+
+void coordinator::perform(const core::list_exclusion& x) {
+  all_.excluded_list().emplace(x.what.host, x.what);
+}
+
+void coordinator::perform(const core::unlist_exclusion& x) {
+  all_.excluded_list().erase(x.host);
 }
 
 // Who says nothing loses its place in time.

@@ -38,7 +38,7 @@ public:
     may_decide_ = std::move(may_decide);
   }
 
-  void start(const core::coordinator_started& beginning);
+  void start(const core::coordinator_started& known);
 
   /// Another may take over: closes its port and its links.
   void step_down();
@@ -134,12 +134,16 @@ private:
                      const std::vector<core::rendezvous_effect>& effects);
   void check_time(core::time_point now);
   void check_master() const;
+  void check_list() const;
   void perform(const core::order_checks& x);
   void perform(const core::notify_drain& x);
   void perform(const core::send_safe_point_order& x);
   void perform(const core::start_ahead& x);
   void perform(const core::report_rule&) {}
   void perform(const core::report_exclusion&) {}
+  void perform(const core::list_exclusion& x);
+  void perform(const core::unlist_exclusion& x);
+  void perform(const core::attribute_failure&) {}
   void perform(const core::give_up_agent& x) { leases_.close(x.agent); }
   void perform(const core::report_stand_by&) {}
   void perform(const core::report_return&) {}

@@ -230,6 +230,50 @@ invariants::debt_of_recovery(uint32_t spent,
   return out;
 }
 
+// A check of the node is to show what its failure costs.
+bool invariants::is_awaited(const core::rendezvous& after,
+                            const agent_id& agent) const {
+  const auto i = after.agents().find(agent);
+  return node_failures_are_free_ && i != after.agents().end()
+         && i->second.offering.unfit == core::being_checked;
+}
+
+// What was not paid for at once costs a restart exactly if the node is well, or gone,
+// and no generation begins that this may leave without a restart.
+uint32_t invariants::check_deferred(int coordinator, uint32_t spent_before,
+                                    const core::rendezvous& after) {
+  using phase = core::rendezvous::phase;
+  auto& awaited = deferred_[coordinator];
+  auto settled_count = uint32_t{0};
+  auto cost = uint32_t{0};
+  for (auto i = awaited.begin(); i != awaited.end();) {
+    if (is_awaited(after, *i)) {
+      ++i;
+      continue;
+    }
+    const auto record = after.agents().find(*i);
+    cost += record == after.agents().end()
+            || record->second.offering.unfit.empty();
+    ++settled_count;
+    i = awaited.erase(i);
+  }
+  const auto spent = after.budget().restart_count();
+  if (after.result()) {
+    awaited.clear();
+    return settled_count;
+  }
+  if (settled_count > 0 && spent != spent_before + cost)
+    report("I5: " + std::to_string(settled_count) + " failures cost "
+           + std::to_string(spent - spent_before)
+           + " restarts, where checks have shown " + std::to_string(cost));
+  const auto runs = after.current_phase() == phase::starting
+                    || after.current_phase() == phase::running;
+  if (runs && spent + awaited.size() > after.settings().restart_count_max
+      && !awaited.empty())
+    report("I5: a generation runs for which there may be no restart");
+  return settled_count;
+}
+
 // In a generation that a failure has ended, and from which no agent went, the
 // failure costs a restart, or the job.
 void invariants::check_cost(int coordinator,
@@ -296,7 +340,11 @@ void invariants::check_cost(int coordinator,
                + first->agent.value + " cost something");
   const auto has_cost = after.budget().restart_count() > owed->spent
                         || after.current_phase() == phase::ended;
-  if (!owed->is_exempt && !has_cost)
+  const auto has_time
+    = !owed->is_exempt && !has_cost && first && is_awaited(after, first->agent);
+  if (has_time)
+    deferred_[coordinator].insert(first->agent);
+  else if (!owed->is_exempt && !has_cost)
     report("I5: the failure of generation " + to_string(generation_before)
            + " cost nothing");
   owed.reset();
@@ -335,7 +383,8 @@ void invariants::check_phase(const core::rendezvous& after) {
       case phase::gathering:
         return holding > 0 || candidates < asked.agent_count_min
                || after.waiting_for().starts_with("listening")
-               || after.waiting_for().starts_with("the next start waits");
+               || after.waiting_for().starts_with("the next start waits")
+               || after.waiting_for().starts_with("waiting for the check of ");
       case phase::last_call:
         // Workers of an older generation may have turned up since.
         return holding > 0
@@ -364,6 +413,7 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
                          uint32_t spent_before, generation_id generation_before,
                          const core::rendezvous& after) {
   check_phase(after);
+  const auto settled_count = check_deferred(coordinator, spent_before, after);
   check_cost(coordinator, event, spent_before, generation_before, after);
   const auto spent = after.budget().restart_count();
   auto carried = spent_before; // A claim may contain more.
@@ -382,10 +432,12 @@ void invariants::stepped(int coordinator, const core::rendezvous_event& event,
     carried = std::max(carried, x->held->plan.restart_count);
   if (spent > after.settings().restart_count_max)
     report("I5: " + std::to_string(spent) + " restarts were spent");
-  if (spent > carried + 1 || spent < spent_before)
+  if (spent > carried + std::max(settled_count, 1U) || spent < spent_before)
     report("I5: the restart count went from " + std::to_string(spent_before)
            + " to " + std::to_string(spent));
-  if (spent <= carried)
+  if (spent > spent_before && settled_count > 0)
+    paid_to_.emplace(after.budget().charged(), spent);
+  if (spent <= carried || settled_count > 0)
     return;
   if (!after.last_failure())
     return report("I5: a restart was spent without a failure");

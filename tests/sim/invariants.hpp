@@ -33,8 +33,11 @@ public:
 
   /// @param clocks_agree Without that, numbers need only grow as far as any agent
   ///                     knows them.
-  explicit invariants(core::job_settings job, bool clocks_agree = true)
-    : job_(job), clocks_agree_(clocks_agree) {}
+  /// @param node_failures_are_free As for `core::rendezvous`.
+  explicit invariants(core::job_settings job, bool clocks_agree = true,
+                      bool node_failures_are_free = false)
+    : job_(job), clocks_agree_(clocks_agree),
+      node_failures_are_free_(node_failures_are_free) {}
 
   const std::optional<std::string>& breach() const { return breach_; }
   void report(const std::string& text);
@@ -190,6 +193,9 @@ private:
                         const core::rendezvous& after) const;
   void check_give_up(int coordinator, const core::rendezvous& after,
                      const core::outcome& result);
+  bool is_awaited(const core::rendezvous& after, const agent_id& agent) const;
+  uint32_t check_deferred(int coordinator, uint32_t spent_before,
+                          const core::rendezvous& after);
   void check_phase(const core::rendezvous& after);
   void check_success(int coordinator, generation_id generation);
   void check_paid_once(generation_id generation, uint32_t spent);
@@ -207,6 +213,7 @@ private:
 
   core::job_settings job_;
   bool clocks_agree_;
+  bool node_failures_are_free_;
   std::map<int, uint32_t> known_spent_; ///< By coordinator: at its beginning …
   std::map<int, uint32_t> told_spent_;  ///< … and as agents have told it.
   /// Agents of generations that have ended the job with success, as any coordinator
@@ -232,8 +239,10 @@ private:
   /// How many were spent then, with the first one for it by any coordinator.
   std::map<generation_id, uint32_t> paid_to_;
   std::map<int, std::optional<debt>> owed_; ///< By coordinator.
-  std::map<int, bool> was_stopping_;        ///< Likewise.
-  std::map<int, bool> was_gathering_;       ///< Likewise.
+  /// By coordinator: whose failures have yet to show what they cost.
+  std::map<int, std::set<agent_id>> deferred_;
+  std::map<int, bool> was_stopping_;  ///< Likewise.
+  std::map<int, bool> was_gathering_; ///< Likewise.
   std::map<std::pair<int, generation_id>, known_failures> known_failures_;
   std::map<int64_t, core::time_point> seen_; ///< By pid.
   std::set<int64_t> ordered_deaths_;         ///< By pid.

@@ -22,6 +22,9 @@ const Effect* find(const std::vector<core::rendezvous_effect>& effects) {
   return nullptr;
 }
 
+/// A check is to show whether a restart is left.
+constexpr auto awaited_check = "waiting for the check of ";
+
 } // namespace
 
 punctuality::view punctuality::look(const core::rendezvous& brain) {
@@ -30,7 +33,8 @@ punctuality::view punctuality::look(const core::rendezvous& brain) {
   x.generation = brain.generation();
   x.planned = brain.common_plan().node_count;
   x.is_listening = x.stage == phase::gathering
-                   && brain.waiting_for().starts_with("listening");
+                   && (brain.waiting_for().starts_with("listening")
+                       || brain.waiting_for().starts_with(awaited_check));
   x.agents.reserve(brain.agents().size());
   for (const auto& [agent, record] : brain.agents()) {
     const auto is_candidate = may_be_placed(record);

@@ -80,6 +80,9 @@ scenario roll_scenario(uint64_t seed) {
   // Times that are equal decide between `<` and `<=`.
   if (roll.percent(10))
     x.tick = roll.percent(50) ? 1ms : 10ms;
+  // Without dice: what older seeds roll stays.
+  x.rules.node_failures_are_free = seed % 2 == 0;
+  x.keeps_list = seed % 3 == 0;
   x.rules.exclude_after = roll.percent(20) ? uint32_t(roll.between(1, 2)) : 0;
   // More failures than a list has room for.
   if (roll.percent(1))

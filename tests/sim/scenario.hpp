@@ -51,6 +51,7 @@ struct scenario {
   core::duration fault_window{}; ///< No fault begins later.
   uint32_t fault_count = 0;
   core::restart_rules rules{};
+  bool keeps_list = false;        ///< Of excluded hosts, beyond coordinators.
   uint32_t slow_stop_percent = 0; ///< Workers that obey late …
   uint32_t no_stop_percent = 0;   ///< … or only SIGKILL.
   uint32_t spare_count = 0;       ///< Of each agent, beside live workers.

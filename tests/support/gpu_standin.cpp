@@ -3,6 +3,8 @@
 // processes as drivers 535.43 to 535.86 do.
 #include "tests/support/gpu_standin_world.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -151,6 +153,33 @@ int put_processes(const void* device, unsigned* count, Process* out) {
   });
 }
 
+template <class Number>
+int put_number(const void* device, const char* key, Number* out) {
+  return with(device, [&](const found& x) {
+    if (!x.what.has(key))
+      return not_supported;
+    *out = static_cast<Number>(x.what.number(key));
+    return success;
+  });
+}
+
+// -- CUDA -----------------------------------------------------------------------
+
+/// A context is the handle of its GPU.
+thread_local void* context = nullptr;
+
+/// In bytes, that this process has of all GPUs.
+std::atomic<size_t> allocated = 0;
+
+/// Of each allocation the size comes first.
+constexpr size_t size_room = 64;
+
+size_t free_memory() {
+  const auto x = find(context).what;
+  const auto all = static_cast<size_t>(x.number("total") - x.number("used"));
+  return all - std::min(all, allocated.load());
+}
+
 } // namespace
 
 extern "C" {
@@ -244,6 +273,48 @@ int nvmlDeviceGetRunningProcessDetailList(void*, void*) {
 }
 #endif
 
+int nvmlDeviceGetRetiredPagesPendingStatus(void* device, unsigned* out) {
+  return put_number(device, "retire", out);
+}
+
+int nvmlDeviceGetRemappedRows(void* device, unsigned* corrected,
+                              unsigned* uncorrected, unsigned* is_pending,
+                              unsigned* has_failed) {
+  return with(device, [&](const found& x) {
+    if (!x.what.has("remap") && !x.what.has("lostrow"))
+      return not_supported;
+    *corrected = *uncorrected = 1;
+    *is_pending = static_cast<unsigned>(x.what.number("remap"));
+    *has_failed = static_cast<unsigned>(x.what.number("lostrow"));
+    return success;
+  });
+}
+
+int nvmlDeviceGetTotalEccErrors(void* device, unsigned kind, unsigned counter,
+                                unsigned long long* out) {
+  constexpr unsigned uncorrected = 1;
+  constexpr unsigned since_load = 0;
+  return kind == uncorrected && counter == since_load
+           ? put_number(device, "ecc", out)
+           : not_supported;
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(void* device, unsigned* out) {
+  return put_number(device, "width", out);
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(void* device, unsigned* out) {
+  return put_number(device, "widthmax", out);
+}
+
+int nvmlDeviceGetCurrPcieLinkGeneration(void* device, unsigned* out) {
+  return put_number(device, "gen", out);
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(void* device, unsigned* out) {
+  return put_number(device, "genmax", out);
+}
+
 int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
   return with(device, [&](const found& x) {
     *current = *pending = static_cast<unsigned>(x.what.number("mig"));
@@ -301,6 +372,100 @@ int cuInit(unsigned) {
 
 int cuDeviceGetCount(int* out) {
   *out = look().cuda;
+  return success;
+}
+
+int cuGetErrorString(int, const char** out) {
+  *out = "stand-in error";
+  return success;
+}
+
+int cuDeviceGet(int* out, int index) {
+  *out = index;
+  return index < look().cuda ? success : not_found;
+}
+
+int cuDeviceGetName(char* out, int size, int device) {
+  return nvmlDeviceGetName(handles + device, out, static_cast<unsigned>(size));
+}
+
+// NVML writes the domain with eight digits.
+int cuDeviceGetPCIBusId(char* out, int size, int device) {
+  constexpr size_t digits_more = 4;
+  return put(find(handles + device).what.text("pci").substr(digits_more), out,
+             static_cast<unsigned>(size));
+}
+
+int cuDevicePrimaryCtxRetain(void** out, int device) {
+  *out = handles + device;
+  return success;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int) {
+  return success;
+}
+
+int cuCtxSetCurrent(void* x) {
+  context = x;
+  return success;
+}
+
+int cuCtxSynchronize() {
+  return success;
+}
+
+int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  *free = free_memory();
+  *total = static_cast<size_t>(find(context).what.number("total"));
+  return success;
+}
+
+int cuMemAlloc_v2(unsigned long long* out, size_t size) {
+  constexpr auto out_of_memory = 2;
+  if (size > free_memory())
+    return out_of_memory;
+  allocated += size;
+  auto* place = static_cast<char*>(std::malloc(size + size_room));
+  std::memcpy(place, &size, sizeof size);
+  *out = reinterpret_cast<unsigned long long>(place + size_room);
+  return success;
+}
+
+int cuMemFree_v2(unsigned long long x) {
+  auto* place = reinterpret_cast<char*>(x) - size_room;
+  auto size = size_t{0};
+  std::memcpy(&size, place, sizeof size);
+  allocated -= size;
+  std::free(place);
+  return success;
+}
+
+int cuMemAllocHost_v2(void** out, size_t size) {
+  *out = std::malloc(size);
+  return success;
+}
+
+int cuMemFreeHost(void* x) {
+  std::free(x);
+  return success;
+}
+
+int cuMemcpyHtoD_v2(unsigned long long to, const void* from, size_t size) {
+  std::memcpy(reinterpret_cast<void*>(to), from, size);
+  return success;
+}
+
+int cuMemcpyDtoH_v2(void* to, unsigned long long from, size_t size) {
+  std::memcpy(to, reinterpret_cast<const void*>(from), size);
+  if (find(context).what.has("breaks"))
+    static_cast<unsigned char*>(to)[size / 2] ^= 4U;
+  return success;
+}
+
+int cuMemcpyDtoD_v2(unsigned long long to, unsigned long long from,
+                    size_t size) {
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+              size);
   return success;
 }
 

@@ -8,6 +8,9 @@
 //                             mig=1 parts=UUID,UUID pids=PID,PID
 //                             denied=1 (to this process) private=1 (memory and
 //                             processes are known for its parts only)
+//                             health: retire=1 remap=1 lostrow=1 ecc=N, link: gen
+//                             genmax width widthmax; each is unknown without it
+//                             breaks=1: memory does not keep what is written
 //   xid INDEX NUMBER          an event; sent to those who wait for events
 //   cuda N, xpu N             what the other two drivers count; cuda -1: hangs
 //

@@ -6,6 +6,9 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
 
 namespace actorrun::test {
 
@@ -118,6 +121,144 @@ TEST_CASE_METHOD(checks_scene,
     checked.wait();
     CHECK(eventually([&] { return !alive(pids_there()[0]); }));
   }
+}
+
+TEST_CASE_METHOD(checks_scene,
+                 "checks: a failure that the node's check explains costs no "
+                 "restart if that is asked for",
+                 "[checks]") {
+  auto x = options("2:3", true);
+  x.restart_count_max = 0;
+  x.more.push_back("--node-failures-are-free");
+  for (auto i = 0; i < 3; ++i)
+    agent(x);
+  const auto three = await_world(3);
+  be_sick();
+  order_exit(three[1].pid, 7);
+  const auto two = await_world(2, three[0].generation);
+  CHECK(two[0].restart_count == 0);
+  const auto why = read({ACTORCTL_PROGRAM, "why", "--all"});
+  INFO(why);
+  CHECK(why.find("this cost no restart, because the node is at fault: its check")
+        != std::string::npos);
+  const auto journal = read({ACTORCTL_PROGRAM, "journal"});
+  INFO(journal);
+  CHECK(journal.find("costs no restart: node ") != std::string::npos);
+  const auto nodes = read({ACTORCTL_PROGRAM, "nodes"});
+  INFO(nodes);
+  CHECK(nodes.find("failed for ") != std::string::npos);
+  CHECK(nodes.find("GPU 3 is lost") != std::string::npos);
+  order_end();
+  for (auto& y : programs())
+    y.wait();
+}
+
+TEST_CASE_METHOD(checks_scene,
+                 "checks: with free failures of nodes, those of the program end "
+                 "the job when its node is found well",
+                 "[checks]") {
+  auto x = options("2:3", true);
+  x.restart_count_max = 0;
+  x.more.push_back("--node-failures-are-free");
+  for (auto i = 0; i < 3; ++i)
+    agent(x);
+  const auto three = await_world(3);
+  order_exit(three[1].pid, 7);
+  for (auto& y : programs())
+    CHECK(y.wait() == 1);
+}
+
+TEST_CASE_METHOD(checks_scene,
+                 "checks: a built-in one runs in a process of its own, and by "
+                 "hand",
+                 "[checks]") {
+  const auto world = folder() + "/world";
+  const auto set_world = [&](const std::string& text) {
+    std::ofstream{folder() + "/next"} << text;
+    std::filesystem::rename(folder() + "/next", world);
+  };
+  const auto gpu = std::string{
+    "gpu uuid=GPU-a name=NVIDIA_H200 pci=00000000:65:00.0 used=0 total=1000"};
+  set_world(gpu + " lost=1\n");
+  const auto drivers = std::map<std::string, std::string>{
+    {"ACTORRUN_NVML_LIBRARY", GPU_STANDIN},
+    {"ACTORRUN_CUDA_LIBRARY", GPU_STANDIN},
+    {"ACTORRUN_GPU_STANDIN", world}};
+  auto x = options("1:2", false);
+  x.environment = drivers;
+  SECTION("what it finds keeps the node out until it is well") {
+    x.more = {"--check=disk", "--check=gpu-quick"};
+    agent(x);
+    const auto reason = await_unfit()["reason"].get<std::string>();
+    CHECK(reason
+          == "its check `gpu-quick` has failed (exit code 1): GPU 0: GPU is "
+             "lost");
+    set_world(gpu + "\n");
+    await_world(1);
+    order_end();
+  }
+  SECTION("one that hangs is killed, and the agent goes on") {
+    set_world(gpu + "\nhang\n");
+    x.more = {"--check=gpu-quick", "--check-timeout=1s"};
+    agent(x);
+    CHECK(await_unfit()["reason"]
+          == "its check `gpu-quick` has failed (it has not ended within 1.0 s)");
+    set_world(gpu + "\n");
+    await_world(1);
+    order_end();
+  }
+  SECTION("a name that is nearly one is a command") {
+    x.more = {"--check=disc"};
+    agent(x);
+    CHECK(await_unfit()["reason"].get<std::string>().find("(exit code 127)")
+          != std::string::npos);
+    order_end();
+    programs().front().signal(SIGTERM);
+  }
+  SECTION("by hand") {
+    auto& sick = start({ACTORCTL_PROGRAM, "check", "gpu-quick"}, drivers);
+    CHECK(sick.wait() == 1);
+    CHECK(sick.output().find("GPU 0: GPU is lost") != std::string::npos);
+    auto& disk = start({ACTORCTL_PROGRAM, "check", "disk", folder()});
+    CHECK(disk.wait() == 0);
+    CHECK(disk.output().find(folder() + ": 1 MiB is on the disk after")
+          != std::string::npos);
+    auto& none = start({ACTORCTL_PROGRAM, "check", "disc"});
+    CHECK(none.wait() == 2);
+  }
+  for (auto& y : programs())
+    y.wait();
+}
+
+TEST_CASE_METHOD(checks_scene,
+                 "checks: excluded hosts outlive the job where a file names them",
+                 "[checks]") {
+  const auto file = folder() + "/excluded";
+  std::ofstream{file} << "# by hand\nn8 2026-11-30T04:10:11Z\n";
+  const auto content = [&] {
+    auto in = std::ifstream{file};
+    return std::string{std::istreambuf_iterator<char>{in}, {}};
+  };
+  auto x = options("1", false);
+  x.more = {"--exclude-file=" + file};
+  agent(x);
+  await_world(1);
+  CHECK(status()["excluded_hosts"][0]["host"] == "n8");
+  read({ACTORCTL_PROGRAM, "exclude", "n9", "--reason=bad disk"});
+  CHECK(eventually([&] {
+    return content().find("\nn9 20") != std::string::npos
+           && content().find(": bad disk\n") != std::string::npos;
+  }));
+  read({ACTORCTL_PROGRAM, "include", "n8"});
+  CHECK(eventually([&] { return content().find("n8") == std::string::npos; }));
+  CHECK(content().starts_with("# by hand\nn9 "));
+  order_end();
+  for (auto& y : programs())
+    y.wait();
+  std::ofstream{file, std::ios::app} << "n7\n";
+  auto& refused = agent(x);
+  CHECK(refused.wait() != 0);
+  CHECK(refused.says(file + ": line 3 has no time behind the host"));
 }
 
 } // namespace actorrun::test

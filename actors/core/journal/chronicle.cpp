@@ -83,6 +83,7 @@ chronicle::note(const rendezvous_event& event,
   note_departures(at);
   note_revocation(at);
   note_end_of_generation(at);
+  note_attributions(at);
   note_new_generation(at);
   note_nodes(event, at);
   note_phase(at);
@@ -242,6 +243,14 @@ void chronicle::note_end_of_generation(step& at) {
   put(at, std::move(end));
 }
 
+void chronicle::note_attributions(step& at) {
+  for (const auto& x : at.effects)
+    if (const auto* told = std::get_if<attribute_failure>(&x))
+      put(at,
+          failure_attributed{told->generation, told->agent, told->to,
+                             told->text, at.after.budget().restart_count()});
+}
+
 // A successor adopts the generation that agents bring; an agent that did not get
 // its plan gets it again.
 void chronicle::note_new_generation(step& at) {
@@ -313,7 +322,8 @@ void chronicle::note_node(const agent_record& record, step& at) {
                    .connected = record.connected,
                    .leaving = record.leaving,
                    .excluded = record.excluded,
-                   .stands_by = at.after.why_it_stands_by(record)};
+                   .stands_by = at.after.why_it_stands_by(record),
+                   .has_checks = offer.has_checks};
   if (!offer.unfit.empty())
     seen.unfit = offer.unfit;
   if (record.drain)

@@ -82,6 +82,7 @@ private:
   void note_departures(step& at);
   void note_revocation(step& at);
   void note_end_of_generation(step& at);
+  void note_attributions(step& at);
   void note_new_generation(step& at);
   void note_nodes(const rendezvous_event& event, step& at);
   void note_node(const agent_record& record, step& at);

@@ -5,6 +5,7 @@
 #include "actors/core/end_class.hpp"
 #include "actors/core/generation.hpp"
 #include "actors/core/job_settings.hpp"
+#include "actors/core/protocol/deferred_failures.hpp"
 #include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/leader_change.hpp"
@@ -79,6 +80,7 @@ struct node {
   rare_value<std::string> stands_by{};
   /// Why it can take no part: `its check … has failed`; empty: it can.
   rare_value<std::string> unfit{};
+  bool has_checks = false;
 
   friend bool operator==(const node&, const node&) = default;
 };
@@ -207,6 +209,19 @@ struct stragglers_changed {
     = default;
 };
 
+/// A check of its node shows what the failure that ended a generation costs, or will
+/// show it.
+struct failure_attributed {
+  generation_id generation;
+  agent_id agent;
+  attribution to = attribution::awaited;
+  std::string text{};         ///< What the check has found; empty: nothing.
+  uint32_t restart_count = 0; ///< Spent by now.
+
+  friend bool operator==(const failure_attributed&, const failure_attributed&)
+    = default;
+};
+
 // -- what has happened, and what was decided ------------------------------------
 
 struct node_joined {
@@ -257,7 +272,7 @@ struct generation_formed {
   uint16_t master_port = 0;
   uint32_t restart_count = 0; ///< Spent before it.
   std::string reason;         ///< Empty: the first one.
-  bool adopted = false; ///< An earlier coordinator has formed it.
+  bool adopted = false;       ///< An earlier coordinator has formed it.
 
   friend bool operator==(const generation_formed&, const generation_formed&)
     = default;
@@ -342,7 +357,7 @@ using fact
                  generation_revoked, generation_stopped, end_requested,
                  operator_asked, job_ended, coordinator_ended, gpus_changed,
                  leader_chosen, voters_changed, leadership_given_up,
-                 hang_changed, stragglers_changed>;
+                 hang_changed, stragglers_changed, failure_attributed>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

@@ -15,6 +15,12 @@ void remember(std::deque<T>& all, T x, size_t count_max) {
     all.pop_front();
 }
 
+/// Whether a node is still checked, or has still failed.
+bool is_of_same_kind(const rare_value<std::string>& a,
+                     const rare_value<std::string>& b) {
+  return a && b && (*a == being_checked) == (*b == being_checked);
+}
+
 void shorten(generation_entry& x) {
   constexpr auto listed_max = size_t{4};
   if (x.cause)
@@ -70,6 +76,13 @@ void snapshot::add(const node_changed& x) {
   if (is_new || known.now->share != x.now->share
       || known.now->connected != x.now->connected)
     known.since = latest;
+  if (x.now->generation.value != 0
+      && (is_new || known.now->generation != x.now->generation))
+    ++known.generation_count;
+  if (!x.now->unfit)
+    known.unfit_since.reset();
+  else if (is_new || !is_of_same_kind(known.now->unfit, x.now->unfit))
+    known.unfit_since = latest;
   known.now = x.now;
 }
 
@@ -158,6 +171,35 @@ void snapshot::add(const generation_stopped& x) {
   entry->others = x.others;
   entry->exemption = x.exemption;
   entry->exemption_origin = x.exemption_origin;
+  if (x.exemption.empty())
+    count_failure(x.cause->host);
+}
+
+// What a generation has cost is told when the next one may have begun, which does not
+// answer for it.
+void snapshot::add(const failure_attributed& x) {
+  const auto is_charged = x.restart_count > restart_count;
+  restart_count = x.restart_count;
+  auto* entry = find(x.generation);
+  if (entry == nullptr)
+    return;
+  entry->attributed = attribution_entry{x.to, x.text};
+  if (!is_charged)
+    return;
+  entry->restart_count = entry->formed.restart_count + 1;
+  auto is_later = false;
+  for (auto& y : generations) {
+    y.formed.restart_count += is_later ? 1 : 0;
+    is_later |= &y == entry;
+  }
+}
+
+void snapshot::count_failure(const std::string& host) {
+  const auto i = std::ranges::find(failures, host, &failing_host::host);
+  if (i != failures.end())
+    ++i->failure_count;
+  else if (failures.size() < hosts_counted_max)
+    failures.push_back({host, 1});
 }
 
 void snapshot::add(const job_ended& x) {

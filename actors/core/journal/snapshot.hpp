@@ -3,6 +3,7 @@
 
 #include "actors/core/journal/record.hpp"
 #include "actors/core/journal/spent_time.hpp"
+#include "actors/core/protocol/charter.hpp"
 
 #include <array>
 #include <cstddef>
@@ -33,6 +34,15 @@ struct gpu_trouble {
   friend bool operator==(const gpu_trouble&, const gpu_trouble&) = default;
 };
 
+/// What a check has shown of the failure that ended a generation.
+struct attribution_entry {
+  attribution to = attribution::awaited;
+  std::string text;
+
+  friend bool operator==(const attribution_entry&, const attribution_entry&)
+    = default;
+};
+
 /// One generation, from its beginning to its end.
 struct generation_entry {
   generation_formed formed;
@@ -53,6 +63,8 @@ struct generation_entry {
   uint32_t restart_count = 0; ///< Spent at its end.
   rare_value<trouble> why{};  ///< It has ended for; none: there was none.
   spent_time time{};          ///< Until the next one was formed.
+  rare_value<attribution_entry>
+    attributed{}; ///< None: no check was to show it.
 
   friend bool operator==(const generation_entry&, const generation_entry&)
     = default;
@@ -94,9 +106,11 @@ struct node_entry {
   shared_value<node> now;
   moment joined_at{};
   moment since{}; ///< Of its share's state, and whether it is connected.
-  rare_value<gpu_trouble> gpus{}; ///< None: they are healthy.
-  spent_time time{};              ///< Since it joined …
-  time_point counted_until{};     ///< … until then.
+  rare_value<gpu_trouble> gpus{};      ///< None: they are healthy.
+  spent_time time{};                   ///< Since it joined …
+  time_point counted_until{};          ///< … until then.
+  uint32_t generation_count = 0;       ///< That it has had a place in.
+  std::optional<moment> unfit_since{}; ///< Checked, or failed; none: it is fit.
 
   friend bool operator==(const node_entry&, const node_entry&) = default;
 };
@@ -173,6 +187,8 @@ struct snapshot {
   std::map<agent_id, node_entry> nodes{};
   std::vector<quarantined_node> quarantined{};
   std::vector<excluded_host> excluded{};
+  /// Root causes of the ends of generations, by host; at most `hosts_counted_max`.
+  std::vector<failing_host> failures{};
   std::deque<operator_request> requests{};
   std::deque<generation_entry> generations{}; ///< The newest last.
   uint64_t forgotten_generation_count = 0;
@@ -245,6 +261,8 @@ private:
   }
   void add(const hang_changed& x);
   void add(const stragglers_changed& x);
+  void add(const failure_attributed& x);
+  void count_failure(const std::string& host);
   void end_hang();
   void end_stragglers();
   void count(node_entry& x, time_point until);

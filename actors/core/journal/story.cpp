@@ -190,6 +190,11 @@ std::string cost(const snapshot& x, const generation_entry& entry) {
     = " of " + std::to_string(x.coordinator.settings.restart_count_max);
   if (!entry.cause || !entry.exemption.empty())
     return "this cost no restart";
+  if (entry.attributed && entry.attributed->to == attribution::node)
+    return "this cost no restart, because the node is at fault: "
+           + clean(entry.attributed->text);
+  if (entry.attributed && entry.attributed->to == attribution::awaited)
+    return "a check of the node will show whether this costs a restart";
   if (entry.restart_count > entry.formed.restart_count)
     return "this cost restart " + std::to_string(entry.restart_count) + of_all;
   if (x.result && !x.result->given_up.empty())

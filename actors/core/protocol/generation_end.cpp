@@ -183,27 +183,37 @@ void generation_end::settle() {
                  + "; too few nodes are left: " + quarantine_.text();
     job_.end(std::move(how));
   } else if (exemption == nullptr) {
-    answer(first, std::move(how));
+    if (may_be_free(first))
+      defer(first, std::move(how));
+    else
+      answer(first, std::move(how));
   }
 }
 
 void generation_end::answer(const worker_failure& first, outcome how) {
-  const auto what = how.what;
-  const auto follows = policy_.on_failure(agents_.generation(), first, what);
+  const auto follows
+    = policy_.on_failure(agents_.generation(), first, how.what);
   if (follows == restart_policy::answer::collateral)
     return; // An earlier coordinator has answered it.
-  if (follows == restart_policy::answer::give_up) {
+  if (follows == restart_policy::answer::restart)
+    apply_row(first);
+  follow(follows, first, std::move(how));
+}
+
+void generation_end::follow(restart_policy::answer what,
+                            const worker_failure& first, outcome how) {
+  const auto of = how.what;
+  if (what == restart_policy::answer::give_up) {
     how.given_up = policy_.why_given_up();
     how.is_without_progress = policy_.is_without_progress();
     return job_.end(std::move(how));
   }
-  apply_row(first);
   if (policy_.lacks_steps() && policy_.restart_count() == 1)
     step_.add(report_rule{"--restarts-without-progress has had no effect so"
                           " far: no worker has said at which step it is (by"
                           " safe points)"});
-  if (policy_.rules().action_for(what) == end_action::exclude)
-    exclude_by_rule(first.host, rule_text(what, end_action::exclude) + ": "
+  if (policy_.rules().action_for(of) == end_action::exclude)
+    exclude_by_rule(first.host, rule_text(of, end_action::exclude) + ": "
                                   + to_string(first));
   count_failure(first);
 }
@@ -263,6 +273,54 @@ bool generation_end::exclude(const std::string& host,
   return true;
 }
 
+// -- what a check shows -------------------------------------------------------
+
+// Of a node that cannot be asked nothing is found.
+bool generation_end::may_be_free(const worker_failure& first) const {
+  const auto* suspect = agents_.find(first.agent);
+  return policy_.rules().node_failures_are_free
+         && agents_.generation() > policy_.charged() && !is_permanent(first)
+         && suspect != nullptr && is_checked_next(*suspect, true);
+}
+
+void generation_end::defer(const worker_failure& first, outcome how) {
+  policy_.defer();
+  apply_row(first); // Whoever was at fault, it was like the last ones or not.
+  step_.add(attribute_failure{agents_.generation(), first.agent, first.host,
+                              attribution::awaited});
+  deferred_.add({agents_.generation(), first, std::move(how)});
+}
+
+void generation_end::attribute_failures() {
+  const auto unfit_of = [this](const agent_id& agent) {
+    const auto* x = agents_.find(agent);
+    return x == nullptr ? std::string{} : x->offering.unfit;
+  };
+  const auto settled = deferred_.take_if(
+    [&](const auto& x) { return unfit_of(x.first.agent) != being_checked; });
+  for (const auto& x : settled) {
+    auto found = unfit_of(x.first.agent);
+    const auto to = found.empty() ? attribution::program : attribution::node;
+    step_.add(attribute_failure{x.generation, x.first.agent, x.first.host, to,
+                                std::move(found)});
+    if (to == attribution::program && !job_.is(rendezvous_phase::ended))
+      charge(x);
+  }
+}
+
+void generation_end::charge(const deferred_failure& x) {
+  follow(policy_.charge(x.generation, x.first, x.how.what), x.first, x.how);
+}
+
+std::string generation_end::awaited_check() const {
+  if (!awaits_check())
+    return {};
+  const auto& x = deferred_.oldest().first;
+  return "agent " + x.agent.value + " on host " + x.host;
+}
+
+// -- what follows for its nodes -----------------------------------------------
+
 // A host that is not excluded, because too few are left, comes up again with its
 // next failure.
 void generation_end::count_failure(const worker_failure& x) {
@@ -290,15 +348,20 @@ void generation_end::charge() {
     costs_.add_return(agent, revoked_at_);
 }
 
+bool generation_end::is_checked_next(const agent_record& x,
+                                     bool is_suspect) const {
+  const auto& offer = x.offering;
+  return x.member_of == agents_.generation() && x.connected && !x.leaving
+         && (offer.is_checked_after_end
+             || (is_suspect && offer.is_checked_after_failure));
+}
+
 // Until they say what was found, the next generation is formed without them, if
 // enough others are here.
 void generation_end::order_checks(const agent_id& suspect) {
   auto order = core::order_checks{};
   for (const auto& [id, x] : agents_.records()) {
-    const auto& offer = x.offering;
-    const auto is_suspect = id == suspect && offer.is_checked_after_failure;
-    if (x.member_of == agents_.generation() && x.connected && !x.leaving
-        && (is_suspect || offer.is_checked_after_end))
+    if (is_checked_next(x, id == suspect))
       order.agents.push_back(id);
   }
   for (const auto& id : order.agents)

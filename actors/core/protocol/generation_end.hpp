@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/protocol/agent_table.hpp"
+#include "actors/core/protocol/deferred_failures.hpp"
 #include "actors/core/protocol/generation_costs.hpp"
 #include "actors/core/protocol/generation_failures.hpp"
 #include "actors/core/protocol/generation_recovery.hpp"
@@ -58,6 +59,21 @@ public:
   /// No generation is to begin before: the last ones have ended alike.
   time_point next_start() const { return policy_.row().next_start(); }
   void start_now() { policy_.start_now(); }
+  // -- failures of which a check shows what they cost ----------------------------
+
+  /// What checks have found by now is settled.
+  /// @pre the job has not ended
+  void attribute_failures();
+
+  /// No generation may be formed before: there may be no restart left for it.
+  bool awaits_check() const {
+    return !deferred_.empty()
+           && policy_.restart_count() + deferred_.size()
+                > policy_.restart_count_max();
+  }
+
+  /// `agent b on host n2`; empty: `awaits_check` is false.
+  std::string awaited_check() const;
 
   // -- what an earlier coordinator has spent ------------------------------------
 
@@ -102,11 +118,17 @@ private:
   end_finding finding() const;
   void settle();
   void answer(const worker_failure& first, outcome how);
+  void follow(restart_policy::answer what, const worker_failure& first,
+              outcome how);
   void obey_rule();
   void apply_row(const worker_failure& first);
   bool exclude(const std::string& host, const std::string& reason);
   std::string host_of(const agent_id& agent) const;
   void exclude_by_rule(const std::string& host, const std::string& why);
+  bool may_be_free(const worker_failure& first) const;
+  void defer(const worker_failure& first, outcome how);
+  void charge(const deferred_failure& x);
+  bool is_checked_next(const agent_record& x, bool is_suspect) const;
   void count_failure(const worker_failure& x);
   void charge();
   void order_checks(const agent_id& suspect);
@@ -119,6 +141,7 @@ private:
   const generation_recovery& recovery_;
   const quarantine& quarantine_;
   restart_policy policy_;
+  deferred_failures deferred_;
   generation_failures failures_; ///< Of the current generation.
   end_reason reason_;
   time_point revoked_at_{};

@@ -140,6 +140,15 @@ void job_orders::exclude(excluded_host x) {
   exclusions_.add(std::move(x));
 }
 
+void job_orders::exclude_listed(const std::vector<excluded_host>& hosts,
+                                time_point now) {
+  for (auto x : hosts)
+    if (!exclusions_.find(x.host) && !exclusions_.is_full()) {
+      x.since = now;
+      exclude(std::move(x));
+    }
+}
+
 bool job_orders::include(const std::string& host) {
   const auto is_changed = exclusions_.remove(host);
   if (is_changed)

@@ -89,6 +89,9 @@ public:
   /// @returns false if it was not excluded
   bool include(const std::string& host);
 
+  /// By a list that outlives jobs, as far as there is room.
+  void exclude_listed(const std::vector<excluded_host>& hosts, time_point now);
+
   /// It is excluded or not, as is known now, whatever agents tell.
   void confirm_host(const std::string& host) { settled_hosts_.insert(host); }
 

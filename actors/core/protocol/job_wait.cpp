@@ -52,6 +52,9 @@ std::string job_wait::text() const {
         return "listening for agents of an earlier coordinator";
       if (!alike.empty())
         return "the next start waits: " + alike;
+      if (!awaited_check.empty())
+        return "waiting for the check of " + awaited_check
+               + ": no restart is left, unless the node was at fault";
       return "waiting for "
              + counted(
                settings.agent_count_min

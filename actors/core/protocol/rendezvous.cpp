@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <utility>
 
 namespace actorrun::core {
@@ -63,12 +64,15 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
     },
     event);
   regrouping_.begin_waiting_drains();
+  if (!job_.is(phase::ended))
+    generation_.attribute_failures();
   auto before = job_.current();
   do {
     before = job_.current();
     advance();
   } while (!job_.is(before));
   note_charter();
+  note_exclusions();
   reports_.arm();
   if (const auto due = costs_.next_due();
       due && !job_.is(phase::ended) && !step_.is_armed(alarm::stand_by))
@@ -88,6 +92,11 @@ void rendezvous::on(const coordinator_started& event) {
     agents_.resize(settings().agent_count_max);
   }
   job_.begin(event);
+  orders_.exclude_listed(event.listed, step_.now());
+  keeps_list_ = event.keeps_list;
+  std::ranges::copy_if(
+    event.listed, std::back_inserter(listed_),
+    [&](const auto& x) { return orders_.excluded().find(x.host) != nullptr; });
   if (!job_.is(phase::ended))
     takeover_.begin(event);
 }
@@ -329,6 +338,9 @@ void rendezvous::gather() {
   // it, or their leases run out.
   if (recovery_.is_listening() || counts.holding > 0)
     return;
+  // If the check finds the node well, no restart is left, and the job has failed.
+  if (generation_.awaits_check())
+    return job_.enter(phase::gathering);
   if (recovery_.holds_back(step_.now())) {
     job_.enter(phase::gathering);
     if (!step_.is_armed(alarm::recovery))
@@ -444,12 +456,28 @@ void rendezvous::note_charter() {
     step_.add(std::move(order));
 }
 
+// What an earlier coordinator has excluded is known when its agents have been heard.
+void rendezvous::note_exclusions() {
+  const auto& now = orders_.excluded();
+  if (!keeps_list_ || recovery_.is_listening() || now.list() == listed_)
+    return;
+  for (const auto& x : now.list())
+    if (std::ranges::find(listed_, x.host, &excluded_host::host)
+        == listed_.end())
+      step_.add(list_exclusion{x});
+  for (const auto& x : listed_)
+    if (now.find(x.host) == nullptr)
+      step_.add(unlist_exclusion{x.host});
+  listed_ = now.list();
+}
+
 job_wait rendezvous::wait() const {
   auto out = job_wait{.phase = job_.current(),
                       .counts = agents_.counts(),
                       .settings = settings(),
                       .generation = generation(),
                       .reason = generation_.reason().text,
+                      .awaited_check = generation_.awaited_check(),
                       .is_listening = recovery_.is_listening(),
                       .holds_back = recovery_.holds_back(step_.now()),
                       .awaits_ahead = step_.is_armed(alarm::ahead),

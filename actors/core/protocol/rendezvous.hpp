@@ -186,6 +186,7 @@ private:
   void supervise();
   void report(std::vector<report_return> returns);
   void note_charter();
+  void note_exclusions();
   job_wait wait() const;
 
   timeouts limits_;
@@ -201,7 +202,10 @@ private:
   regrouping regrouping_;
   agent_reports reports_;
   takeover takeover_;
-  bool hurry_ = false; ///< Form the next generation as soon as possible.
+  bool hurry_ = false;      ///< Form the next generation as soon as possible.
+  bool keeps_list_ = false; ///< Of excluded hosts, beyond the job.
+  std::vector<excluded_host>
+    listed_; ///< There, as far as it is this job's doing.
 };
 
 } // namespace actorrun::core

@@ -68,6 +68,16 @@ struct effect_writer {
   std::string operator()(const report_exclusion& x) const {
     return "report_exclusion " + x.host;
   }
+  std::string operator()(const list_exclusion& x) const {
+    return "list_exclusion " + x.what.host;
+  }
+  std::string operator()(const unlist_exclusion& x) const {
+    return "unlist_exclusion " + x.host;
+  }
+  std::string operator()(const attribute_failure& x) const {
+    return "attribute_failure " + to_string(x.generation) + " of "
+           + x.agent.value + ": " + to_string(x.to);
+  }
   std::string operator()(const order_checks& x) const {
     auto text = std::string{"order_checks"};
     for (const auto& agent : x.agents)

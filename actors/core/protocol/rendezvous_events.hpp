@@ -4,6 +4,7 @@
 #include "actors/core/generation.hpp"
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/charter.hpp"
+#include "actors/core/protocol/deferred_failures.hpp"
 #include "actors/core/protocol/end_reason.hpp"
 #include "actors/core/protocol/exclusions.hpp"
 #include "actors/core/protocol/leader_change.hpp"
@@ -44,6 +45,9 @@ struct coordinator_started {
   bool writes_outcome = false;
   /// For so long no other coordinator has granted anything.
   duration silence{0};
+  /// Hosts that are excluded by a list which outlives jobs, …
+  std::vector<excluded_host> listed{};
+  bool keeps_list = false; ///< … and which has what is excluded here, too.
 };
 
 /// A machine has proved that this agent, of the generation that was the newest when
@@ -330,6 +334,26 @@ struct report_exclusion {
   std::string reason;
 };
 
+/// Have the list that outlives the job name a host, …
+struct list_exclusion {
+  excluded_host what;
+};
+
+/// … or name it no more.
+struct unlist_exclusion {
+  std::string host;
+};
+
+/// Log what the failure that ended a generation costs, as far as a check of its node
+/// shows it.
+struct attribute_failure {
+  generation_id generation;
+  agent_id agent;
+  std::string host;
+  attribution to = attribution::awaited;
+  std::string text{}; ///< What the check has found: `its check … has failed`.
+};
+
 /// Log that a node gets no place for a while, because it has cost too many
 /// generations.
 struct report_stand_by {
@@ -387,14 +411,13 @@ struct end_job {
 /// No agent is left: the coordinator may end.
 struct close_job {};
 
-using rendezvous_effect
-  = std::variant<arm_timer, accept_agent, reject_agent, probe_agent,
-                 forget_agent, give_up_agent, announce_generation,
-                 revoke_generation, send_safe_point_order, start_ahead,
-                 explain_failures, notify_drain, order_checks, report_rule,
-                 report_exclusion, report_stand_by, report_return,
-                 set_log_level, hand_over_leadership, tell_charter,
-                 answer_operator, write_outcome, end_job, close_job>;
+using rendezvous_effect = std::variant<
+  arm_timer, accept_agent, reject_agent, probe_agent, forget_agent,
+  give_up_agent, announce_generation, revoke_generation, send_safe_point_order,
+  start_ahead, explain_failures, notify_drain, order_checks, report_rule,
+  report_exclusion, list_exclusion, unlist_exclusion, attribute_failure,
+  report_stand_by, report_return, set_log_level, hand_over_leadership,
+  tell_charter, answer_operator, write_outcome, end_job, close_job>;
 
 /// One line per effect, for transcripts and logs: `revoke_generation 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);

@@ -11,15 +11,21 @@ restart_policy::answer restart_policy::on_failure(generation_id generation,
                                                   end_class what) {
   if (generation <= charged_)
     return answer::collateral;
-  last_class_ = what;
   steps_.ended();
+  return charge(generation, failure, what);
+}
+
+restart_policy::answer restart_policy::charge(generation_id generation,
+                                              const worker_failure& failure,
+                                              end_class what) {
+  last_class_ = what;
   const auto action = rules_.action_for(what);
   const auto is_hopeless = is_permanent(failure) && action == end_action::usual;
   if (action == end_action::stop || is_hopeless || is_without_progress()
       || restart_count_ >= restart_count_max_)
     return answer::give_up;
   ++restart_count_;
-  charged_ = generation;
+  charged_ = later(charged_, generation);
   return answer::restart;
 }
 

@@ -34,6 +34,13 @@ public:
   answer on_failure(generation_id generation, const worker_failure& failure,
                     end_class what = end_class::program);
 
+  /// A generation has ended whose failure must show first that it costs something.
+  void defer() { steps_.ended(); }
+
+  /// That has shown: as `on_failure`, also if a later one was charged meanwhile.
+  answer charge(generation_id generation, const worker_failure& failure,
+                end_class what);
+
   /// Why it has given up although a restart was left and another try might help:
   /// `--on-failure=program:stop`; empty: one of these was so.
   std::string why_given_up() const;

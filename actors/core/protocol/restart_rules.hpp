@@ -31,6 +31,8 @@ struct restart_rules {
   /// so long, then twice as long each time, up to `backoff_max`. 0: it does not.
   std::chrono::milliseconds backoff_min{0};
   std::chrono::milliseconds backoff_max{0};
+  /// A failure costs no restart if the check of its node that follows it fails.
+  bool node_failures_are_free = false;
 
   end_action action_for(end_class x) const {
     return actions[static_cast<size_t>(x)];

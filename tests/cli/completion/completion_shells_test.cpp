@@ -118,10 +118,11 @@ TEST_CASE("completion: fish completes commands and their options",
   if (!has_shell("fish"))
     return;
   CHECK(offered_by_fish("actorctl ")
-        == words{"bundle",  "coordinator", "drain",   "elect",    "exclude",
-                 "include", "journal",     "lead",    "loglevel", "logs",
-                 "replay",  "resize",      "restart", "secret",   "stacks",
-                 "status",  "stop",        "time",    "top",      "why"});
+        == words{"bundle",  "check",    "coordinator", "drain",  "elect",
+                 "exclude", "include",  "journal",     "lead",   "loglevel",
+                 "logs",    "nodes",    "replay",      "resize", "restart",
+                 "secret",  "stacks",   "status",      "stop",   "time",
+                 "top",     "why"});
   CHECK(offered_by_fish("actorctl --ver") == words{"--version"});
   CHECK(offered_by_fish("actorctl status --js") == words{"--json"});
   CHECK(offered_by_fish("actorctl status job1 --js") == words{"--json"});

@@ -1,3 +1,4 @@
+#include "cli/options/check_options.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
@@ -24,6 +25,48 @@ TEST_CASE("checks: there may be several, in their order", "[cli]") {
   CHECK(accepted({"--check=false", "a"}, {{"PET_CHECK", "true"}})
           .agent.checks.commands
         == words{"false"});
+}
+
+TEST_CASE("checks: built-in ones are run by this program", "[cli]") {
+  const auto checks = accepted({"--check=disk", "--check=x", "a"}).agent.checks;
+  CHECK(checks.commands == words{"disk", "x"});
+  CHECK(checks.built_in == words{"actorrun", node_check_word});
+  for (const auto* command : {"./disk", "disc", "disk /tmp"})
+    CHECK(accepted({"--check", command, "a"}).agent.checks.built_in.empty());
+}
+
+TEST_CASE("checks: what takes the workers' memory cannot run beside them",
+          "[cli]") {
+  CHECK(has(refused({"--check=gpu", "--check-when=join,every:1h", "a"}),
+            "the check gpu takes the memory that workers need"));
+  CHECK(accepted({"--check=gpu-quick", "--check-when=every:1h", "a"})
+          .agent.checks.when.every);
+}
+
+TEST_CASE("checks: a program around a launcher names what runs built-in ones",
+          "[cli]") {
+  auto x = accepted({"--no-python", "a"}).agent;
+  x.workers.command = {"a"};
+  x.checks.commands = {"clock"};
+  const auto ok = validate(x);
+  REQUIRE_FALSE(ok);
+  CHECK(has(ok.error().text,
+            "the check clock is built into actorrun, and this program has not "
+            "said which program runs it (check_options::built_in)"));
+  x.checks.built_in = {"/usr/bin/actorctl", "check"};
+  CHECK(validate(x));
+}
+
+TEST_CASE("checks: what keeps sick nodes out is the coordinator's", "[cli]") {
+  CHECK(accepted({"a"}).job.exclude_file.empty());
+  CHECK_FALSE(accepted({"a"}).job.rules.node_failures_are_free);
+  const auto job
+    = accepted({"--exclude-file=/shared/sick", "--node-failures-are-free", "a"})
+        .job;
+  CHECK(job.exclude_file == "/shared/sick");
+  CHECK(job.rules.node_failures_are_free);
+  CHECK(has(refused({"--exclude-file=" + std::string(4096, 'x'), "a"}),
+            "the path of the list of excluded hosts"));
 }
 
 TEST_CASE("checks: their moments", "[cli]") {

@@ -312,6 +312,9 @@ v1::JobStatus extreme_job(bool is_known) {
   agent.set_lease_age_ms(1);
   agent.set_drain_left_ms(1);
   agent.set_drain_asked_age_ms(1);
+  agent.set_checks(v1::CHECK_STATE_FAILED);
+  agent.set_unfit("x");
+  agent.set_unfit_age_ms(1);
   agent.set_gpu_trouble("x");
   auto& node = *agent.mutable_vitals();
   node.set_load_1_percent(1);
