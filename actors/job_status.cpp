@@ -35,10 +35,10 @@ std::string reason(const std::string& text) {
 
 void add_checks(v1::AgentStatus& out, const node_entry& x, time_point now) {
   const auto& unfit = x.now->unfit;
-  out.set_checks(!unfit ? (x.now->has_checks ? v1::CHECK_STATE_GOOD
-                                             : v1::CHECK_STATE_NONE)
-                 : *unfit == being_checked ? v1::CHECK_STATE_RUNNING
-                                           : v1::CHECK_STATE_FAILED);
+  out.set_checks(
+    !unfit ? (x.now->has_checks ? v1::CHECK_STATE_GOOD : v1::CHECK_STATE_NONE)
+    : *unfit == being_checked ? v1::CHECK_STATE_RUNNING
+                              : v1::CHECK_STATE_FAILED);
   if (unfit)
     out.set_unfit(reason(*unfit));
   if (x.unfit_since)

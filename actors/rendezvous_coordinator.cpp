@@ -305,8 +305,8 @@ struct rendezvous_coordinator_state::effect_runner {
   }
 
   void operator()(const attribute_failure& x) {
-    const auto subject = formatted("the failure of generation {} ",
-                                   to_string(x.generation));
+    const auto subject
+      = formatted("the failure of generation {} ", to_string(x.generation));
     switch (x.to) {
       case attribution::awaited:
         return st.config_.lines.info(

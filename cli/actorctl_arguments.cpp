@@ -311,14 +311,16 @@ result<check_arguments> check_from(const control_settings&,
                                    const operands& words, const host_facts&) {
   const auto which = core::find_built_in(words.subject);
   if (!which)
-    return bad_argument((words.subject.empty()
-                           ? "there is no check"
-                           : in_quotes(words.subject) + " is no built-in check")
-                        + "; clock, disk, gpu-quick and gpu are, as in: actorctl"
-                          " check disk /scratch");
+    return bad_argument(
+      (words.subject.empty()
+         ? "there is no check"
+         : in_quotes(words.subject) + " is no built-in check")
+      + "; clock, disk, gpu-quick and gpu are, as in: actorctl"
+        " check disk /scratch");
   if (*which != core::built_in_check::disk && !words.more.empty())
-    return bad_argument(formatted("only the check disk takes folders, such as {}",
-                                  in_quotes(words.more.front())));
+    return bad_argument(
+      formatted("only the check disk takes folders, such as {}",
+                in_quotes(words.more.front())));
   return check_arguments{*which, words.more};
 }
 

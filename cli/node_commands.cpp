@@ -18,7 +18,7 @@ namespace {
 
 result<std::vector<v1::JobStatus>> ask_for_nodes(const asked_job& job) {
   if (!job.remote) {
-    auto here = ask_here(job.local, status_limit);
+    auto here = cli::ask_here(job.local, status_limit);
     return here ? result<std::vector<v1::JobStatus>>{std::move(here->jobs)}
                 : here.error();
   }
@@ -43,10 +43,9 @@ int show_nodes(const nodes_arguments& arguments) {
     leave(static_cast<int>(exit_code::rendezvous_failed));
   }
   std::cout << (arguments.json ? nodes_to_json(*found) : nodes_to_text(*found));
-  leave(code_after_output(found->empty()
-                            ? static_cast<int>(exit_code::rendezvous_failed)
-                            : 0,
-                          operator_program));
+  leave(code_after_output(
+    found->empty() ? static_cast<int>(exit_code::rendezvous_failed) : 0,
+    operator_program));
 }
 
 // A driver that hangs in its exit handlers has nothing more to say.

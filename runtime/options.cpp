@@ -365,15 +365,16 @@ result<void> check_built_in(const std::string& command,
     return {};
   if (x.built_in.empty() || x.built_in.front().empty())
     return bad_argument(formatted(
-      "the check {} is built into actorrun, and this program has not said which "
+      "the check {} is built into actorrun, and this program has not said "
+      "which "
       "program runs it (check_options::built_in); a command of this name for "
       "the shell is ./{}",
       command, command));
   if (x.when.every && core::disturbs_workers(*which))
-    return bad_argument(
-      formatted("the check {} takes the memory that workers need: it cannot run "
-                "beside them (every:TIME); gpu-quick can",
-                command));
+    return bad_argument(formatted(
+      "the check {} takes the memory that workers need: it cannot run "
+      "beside them (every:TIME); gpu-quick can",
+      command));
   return {};
 }
 

@@ -416,7 +416,8 @@ control_program::control_program()
      add_stacks_options},
     {{"nodes",
       "list every node of a job, and why it gets no place",
-      "Prints for each node of a job its state, its ranks, what its checks have "
+      "Prints for each node of a job its state, its ranks, what its checks "
+      "have "
       "found, how many generations it has had a place in, how many have ended "
       "with a failure on its host first, and why it gets no place; then hosts "
       "that are excluded, and nodes that are gone. Without JOB: all jobs of "
@@ -427,8 +428,10 @@ control_program::control_program()
      add_nodes_options},
     {{"check",
       "run a built-in check on this node",
-      "Runs one of the checks that actorrun --check=NAME has, here and now, and "
-      "ends with 0 if all is well, otherwise with 1 after a line that says what "
+      "Runs one of the checks that actorrun --check=NAME has, here and now, "
+      "and "
+      "ends with 0 if all is well, otherwise with 1 after a line that says "
+      "what "
       "is wrong. clock: the kernel takes its clock for synchronised. disk: "
       "files can be written to the folder for temporary files and to each "
       "FOLDER, and read back. gpu-quick: the NVIDIA driver reports no fault of "

@@ -20,16 +20,18 @@ void add_exclude_after(option_adder& add, uint32_t& target) {
 
 void add_sick_nodes(option_adder& add, std::string& exclude_file,
                     bool& node_failures_are_free) {
-  add("--exclude-file", "FILE",
-      "exclude the hosts that FILE names, one per line with a time and a reason, "
-      "and have it name those that this job excludes, for later jobs; the value "
-      "on the node that hosts the coordinator counts (default: none)",
-      exclude_file);
-  add("--node-failures-are-free",
-      "a failure costs no restart if the check of its node that follows it fails "
-      "(--check, --check-when=failure); the value on the node that hosts the "
-      "coordinator counts",
-      node_failures_are_free);
+  add(
+    "--exclude-file", "FILE",
+    "exclude the hosts that FILE names, one per line with a time and a reason, "
+    "and have it name those that this job excludes, for later jobs; the value "
+    "on the node that hosts the coordinator counts (default: none)",
+    exclude_file);
+  add(
+    "--node-failures-are-free",
+    "a failure costs no restart if the check of its node that follows it fails "
+    "(--check, --check-when=failure); the value on the node that hosts the "
+    "coordinator counts",
+    node_failures_are_free);
 }
 
 void add_safe_point_timeout(option_adder& add,

@@ -40,10 +40,10 @@ void clean(v1::Outcome& x) {
 }
 
 void clean(v1::AgentStatus& x) {
-  for (auto* text : {x.mutable_agent_id(), x.mutable_host(),
-                     x.mutable_address(), x.mutable_role(), x.mutable_state(),
-                     x.mutable_reason(), x.mutable_unfit(),
-                     x.mutable_gpu_trouble()})
+  for (auto* text :
+       {x.mutable_agent_id(), x.mutable_host(), x.mutable_address(),
+        x.mutable_role(), x.mutable_state(), x.mutable_reason(),
+        x.mutable_unfit(), x.mutable_gpu_trouble()})
     clean(*text);
   for (auto& gpu : *x.mutable_gpus())
     for (auto* text :

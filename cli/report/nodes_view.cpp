@@ -31,7 +31,8 @@ struct shown_node {
   std::string why{}; ///< It gets no place, or has this state.
   std::optional<uint64_t> since_ms{};
   std::optional<uint32_t> node_rank{};
-  std::optional<std::pair<uint32_t, uint32_t>> ranks{}; ///< The first, the last.
+  std::optional<std::pair<uint32_t, uint32_t>>
+    ranks{}; ///< The first, the last.
   v1::CheckState checks = v1::CHECK_STATE_NONE;
   std::optional<uint64_t> checks_ms{}; ///< Since they run, or have failed.
   std::optional<uint32_t> failure_count{};
@@ -96,9 +97,9 @@ std::vector<shown_node> nodes_of(const v1::JobStatus& job) {
 
 std::string span_cell(const std::optional<uint64_t>& ms) {
   constexpr auto most = uint64_t{1} << 50U;
-  return ms ? core::duration_text(
-           std::chrono::milliseconds{std::min(*ms, most)})
-            : "-";
+  return ms
+           ? core::duration_text(std::chrono::milliseconds{std::min(*ms, most)})
+           : "-";
 }
 
 template <class Number>
@@ -137,18 +138,19 @@ text_row row_of_node(const shown_node& x) {
 }
 
 std::string table_of(const v1::JobStatus& job) {
-  auto rows = std::vector<text_row>{{"node", "host", "state", "for", "ranks",
-                                     "checks", "failures", "generations",
-                                     "why"}};
+  auto rows
+    = std::vector<text_row>{{"node", "host", "state", "for", "ranks", "checks",
+                             "failures", "generations", "why"}};
   for (const auto& x : nodes_of(job))
     rows.push_back(row_of_node(x));
-  auto text = formatted("job {}: {}, {}\n", job.job_id(), job.phase(),
-                        core::counted(size_t(job.agents_size()), "node")
-                          + (job.agents_size() == 1 ? " is" : " are")
-                          + " here");
+  auto text
+    = formatted("job {}: {}, {}\n", job.job_id(), job.phase(),
+                core::counted(size_t(job.agents_size()), "node")
+                  + (job.agents_size() == 1 ? " is" : " are") + " here");
   if (!is_of_coordinator(job))
-    text += "  the coordinator has not answered, but an agent: only its own node"
-            " is known\n";
+    text
+      += "  the coordinator has not answered, but an agent: only its own node"
+         " is known\n";
   text += aligned(rows);
   if (job.truncated())
     text += "  there are more nodes than one answer can hold\n";

@@ -33,13 +33,12 @@ constexpr auto changes_limit = std::chrono::seconds{6};
 using list_edit = std::function<result<std::string>(std::string)>;
 
 failure cannot_change(const std::string& path, int error) {
-  return system_failure(
-    formatted("{}: {}", path, system_error_text(error)));
+  return system_failure(formatted("{}: {}", path, system_error_text(error)));
 }
 
 failure broken_list(const std::string& path, const failure& why) {
-  return {why.code, formatted("the list of excluded hosts {}: {}", path,
-                              why.text)};
+  return {why.code,
+          formatted("the list of excluded hosts {}: {}", path, why.text)};
 }
 
 result<std::string> content_of(int fd, const std::string& path) {
@@ -93,9 +92,9 @@ result<unique_fd> open_locked(const std::string& path, int flags) {
     if (error != 0 && error != EWOULDBLOCK && error != EINTR)
       return cannot_change(path, error);
     if (std::chrono::steady_clock::now() >= due)
-      return system_failure(formatted(
-        "{}: another program has locked it for {}", path,
-        core::duration_text(lock_limit)));
+      return system_failure(
+        formatted("{}: another program has locked it for {}", path,
+                  core::duration_text(lock_limit)));
     if (error != 0)
       std::this_thread::sleep_for(lock_interval);
   }

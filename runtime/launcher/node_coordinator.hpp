@@ -132,7 +132,7 @@ private:
   caf::actor_system& system_;
   std::shared_ptr<reactor> loop_;
   node_coordinator_config config_;
-  std::shared_ptr<journal_writer>& journal_; ///< Null: none is kept.
+  std::shared_ptr<journal_writer>& journal_;   ///< Null: none is kept.
   std::shared_ptr<exclusion_file> exclusions_; ///< Null: none is kept.
   node_end_runner& end_;
   bool is_occupied_ = false; ///< Another process listens at our endpoint.

@@ -28,7 +28,7 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
   : all_(all), process_(std::move(process)), number_(number), host_(host),
     clock_(all.coarse(all.roll().between(core::duration{0}, uptime_max))),
     limits_(limits), brain_(settings, limits, all.plan().exclude_after,
-           all.plan().node_failures_are_free),
+                            all.plan().node_failures_are_free),
     times_(settings, limits, all.plan().lease_max(), all.checks()),
     succession_(limits.lease(), all.checks()) {
   process_->on_death([this] {
@@ -253,8 +253,7 @@ void coordinator::check_list() const {
     return;
   const auto& list = all_.excluded_list();
   const auto& hosts = brain_.excluded_hosts();
-  const auto is_listed
-    = [&](const auto& x) { return list.contains(x.host); };
+  const auto is_listed = [&](const auto& x) { return list.contains(x.host); };
   if (list.size() != hosts.size() || !std::ranges::all_of(hosts, is_listed))
     all_.checks().report("list: it does not name the hosts that are excluded");
 }

@@ -260,10 +260,9 @@ uint32_t invariants::check_deferred(int coordinator, uint32_t spent_before,
     return settled_count;
   }
   if (settled_count > 0 && spent != spent_before + cost)
-    report("I5: " + std::to_string(settled_count)
-           + " failures cost " + std::to_string(spent - spent_before)
-           + " restarts, where checks have shown "
-           + std::to_string(cost));
+    report("I5: " + std::to_string(settled_count) + " failures cost "
+           + std::to_string(spent - spent_before)
+           + " restarts, where checks have shown " + std::to_string(cost));
   const auto runs = after.current_phase() == phase::starting
                     || after.current_phase() == phase::running;
   if (runs && spent + awaited.size() > after.settings().restart_count_max
@@ -338,8 +337,8 @@ void invariants::check_cost(int coordinator,
                + first->agent.value + " cost something");
   const auto has_cost = after.budget().restart_count() > owed->spent
                         || after.current_phase() == phase::ended;
-  const auto has_time = !owed->is_exempt && !has_cost && first
-                        && is_awaited(after, first->agent);
+  const auto has_time
+    = !owed->is_exempt && !has_cost && first && is_awaited(after, first->agent);
   if (has_time)
     deferred_[coordinator].insert(first->agent);
   else if (!owed->is_exempt && !has_cost)

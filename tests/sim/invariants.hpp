@@ -238,8 +238,8 @@ private:
   std::map<int, std::optional<debt>> owed_; ///< By coordinator.
   /// By coordinator: whose failures have yet to show what they cost.
   std::map<int, std::set<agent_id>> deferred_;
-  std::map<int, bool> was_stopping_;        ///< Likewise.
-  std::map<int, bool> was_gathering_;       ///< Likewise.
+  std::map<int, bool> was_stopping_;  ///< Likewise.
+  std::map<int, bool> was_gathering_; ///< Likewise.
   std::map<std::pair<int, generation_id>, known_failures> known_failures_;
   std::map<int64_t, core::time_point> seen_; ///< By pid.
   std::set<int64_t> ordered_deaths_;         ///< By pid.

@@ -50,7 +50,7 @@ struct scenario {
   core::duration work{};         ///< How long a worker works.
   core::duration fault_window{}; ///< No fault begins later.
   uint32_t fault_count = 0;
-  uint32_t exclude_after = 0;     ///< Failures of a host; 0: never.
+  uint32_t exclude_after = 0;          ///< Failures of a host; 0: never.
   bool node_failures_are_free = false; ///< If a check shows them.
   bool keeps_list = false;        ///< Of excluded hosts, beyond coordinators.
   uint32_t slow_stop_percent = 0; ///< Workers that obey late …

@@ -241,9 +241,9 @@ void chronicle::note_end_of_generation(step& at) {
 void chronicle::note_attributions(step& at) {
   for (const auto& x : at.effects)
     if (const auto* told = std::get_if<attribute_failure>(&x))
-      put(at, failure_attributed{told->generation, told->agent, told->to,
-                                 told->text,
-                                 at.after.budget().restart_count()});
+      put(at,
+          failure_attributed{told->generation, told->agent, told->to,
+                             told->text, at.after.budget().restart_count()});
 }
 
 // A successor adopts the generation that agents bring; an agent that did not get

@@ -61,7 +61,8 @@ struct generation_entry {
   std::optional<core::end_origin> exemption_origin{};
   uint32_t restart_count = 0; ///< Spent at its end.
   spent_time time{};          ///< Until the next one was formed.
-  rare_value<attribution_entry> attributed{}; ///< None: no check was to show it.
+  rare_value<attribution_entry>
+    attributed{}; ///< None: no check was to show it.
 
   friend bool operator==(const generation_entry&, const generation_entry&)
     = default;
@@ -96,10 +97,10 @@ struct node_entry {
   shared_value<node> now;
   moment joined_at{};
   moment since{}; ///< Of its share's state, and whether it is connected.
-  rare_value<gpu_trouble> gpus{}; ///< None: they are healthy.
-  spent_time time{};              ///< Since it joined …
-  time_point counted_until{};     ///< … until then.
-  uint32_t generation_count = 0;  ///< That it has had a place in.
+  rare_value<gpu_trouble> gpus{};      ///< None: they are healthy.
+  spent_time time{};                   ///< Since it joined …
+  time_point counted_until{};          ///< … until then.
+  uint32_t generation_count = 0;       ///< That it has had a place in.
   std::optional<moment> unfit_since{}; ///< Checked, or failed; none: it is fit.
 
   friend bool operator==(const node_entry&, const node_entry&) = default;

@@ -193,13 +193,11 @@ void generation_end::attribute_failures() {
     const auto* x = agents_.find(agent);
     return x == nullptr ? std::string{} : x->offering.unfit;
   };
-  const auto settled = deferred_.take_if([&](const auto& x) {
-    return unfit_of(x.first.agent) != being_checked;
-  });
+  const auto settled = deferred_.take_if(
+    [&](const auto& x) { return unfit_of(x.first.agent) != being_checked; });
   for (const auto& x : settled) {
     auto found = unfit_of(x.first.agent);
-    const auto to
-      = found.empty() ? attribution::program : attribution::node;
+    const auto to = found.empty() ? attribution::program : attribution::node;
     step_.add(attribute_failure{x.generation, x.first.agent, x.first.host, to,
                                 std::move(found)});
     if (to == attribution::program && !job_.is(rendezvous_phase::ended))

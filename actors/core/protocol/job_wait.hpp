@@ -25,7 +25,7 @@ struct job_wait {
   agent_table::tally counts{};
   job_settings settings{};
   generation_id generation{};
-  std::string reason{};      ///< Why it is being stopped.
+  std::string reason{}; ///< Why it is being stopped.
   /// Of which agent and host a check shows whether a restart is left; empty: of none.
   std::string awaited_check{};
   bool is_listening = false; ///< For agents of an earlier coordinator …

@@ -61,8 +61,8 @@ public:
   /// @param node_failures_are_free A failure costs no restart if the check of its
   ///                               node that follows it fails.
   /// @pre `1 <= agent_count_min <= agent_count_max <= agents_per_generation_max`
-  rendezvous(job_settings settings, timeouts limits,
-             uint32_t exclude_after = 0, bool node_failures_are_free = false);
+  rendezvous(job_settings settings, timeouts limits, uint32_t exclude_after = 0,
+             bool node_failures_are_free = false);
   /// Its parts know each other.
   rendezvous(const rendezvous&) = delete;
   rendezvous& operator=(const rendezvous&) = delete;
@@ -199,9 +199,10 @@ private:
   regrouping regrouping_;
   agent_reports reports_;
   takeover takeover_;
-  bool hurry_ = false; ///< Form the next generation as soon as possible.
-  bool keeps_list_ = false;          ///< Of excluded hosts, beyond the job.
-  std::vector<excluded_host> listed_; ///< There, as far as it is this job's doing.
+  bool hurry_ = false;      ///< Form the next generation as soon as possible.
+  bool keeps_list_ = false; ///< Of excluded hosts, beyond the job.
+  std::vector<excluded_host>
+    listed_; ///< There, as far as it is this job's doing.
 };
 
 } // namespace actorrun::core

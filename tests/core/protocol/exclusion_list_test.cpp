@@ -91,8 +91,7 @@ TEST_CASE("exclusion_list: a job says who has excluded a host, and why",
   CHECK(to_listed({"n2", "bad\ndisk", "alice"}, 7)
         == listed_host{"n2", 7, "alice: bad disk"});
   CHECK(to_listed({"n2", "", "alice"}, 7).reason == "alice");
-  CHECK(to_listed({"n2", "2 failures", ""}, 7).reason
-        == "2 failures");
+  CHECK(to_listed({"n2", "2 failures", ""}, 7).reason == "2 failures");
   CHECK(to_string(to_excluded({"n2", 1'796'011'811, "alice: bad disk"}))
         == "host n2 is excluded by --exclude-file: alice: bad disk, since "
            "2026-11-30T04:10:11Z");

@@ -71,8 +71,7 @@ TEST_CASE_METHOD(fixture,
   fail();
   for (const auto* agent : {"a", "c"})
     at(2s, started(agent, 2));
-  CHECK(at(3s, fit("b"))
-          .starts_with("attribute_failure 1 of b: program; "));
+  CHECK(at(3s, fit("b")).starts_with("attribute_failure 1 of b: program; "));
   CHECK(spent() == 1);
   CHECK_FALSE(uut.result());
 }
@@ -82,8 +81,7 @@ TEST_CASE_METHOD(fixture,
                  "the check",
                  "[core]") {
   begin(0);
-  CHECK(fail()
-        == "attribute_failure 1 of b: awaited; order_checks b");
+  CHECK(fail() == "attribute_failure 1 of b: awaited; order_checks b");
   CHECK(uut.current_phase() == phase::gathering);
   CHECK(uut.waiting_for()
         == "waiting for the check of agent b on host node-b: no restart is "
@@ -146,8 +144,7 @@ TEST_CASE_METHOD(fixture,
   }
 }
 
-TEST_CASE_METHOD(fixture,
-                 "free failures: two that are awaited count together",
+TEST_CASE_METHOD(fixture, "free failures: two that are awaited count together",
                  "[core]") {
   begin(1);
   fail();

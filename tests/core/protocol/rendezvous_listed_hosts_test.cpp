@@ -44,8 +44,7 @@ TEST_CASE_METHOD(fixture,
           .ends_with("list_exclusion node-x"));
   CHECK(last<list_exclusion>().what.reason == "gone bad");
   CHECK(last<list_exclusion>().what.by == "alice");
-  CHECK(at(6s, exclusion_requested{"node-x", "bob", ""})
-          .find("list_exclusion")
+  CHECK(at(6s, exclusion_requested{"node-x", "bob", ""}).find("list_exclusion")
         == std::string::npos);
 }
 
@@ -55,9 +54,9 @@ TEST_CASE_METHOD(fixture,
   begin(false);
   at(0s, join("a"));
   at(0s, join("c"));
-  CHECK(at(1s, exclusion_requested{"node-x", "alice", ""})
-          .find("list_exclusion")
-        == std::string::npos);
+  CHECK(
+    at(1s, exclusion_requested{"node-x", "alice", ""}).find("list_exclusion")
+    == std::string::npos);
 }
 
 TEST_CASE_METHOD(fixture,
