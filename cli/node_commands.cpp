@@ -18,7 +18,7 @@ namespace {
 
 result<std::vector<v1::JobStatus>> ask_for_nodes(const asked_job& job) {
   if (!job.remote) {
-    auto here = ask_here(job.local, status_limit);
+    auto here = cli::ask_here(job.local, status_limit);
     return here ? result<std::vector<v1::JobStatus>>{std::move(here->jobs)}
                 : here.error();
   }

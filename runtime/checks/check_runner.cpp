@@ -40,11 +40,12 @@ public:
     if (is_over_ || command_.runs())
       return;
     const auto run = what.run;
-    auto why = command_.start(
-      line_of(what.command), [this, run, on_end](const side_command::ending& x) {
-        disarm();
-        on_end({run, trouble_of(x), words_of(x)});
-      });
+    auto why
+      = command_.start(line_of(what.command),
+                       [this, run, on_end](const side_command::ending& x) {
+                         disarm();
+                         on_end({run, trouble_of(x), words_of(x)});
+                       });
     if (!why.empty())
       return on_end({run, "cannot be started", std::move(why)});
     alarm_ = loop_.after(what.limit, [this, run, on_end, limit = what.limit] {
@@ -76,9 +77,8 @@ class check_runner_port final : public ports::check_runner {
 public:
   check_runner_port(std::shared_ptr<reactor> loop, side_command::config config,
                     own_checks own)
-    : loop_(std::move(loop)),
-      runner_(std::make_shared<shell_check_runner>(*loop_, std::move(config),
-                                                   std::move(own))),
+    : loop_(std::move(loop)), runner_(std::make_shared<shell_check_runner>(
+                                *loop_, std::move(config), std::move(own))),
       handle_(*loop_, runner_) {}
 
   void run(const core::run_check& what,

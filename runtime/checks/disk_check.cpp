@@ -46,8 +46,8 @@ failure cannot(const char* what, const std::string& folder, int error) {
 /// A file without a name from its beginning on: nothing stays if this process is killed.
 result<unique_fd> open_probe(const std::string& folder) {
   constexpr auto mode = 0600;
-  auto fd = unique_fd{::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
-                             mode)};
+  auto fd
+    = unique_fd{::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode)};
   if (fd)
     return fd;
   // Not every file system has such files, as NFS.
@@ -81,9 +81,9 @@ result<std::string> read_probe(int fd, const std::string& folder) {
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0)
-      return n == 0 ? system_failure(formatted(
-               "{}: only {} of {} bytes can be read back", folder, at,
-               out.size()))
+      return n == 0 ? system_failure(
+               formatted("{}: only {} of {} bytes can be read back", folder, at,
+                         out.size()))
                     : cannot("read a file back", folder, errno);
     at += static_cast<size_t>(n);
   }
@@ -99,9 +99,9 @@ std::string free_text(const std::string& folder) {
   struct statvfs facts {};
   if (::statvfs(folder.c_str(), &facts) != 0)
     return {};
-  return formatted("; {:.1f} GiB free",
-                   double(facts.f_bavail) * double(facts.f_frsize)
-                     / (1'024.0 * 1'024 * 1'024));
+  return formatted("; {:.1f} GiB free", double(facts.f_bavail)
+                                          * double(facts.f_frsize)
+                                          / (1'024.0 * 1'024 * 1'024));
 }
 
 result<void> check_folder(const std::string& folder,

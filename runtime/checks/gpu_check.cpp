@@ -72,8 +72,8 @@ result<std::string> pci_address_of(const cuda::functions& library, int device) {
   if (const auto code
       = library.pci_address(text.data(), static_cast<int>(text.size()), device);
       code != cuda::success)
-    return system_failure(formatted("GPU {} of CUDA: {}", device,
-                                    text_of(library, code)));
+    return system_failure(
+      formatted("GPU {} of CUDA: {}", device, text_of(library, code)));
   auto out = std::string{text.data(), ::strnlen(text.data(), text.size())};
   std::ranges::transform(out, out.begin(), [](unsigned char c) {
     return static_cast<char>(std::tolower(c));
@@ -116,8 +116,8 @@ watch_links(const std::vector<tested_gpu>& tests) {
     while (x.findings.wait_for(link_interval) != std::future_status::ready)
       for (const auto& y : tests)
         if (library)
-          out[y.pci_address] = core::better(
-            out[y.pci_address], link_of(**library, y.pci_address));
+          out[y.pci_address] = core::better(out[y.pci_address],
+                                            link_of(**library, y.pci_address));
   return out;
 }
 
@@ -125,9 +125,8 @@ std::string fault_of_link(const std::vector<checked_gpu>& all,
                           const std::string& pci_address,
                           const core::pcie_link& seen) {
   const auto i = std::ranges::find(all, pci_address, &checked_gpu::pci_address);
-  return i == all.end()
-           ? std::string{}
-           : core::fault_under_load(seen, i->reading.best_link);
+  return i == all.end() ? std::string{}
+                        : core::fault_under_load(seen, i->reading.best_link);
 }
 
 } // namespace
@@ -152,9 +151,9 @@ result<void> check_gpus(const check_listener& say) {
   for (auto& x : *tests) {
     const auto found = x.findings.get();
     const auto title = title_of(*all, x.pci_address);
-    auto fault = found ? fault_of_link(*all, x.pci_address,
-                                       links[x.pci_address])
-                       : found.error().text;
+    auto fault = found
+                   ? fault_of_link(*all, x.pci_address, links[x.pci_address])
+                   : found.error().text;
     if (found)
       say(formatted("{}: {}", title, to_string(*found)));
     if (!fault.empty())

@@ -46,7 +46,8 @@ result<cuda::functions> open_cuda() {
   auto out = cuda::functions{};
   if (!find_all(*library, out))
     return system_failure(formatted(
-      "{} is too old or not CUDA's; actorrun needs a driver from 450 on", name));
+      "{} is too old or not CUDA's; actorrun needs a driver from 450 on",
+      name));
   if (const auto code = out.init(0); code != cuda::success)
     return system_failure("CUDA cannot be used: " + text_of(out, code));
   return out;

@@ -13,8 +13,8 @@ namespace actorrun::detail {
 
 /// A GPU that processes here may use, or an instance of it.
 struct checked_gpu {
-  uint32_t index = 0; ///< The driver's number.
-  std::string name{}; ///< `NVIDIA H200`; empty if it does not answer.
+  uint32_t index = 0;        ///< The driver's number.
+  std::string name{};        ///< `NVIDIA H200`; empty if it does not answer.
   std::string pci_address{}; ///< As sysfs writes it; empty likewise.
   core::gpu_reading reading{};
 };

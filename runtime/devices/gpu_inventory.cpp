@@ -158,8 +158,8 @@ bool is_gpu_trouble(int code) {
          && code != nvml::no_permission && code != nvml::function_not_found;
 }
 
-std::vector<core::gpu_identity>
-identify(const functions& library, const std::vector<gpu_handle>& gpus) {
+std::vector<core::gpu_identity> identify(const functions& library,
+                                         const std::vector<gpu_handle>& gpus) {
   auto out = std::vector<core::gpu_identity>{};
   for (const auto& x : gpus)
     out.push_back(x.code == nvml::success ? identity_of(library, x.gpu)

@@ -120,17 +120,20 @@ void fill_with_pattern(std::byte* place, size_t size) {
 
 class memory_run {
 public:
-  memory_run(const cuda::functions& library, std::span<const cuda::address> blocks,
-             size_t block_size, const std::byte* pattern, std::byte* back)
+  memory_run(const cuda::functions& library,
+             std::span<const cuda::address> blocks, size_t block_size,
+             const std::byte* pattern, std::byte* back)
     : library_(library), blocks_(blocks), size_(block_size), pattern_(pattern),
       back_(back) {}
 
   result<copy_rates> operator()() {
     auto out = copy_rates{};
     for (size_t i = 0; i < blocks_.size(); ++i)
-      if (auto ok = timed(to_gpu_, "writing memory of the GPU", [&] {
-            return library_.copy_to_gpu(blocks_[i], part_of(i), size_);
-          });
+      if (auto ok = timed(to_gpu_, "writing memory of the GPU",
+                          [&] {
+                            return library_.copy_to_gpu(blocks_[i], part_of(i),
+                                                        size_);
+                          });
           !ok)
         return ok.error();
     if (auto ok = read_back(); !ok)
@@ -161,9 +164,9 @@ private:
 
   /// @param content The block whose part of the pattern is there.
   result<void> compare(size_t block, size_t content) {
-    if (auto ok = timed(from_gpu_, "reading memory of the GPU", [&] {
-          return library_.copy_from_gpu(back_, blocks_[block], size_);
-        });
+    if (auto ok = timed(
+          from_gpu_, "reading memory of the GPU",
+          [&] { return library_.copy_from_gpu(back_, blocks_[block], size_); });
         !ok)
       return ok;
     const auto* part = part_of(content);
@@ -249,8 +252,8 @@ result<gpu_memory_findings> test_gpu_memory(const cuda::functions& library,
   if (const auto code = blocks.allocate(count, block_size);
       code != cuda::success)
     return failed(library, "memory of the GPU", code);
-  auto run
-    = memory_run{library, blocks.all(), block_size, pattern.data(), back.data()};
+  auto run = memory_run{library, blocks.all(), block_size, pattern.data(),
+                        back.data()};
   const auto rates = run();
   if (!rates)
     return rates.error();
@@ -259,13 +262,14 @@ result<gpu_memory_findings> test_gpu_memory(const cuda::functions& library,
 
 std::string to_string(const gpu_memory_findings& x) {
   constexpr auto gib = 1'024.0 * 1'024 * 1'024;
-  return formatted(
-    "{:.1f} of {:.1f} GiB of free memory keep what is written; copies {} to it, "
-    "{} from it{}",
-    double(x.tested) / gib, double(x.free) / gib, rate_text(x.rates.to_gpu),
-    rate_text(x.rates.from_gpu),
-    x.rates.within > 0 ? formatted(", {} within it", rate_text(x.rates.within))
-                       : "");
+  return formatted("{:.1f} of {:.1f} GiB of free memory keep what is written; "
+                   "copies {} to it, "
+                   "{} from it{}",
+                   double(x.tested) / gib, double(x.free) / gib,
+                   rate_text(x.rates.to_gpu), rate_text(x.rates.from_gpu),
+                   x.rates.within > 0
+                     ? formatted(", {} within it", rate_text(x.rates.within))
+                     : "");
 }
 
 } // namespace actorrun::detail

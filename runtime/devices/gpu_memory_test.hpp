@@ -35,9 +35,8 @@ inline constexpr size_t memory_block_size = size_t{64} * 1'024 * 1'024;
 /// @param index As CUDA numbers its devices.
 /// @param block_size In bytes, a multiple of 8.
 /// @retval errc::system_failure  memory does not keep what is written, or CUDA fails
-result<gpu_memory_findings> test_gpu_memory(const cuda::functions& library,
-                                            int index,
-                                            size_t block_size
-                                            = memory_block_size);
+result<gpu_memory_findings>
+test_gpu_memory(const cuda::functions& library, int index,
+                size_t block_size = memory_block_size);
 
 } // namespace actorrun::detail

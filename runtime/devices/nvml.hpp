@@ -83,9 +83,11 @@ struct functions {
   int (*processes)(device, unsigned* count, process_info*) = nullptr;
   int (*retired_pages_pending)(device, unsigned*) = nullptr;
   int (*remapped_rows)(device, unsigned* corrected, unsigned* uncorrected,
-                       unsigned* is_pending, unsigned* has_failed) = nullptr;
+                       unsigned* is_pending, unsigned* has_failed)
+    = nullptr;
   int (*ecc_errors)(device, unsigned kind, unsigned counter,
-                    unsigned long long*) = nullptr;
+                    unsigned long long*)
+    = nullptr;
   int (*link_width)(device, unsigned*) = nullptr;
   int (*link_width_max)(device, unsigned*) = nullptr;
   int (*link_generation)(device, unsigned*) = nullptr;

@@ -263,13 +263,15 @@ TEST_CASE("actorctl: unknown commands and options are refused", "[cli]") {
   CHECK(
     has(refused_control({}),
         "status, top, why, journal, replay, time, bundle, logs, stacks, nodes,"
-        " check, drain, resize, restart, stop, exclude, include, lead, elect, loglevel,"
+        " check, drain, resize, restart, stop, exclude, include, lead, elect, "
+        "loglevel,"
         " coordinator and secret"));
   CHECK(has(refused_control({"stat"}), "is status meant?"));
   CHECK(
     has(refused_control({"begin"}),
         "status, top, why, journal, replay, time, bundle, logs, stacks, nodes,"
-        " check, drain, resize, restart, stop, exclude, include, lead, elect, loglevel,"
+        " check, drain, resize, restart, stop, exclude, include, lead, elect, "
+        "loglevel,"
         " coordinator and secret"));
   CHECK(has(refused_control({"--json"}), "unknown option --json"));
 }
@@ -357,10 +359,10 @@ TEST_CASE("actorctl: nodes are those of all jobs here, or of one", "[cli]") {
   const auto x = control<nodes_arguments>({"nodes", "--json", "j"});
   CHECK(x.json);
   CHECK(x.job.local == "j");
-  CHECK(control<nodes_arguments>(
-          {"nodes", "--rdzv-endpoint=n:1", "--rdzv-id=j"})
-          .job.remote->job
-        == job_id{"j"});
+  CHECK(
+    control<nodes_arguments>({"nodes", "--rdzv-endpoint=n:1", "--rdzv-id=j"})
+      .job.remote->job
+    == job_id{"j"});
   CHECK(has(refused_control({"nodes", "j", "k"}), "\"k\""));
 }
 
@@ -371,8 +373,9 @@ TEST_CASE("actorctl: a check is built in, and disk takes folders", "[cli]") {
   CHECK(x.which == core::built_in_check::disk);
   CHECK(x.folders == words{"/a", "/b c"});
   CHECK(has(refused_control({"check"}), "there is no check; clock, disk,"));
-  CHECK(has(refused_control({"check", "disc"}),
-            "\"disc\" is no built-in check; clock, disk, gpu-quick and gpu are"));
+  CHECK(
+    has(refused_control({"check", "disc"}),
+        "\"disc\" is no built-in check; clock, disk, gpu-quick and gpu are"));
   CHECK(has(refused_control({"check", "gpu", "/a"}),
             "only the check disk takes folders, such as \"/a\""));
 }

@@ -139,8 +139,9 @@ TEST_CASE_METHOD(checks_scene,
   CHECK(two[0].restart_count == 0);
   const auto why = read({ACTORCTL_PROGRAM, "why", "--all"});
   INFO(why);
-  CHECK(why.find("this cost no restart, because the node is at fault: its check")
-        != std::string::npos);
+  CHECK(
+    why.find("this cost no restart, because the node is at fault: its check")
+    != std::string::npos);
   const auto journal = read({ACTORCTL_PROGRAM, "journal"});
   INFO(journal);
   CHECK(journal.find("costs no restart: node ") != std::string::npos);
@@ -153,10 +154,11 @@ TEST_CASE_METHOD(checks_scene,
     y.wait();
 }
 
-TEST_CASE_METHOD(checks_scene,
-                 "checks: with free failures of nodes, those of the program end "
-                 "the job when its node is found well",
-                 "[checks]") {
+TEST_CASE_METHOD(
+  checks_scene,
+  "checks: with free failures of nodes, those of the program end "
+  "the job when its node is found well",
+  "[checks]") {
   auto x = options("2:3", true);
   x.restart_count_max = 0;
   x.more.push_back("--node-failures-are-free");
@@ -180,10 +182,10 @@ TEST_CASE_METHOD(checks_scene,
   const auto gpu = std::string{
     "gpu uuid=GPU-a name=NVIDIA_H200 pci=00000000:65:00.0 used=0 total=1000"};
   set_world(gpu + " lost=1\n");
-  const auto drivers = std::map<std::string, std::string>{
-    {"ACTORRUN_NVML_LIBRARY", GPU_STANDIN},
-    {"ACTORRUN_CUDA_LIBRARY", GPU_STANDIN},
-    {"ACTORRUN_GPU_STANDIN", world}};
+  const auto drivers
+    = std::map<std::string, std::string>{{"ACTORRUN_NVML_LIBRARY", GPU_STANDIN},
+                                         {"ACTORRUN_CUDA_LIBRARY", GPU_STANDIN},
+                                         {"ACTORRUN_GPU_STANDIN", world}};
   auto x = options("1:2", false);
   x.environment = drivers;
   SECTION("what it finds keeps the node out until it is well") {
@@ -201,8 +203,9 @@ TEST_CASE_METHOD(checks_scene,
     set_world(gpu + "\nhang\n");
     x.more = {"--check=gpu-quick", "--check-timeout=1s"};
     agent(x);
-    CHECK(await_unfit()["reason"]
-          == "its check `gpu-quick` has failed (it has not ended within 1.0 s)");
+    CHECK(
+      await_unfit()["reason"]
+      == "its check `gpu-quick` has failed (it has not ended within 1.0 s)");
     set_world(gpu + "\n");
     await_world(1);
     order_end();
@@ -230,9 +233,10 @@ TEST_CASE_METHOD(checks_scene,
     y.wait();
 }
 
-TEST_CASE_METHOD(checks_scene,
-                 "checks: excluded hosts outlive the job where a file names them",
-                 "[checks]") {
+TEST_CASE_METHOD(
+  checks_scene,
+  "checks: excluded hosts outlive the job where a file names them",
+  "[checks]") {
   const auto file = folder() + "/excluded";
   std::ofstream{file} << "# by hand\nn8 2026-11-30T04:10:11Z\n";
   const auto content = [&] {

@@ -34,9 +34,9 @@ std::optional<int64_t> parse_utc(std::string_view text) {
     std::from_chars(text.data() + at, text.data() + at + size, out);
     return out;
   };
-  const auto date
-    = std::chrono::year{number(0, 4)} / std::chrono::month(number(5, 2))
-      / std::chrono::day(number(8, 2));
+  const auto date = std::chrono::year{number(0, 4)}
+                    / std::chrono::month(number(5, 2))
+                    / std::chrono::day(number(8, 2));
   const auto hours = number(11, 2);
   const auto minutes = number(14, 2);
   const auto seconds = number(17, 2);
@@ -124,10 +124,10 @@ result<std::vector<listed_host>> parse_exclusion_list(std::string_view text) {
   if (wrong)
     return *std::move(wrong);
   if (out.size() > excluded_hosts_max)
-    return failure{errc::bad_argument,
-                   "it names " + std::to_string(out.size())
-                     + " hosts; a job takes "
-                     + std::to_string(excluded_hosts_max) + " at most"};
+    return failure{errc::bad_argument, "it names " + std::to_string(out.size())
+                                         + " hosts; a job takes "
+                                         + std::to_string(excluded_hosts_max)
+                                         + " at most"};
   return out;
 }
 
@@ -144,8 +144,7 @@ result<std::string> with_host(std::string text, const listed_host& x) {
   return now ? result<std::string>{std::move(text)} : now.error();
 }
 
-result<std::string> without_host(std::string_view text,
-                                 std::string_view host) {
+result<std::string> without_host(std::string_view text, std::string_view host) {
   if (const auto known = parse_exclusion_list(text); !known)
     return known.error();
   auto out = std::string{};

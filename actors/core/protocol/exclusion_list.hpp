@@ -39,8 +39,7 @@ result<std::string> with_host(std::string text, const listed_host& x);
 
 /// The list without a host.
 /// @retval as `parse_exclusion_list`
-result<std::string> without_host(std::string_view text,
-                                 std::string_view host);
+result<std::string> without_host(std::string_view text, std::string_view host);
 
 /// What the list says of a host of this job.
 excluded_host to_excluded(const listed_host& x);

@@ -118,10 +118,10 @@ TEST_CASE("completion: fish completes commands and their options",
   if (!has_shell("fish"))
     return;
   CHECK(offered_by_fish("actorctl ")
-        == words{"bundle",  "check",    "coordinator", "drain",  "elect",
-                 "exclude", "include",  "journal",     "lead",   "loglevel",
-                 "logs",    "nodes",    "replay",      "resize", "restart",
-                 "secret",  "stacks",   "status",      "stop",   "time",
+        == words{"bundle",  "check",   "coordinator", "drain",  "elect",
+                 "exclude", "include", "journal",     "lead",   "loglevel",
+                 "logs",    "nodes",   "replay",      "resize", "restart",
+                 "secret",  "stacks",  "status",      "stop",   "time",
                  "top",     "why"});
   CHECK(offered_by_fish("actorctl --ver") == words{"--version"});
   CHECK(offered_by_fish("actorctl status --js") == words{"--json"});

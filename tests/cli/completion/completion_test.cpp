@@ -128,7 +128,8 @@ TEST_CASE("completion: candidates depend on the help's name for a value",
 
 TEST_CASE("completion: bash completes the commands of actorctl", "[cli]") {
   CHECK(offered("actorctl ''")
-        == "status top why journal replay time bundle logs stacks nodes check drain resize "
+        == "status top why journal replay time bundle logs stacks nodes check "
+           "drain resize "
            "restart "
            "stop exclude include lead elect loglevel coordinator secret");
   CHECK(offered("actorctl st") == "status stacks stop");

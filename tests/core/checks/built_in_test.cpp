@@ -27,8 +27,7 @@ TEST_CASE("built_in: only the check that takes the memory disturbs workers",
 TEST_CASE("built_in: the command is quoted for the shell, and only disk has "
           "folders",
           "[core]") {
-  const auto program
-    = std::vector<std::string>{"/opt/a b/actorctl", "check"};
+  const auto program = std::vector<std::string>{"/opt/a b/actorctl", "check"};
   const auto folders = std::vector<std::string>{"/it's", "$HOME"};
   CHECK(command_of(built_in_check::disk, program, folders)
         == R"(exec '/opt/a b/actorctl' 'check' disk '/it'\''s' '$HOME')");

@@ -57,7 +57,8 @@ TEST_CASE_METHOD(fixture, "attribution: a check that runs is to show the cost",
   CHECK(replayed() == now());
 }
 
-TEST_CASE_METHOD(fixture, "attribution: a node at fault is named, with its check",
+TEST_CASE_METHOD(fixture,
+                 "attribution: a node at fault is named, with its check",
                  "[core]") {
   fail();
   CHECK(note(2s, fitness_reported{{"b"}, sick}).find("attributed")

@@ -153,9 +153,10 @@ TEST_CASE_METHOD(gpu_checks_fixture,
   }
   SECTION("it is narrow") {
     write_one("gen=5 genmax=5 width=8 widthmax=16");
-    CHECK(thoroughly()
-          == "GPU 0 (NVIDIA H200): its link had PCIe 5.0 x8 at best while it was "
-             "copying, PCIe 5.0 x16 is possible: see how the GPU sits in its "
-             "slot");
+    CHECK(
+      thoroughly()
+      == "GPU 0 (NVIDIA H200): its link had PCIe 5.0 x8 at best while it was "
+         "copying, PCIe 5.0 x16 is possible: see how the GPU sits in its "
+         "slot");
   }
 }

@@ -28,8 +28,8 @@ struct exclusion_file_fixture {
   std::mutex mutex{};
   std::string warnings{};
 
-  log lines() {
-    return log{[this](log_level, std::string_view text) {
+  actorrun::log lines() {
+    return actorrun::log{[this](log_level, std::string_view text) {
       const auto guard = std::lock_guard{mutex};
       warnings += std::string{text} + "\n";
     }};
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(exclusion_file_fixture,
   add("n2");
   CHECK(warnings.find("host n2 is not excluded beyond this job") == 0);
   CHECK(content() == before);
-  CHECK(read_exclusion_file(folder / "").error().text.find("is a directory")
+  CHECK(read_exclusion_file(folder.path()).error().text.find("is a directory")
         != std::string::npos);
 }
 
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(exclusion_file_fixture,
     x.join();
   CHECK(read_exclusion_file(path)->size() == writers * each);
   CHECK(warnings.empty());
-  CHECK(std::distance(fs::directory_iterator{folder / ""}, {}) == 1);
+  CHECK(std::distance(fs::directory_iterator{folder.path()}, {}) == 1);
 }
 
 TEST_CASE_METHOD(exclusion_file_fixture,
