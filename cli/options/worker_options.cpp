@@ -11,36 +11,13 @@ value_reader restart_count_reader(uint32_t& target) {
   return into(target, count_parser(0, std::numeric_limits<uint32_t>::max()));
 }
 
-<<<<<<< HEAD
 void add_exclude_file(option_adder& add, std::string& target) {
-=======
-void add_exclude_after(option_adder& add, uint32_t& target) {
-  add("--exclude-after", "N",
-      "exclude a host after N failures of its workers that have cost a "
-      "restart, if enough other nodes are left; the value on the node "
-      "that hosts the coordinator counts (default: 0, never)",
-      restart_count_reader(target));
-}
-
-void add_sick_nodes(option_adder& add, std::string& exclude_file,
-                    bool& node_failures_are_free) {
->>>>>>> health
   add(
     "--exclude-file", "FILE",
     "exclude the hosts that FILE names, one per line with a time and a reason, "
     "and have it name those that this job excludes, for later jobs; the value "
     "on the node that hosts the coordinator counts (default: none)",
-<<<<<<< HEAD
     target);
-=======
-    exclude_file);
-  add(
-    "--node-failures-are-free",
-    "a failure costs no restart if the check of its node that follows it fails "
-    "(--check, --check-when=failure); the value on the node that hosts the "
-    "coordinator counts",
-    node_failures_are_free);
->>>>>>> health
 }
 
 void add_safe_point_timeout(option_adder& add,

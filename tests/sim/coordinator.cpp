@@ -27,12 +27,7 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
                          core::job_settings settings, core::timeouts limits)
   : all_(all), process_(std::move(process)), number_(number), host_(host),
     clock_(all.coarse(all.roll().between(core::duration{0}, uptime_max))),
-<<<<<<< HEAD
     limits_(limits), brain_(settings, limits, all.plan().rules),
-=======
-    limits_(limits), brain_(settings, limits, all.plan().exclude_after,
-                            all.plan().node_failures_are_free),
->>>>>>> health
     times_(settings, limits, all.plan().lease_max(), all.checks()),
     restarts_(all.plan().rules, all.checks()),
     succession_(limits.lease(), all.checks()) {

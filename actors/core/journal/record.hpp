@@ -357,11 +357,7 @@ using fact
                  generation_revoked, generation_stopped, end_requested,
                  operator_asked, job_ended, coordinator_ended, gpus_changed,
                  leader_chosen, voters_changed, leadership_given_up,
-<<<<<<< HEAD
                  hang_changed, stragglers_changed, failure_attributed>;
-=======
-                 hang_changed, failure_attributed>;
->>>>>>> health
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

@@ -58,13 +58,8 @@ public:
 
   /// @param rules What the command line says about restarts.
   /// @pre `1 <= agent_count_min <= agent_count_max <= agents_per_generation_max`
-<<<<<<< HEAD
   rendezvous(job_settings settings, timeouts limits,
              const restart_rules& rules = {});
-=======
-  rendezvous(job_settings settings, timeouts limits, uint32_t exclude_after = 0,
-             bool node_failures_are_free = false);
->>>>>>> health
   /// Its parts know each other.
   rendezvous(const rendezvous&) = delete;
   rendezvous& operator=(const rendezvous&) = delete;

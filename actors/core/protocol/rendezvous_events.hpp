@@ -414,17 +414,10 @@ struct close_job {};
 using rendezvous_effect = std::variant<
   arm_timer, accept_agent, reject_agent, probe_agent, forget_agent,
   give_up_agent, announce_generation, revoke_generation, send_safe_point_order,
-<<<<<<< HEAD
   start_ahead, explain_failures, notify_drain, order_checks, report_rule,
   report_exclusion, list_exclusion, unlist_exclusion, attribute_failure,
   report_stand_by, report_return, set_log_level, hand_over_leadership,
   tell_charter, answer_operator, write_outcome, end_job, close_job>;
-=======
-  start_ahead, explain_failures, notify_drain, order_checks, report_exclusion,
-  list_exclusion, unlist_exclusion, attribute_failure, report_stand_by,
-  report_return, set_log_level, hand_over_leadership, tell_charter,
-  answer_operator, write_outcome, end_job, close_job>;
->>>>>>> health
 
 /// One line per effect, for transcripts and logs: `revoke_generation 2 a b: …`.
 std::string to_string(const rendezvous_effect& x);
