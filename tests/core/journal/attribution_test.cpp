@@ -14,7 +14,7 @@ constexpr auto sick = "its check `gpu` has failed (exit code 9): no devices";
 struct fixture : chronicle_fixture {
   void fail(uint32_t restart_count_max = 1) {
     settings = {2, 3, restart_count_max};
-    replace(settings, 0, true);
+    replace(settings, {.node_failures_are_free = true});
     begin();
     for (const auto* agent : {"a", "b", "c"}) {
       auto x = join(agent);
