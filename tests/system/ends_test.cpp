@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/system/scene.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -82,8 +83,8 @@ TEST_CASE_METHOD(ends_scene,
                  "ends: a job that fails in the same way again and again waits "
                  "longer each time, and is not healthy",
                  "[ends]") {
-  auto& first = node({"--restart-backoff=1s:1m"});
-  node({"--restart-backoff=1s:1m"});
+  auto& first = node({"--restart-backoff=4s:1m"});
+  node({"--restart-backoff=4s:1m"});
   write("how", "[ -e end ] || exit 7");
   const auto looping = await_status([](const json& x) {
     return x["alike_ends"].is_number() && x["alike_ends"] >= 3
