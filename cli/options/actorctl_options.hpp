@@ -58,6 +58,7 @@ struct control_settings {
   bool only_err = false;
   http_options http;
   uint32_t exclude_after = 0;
+  std::string local_address; ///< Of a witness; empty: detected.
   std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;
 };
 
