@@ -432,7 +432,7 @@ int make_secret(const secret_arguments& arguments) {
 
 namespace {
 
-std::string farewell(const job_options& job, int signal) {
+std::string stop_text(const job_options& job, int signal) {
   if (job.succession)
     return formatted("witness stops on signal {}; the job goes on without it",
                      signal);
@@ -477,7 +477,7 @@ int host_coordinator(const coordinator_arguments& arguments) {
   });
   if (signal != 0) {
     const auto is_followed = arguments.job.backend == rendezvous_backend::etcd;
-    lines.info(farewell(arguments.job, signal));
+    lines.info(stop_text(arguments.job, signal));
     if (is_followed)
       node->reset();
     else

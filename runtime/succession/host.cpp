@@ -203,10 +203,10 @@ std::optional<core::witness_options> voter_host::witness() const {
   if (!config_.is_witness)
     return std::nullopt;
   const auto& limits = config_.job.timeouts;
-  const auto is_patient = config_.seeds.size() > 1 || remembers_job();
+  const auto waits_longer = config_.seeds.size() > 1 || remembers_job();
   return core::witness_options{.seed_count = config_.seeds.size(),
-                               .first_limit
-                               = is_patient ? limits.seek_again() : limits.seek,
+                               .first_limit = waits_longer ? limits.seek_again()
+                                                           : limits.seek,
                                .limit = limits.seek_again()};
 }
 

@@ -1296,9 +1296,9 @@ void voter_leadership::state::follow(const leader_at& x) {
   told_[x.leader] = x.endpoint;
   learn(x.leader, x.endpoint);
   watched_ = x.leader;
-  meet(false);
   remember(told_);
   if (std::exchange(linked_, x.coordinator) != x.coordinator) {
+    meet(false);
     config_.lines.info(formatted("the coordinator of the job is at {}; this "
                                  "witness may vote, and may lead",
                                  x.coordinator));

@@ -73,7 +73,7 @@ void witness::ask(time_point now, std::vector<witness_effect>& out) {
     return;
   }
   auto question = ask_for_leader{};
-  if (!has_met_ || now >= answered_ + witness_patience)
+  if (!has_met_ || now >= answered_ + witness_silence_max)
     question.seed = seed_turn_++ % options_.seed_count;
   out.emplace_back(question);
   out.emplace_back(alarms_.arm(alarm::ask, now + witness_pause));

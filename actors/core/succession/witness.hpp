@@ -23,7 +23,7 @@ inline constexpr auto witness_pause = std::chrono::milliseconds{300};
 /// nothing while the others are a majority.
 inline constexpr auto witness_lease = std::chrono::milliseconds{1'000};
 /// Without an answer for so long a witness asks where the job began, too.
-inline constexpr auto witness_patience = std::chrono::milliseconds{1'000};
+inline constexpr auto witness_silence_max = std::chrono::milliseconds{1'000};
 /// Of more witnesses the first count: no more can vote.
 inline constexpr size_t witnesses_max = voters_max;
 
