@@ -140,7 +140,9 @@ struct message_writer {
     std::visit(*this, x);
   }
   void operator()(const find_leader& x) const {
-    out.mutable_find_leader()->set_endpoint(x.endpoint);
+    auto& to = *out.mutable_find_leader();
+    to.set_endpoint(x.endpoint);
+    to.set_is_witness(x.is_witness);
   }
   void operator()(const call_home&) const { out.mutable_call_home(); }
   void operator()(const core::host_survey& x) const {
@@ -189,6 +191,9 @@ struct message_writer {
     to.set_leader(x.leader.value);
     to.set_endpoint(x.endpoint);
     to.set_coordinator(x.coordinator);
+    write(x.voters, *to.mutable_voters());
+    if (x.decided)
+      *to.mutable_decided() = to_wire(*x.decided);
   }
 };
 
@@ -323,12 +328,23 @@ std::vector<std::string> read_seeds(const Strings& texts) {
 }
 
 template <class Endpoints>
-core::endpoint_list read_list(const Endpoints& xs) {
+core::endpoint_list read_list(const Endpoints& xs,
+                              size_t max = core::remembered_voters_max) {
   auto out = core::endpoint_list{};
-  if (size_t(xs.size()) > core::remembered_voters_max)
+  if (size_t(xs.size()) > max)
     throw bad_message{"sends more agents than are remembered"};
   for (const auto& x : xs)
     out.emplace(read_agent(x.agent_id()), read_endpoint(x.address()));
+  return out;
+}
+
+leader_at read(const v1::LeaderAt& x) {
+  auto out = leader_at{.leader = read_agent(x.leader()),
+                       .endpoint = read_endpoint(x.endpoint()),
+                       .coordinator = read_endpoint(x.coordinator()),
+                       .voters = read_list(x.voters(), order_size_max)};
+  if (x.has_decided())
+    out.decided = from_wire(x.decided());
   return out;
 }
 
@@ -415,12 +431,10 @@ voter_message read(const v1::VoterMessage& x) {
         core::one_line(x.resigned().reason(), resignation_size_max),
         x.resigned().is_asked()}};
     case kind::kFindLeader:
-      return find_leader{read_endpoint(x.find_leader().endpoint())};
-    case kind::kLeaderAt: {
-      const auto& y = x.leader_at();
-      return leader_at{read_agent(y.leader()), read_endpoint(y.endpoint()),
-                       read_endpoint(y.coordinator())};
-    }
+      return find_leader{read_endpoint(x.find_leader().endpoint()),
+                         x.find_leader().is_witness()};
+    case kind::kLeaderAt:
+      return read(x.leader_at());
     case kind::kCallHome:
       return call_home{};
     case kind::kHostSurvey:

@@ -11,6 +11,7 @@
 #include "messages/succession.pb.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -25,14 +26,18 @@ inline constexpr size_t surveyed_agents_max = 256;
 
 /// An agent asks where the coordinator is.
 struct find_leader {
-  std::string endpoint; ///< Where it listens for the answer.
+  std::string endpoint;    ///< Where it listens for the answer.
+  bool is_witness = false; ///< It is a voter without an agent.
 };
 
 /// Who is asked, and may know.
 struct leader_at {
   agent_id leader;
-  std::string endpoint;    ///< Where that one answers as a voter.
-  std::string coordinator; ///< Where its coordinator does; empty: ask it.
+  std::string endpoint;         ///< Where that one answers as a voter.
+  std::string coordinator;      ///< Where its coordinator does; empty: ask it.
+  core::endpoint_list voters{}; ///< Who votes or may lead; for a witness.
+  /// For a witness, which ends: how the job has. None: it goes on.
+  std::optional<core::outcome> decided{};
 };
 
 /// Nodes look for the coordinator where the sender is: it is to move there.

@@ -334,23 +334,27 @@ result<coordinator_arguments> coordinator_from(const control_settings& settings,
     return bad_argument("--rdzv-backend: with static the node of rank 0 hosts"
                         " the coordinator");
   const auto conf = settings.conf.value_or(rendezvous_conf{});
-  if (conf.place == coordinator_place::elsewhere)
+  const auto is_witness = conf.succession.value_or(false);
+  if (conf.place == coordinator_place::elsewhere && !is_witness)
     return bad_argument("--rdzv-conf: is_host=0 makes no sense for the"
                         " coordinator itself");
+  if (!settings.local_address.empty() && !is_witness)
+    return bad_argument("--local-addr is for a witness, which has"
+                        " --rdzv-conf=succession=on: others find a coordinator"
+                        " at the endpoint");
   auto job = job_from(settings, world);
   if (!job)
     return job.error();
   const auto backend = job->backend;
-  auto out = coordinator_arguments{std::move(*job), remarks_on(conf, backend)};
-  if (!out.job.more_seeds.empty())
+  auto out = coordinator_arguments{std::move(*job), settings.local_address,
+                                   remarks_on(conf, backend)};
+  if (!out.job.more_seeds.empty() && !is_witness)
     return bad_argument(
       "--rdzv-endpoint: a coordinator without an agent is at one endpoint; with"
-      " several the agents themselves begin the job, and need none");
-  if (conf.succession.value_or(false))
-    out.warnings.emplace_back(
-      "--rdzv-conf: succession=on has no effect on a coordinator without an"
-      " agent: it takes no part in elections");
-  out.job.place = coordinator_place::here;
+      " several the agents themselves begin the job, and need none, but a"
+      " witness (--rdzv-conf=succession=on) may help them");
+  out.job.succession = is_witness;
+  out.job.place = is_witness ? conf.place : coordinator_place::here;
   out.job.agent_count_min = settings.nodes->min;
   out.job.agent_count_max = settings.nodes->max;
   out.job.restart_count_max = settings.restart_count_max;

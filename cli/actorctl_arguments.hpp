@@ -29,7 +29,10 @@ struct status_arguments {
 
 /// `actorctl coordinator`: host a job's coordinator, without workers.
 struct coordinator_arguments {
-  job_options job; ///< Valid, with a rendezvous; the place is `here`.
+  /// Valid, with a rendezvous; the place is `here`, unless it has `succession`: then
+  /// this is a witness.
+  job_options job;
+  std::string local_address; ///< Of a witness; empty: detected.
   std::vector<std::string> warnings;
   http_options http{};
 };

@@ -431,6 +431,21 @@ int make_secret(const secret_arguments& arguments) {
   return 0;
 }
 
+namespace {
+
+std::string stop_text(const job_options& job, int signal) {
+  if (job.succession)
+    return formatted("witness stops on signal {}; the job goes on without it",
+                     signal);
+  return formatted(
+    "coordinator stops on signal {}; the agents keep their workers and {}",
+    signal,
+    job.backend == rendezvous_backend::etcd ? "one of them hosts the next"
+                                            : "wait for it to return");
+}
+
+} // namespace
+
 int host_coordinator(const coordinator_arguments& arguments) {
   live_below_init();
   say(arguments.warnings, "actorctl");
@@ -448,7 +463,8 @@ int host_coordinator(const coordinator_arguments& arguments) {
     {.lines = lines,
      .on_ended = [&](const core::ending&) { inbox.wake_up(); },
      .http = arguments.http,
-     .service = service});
+     .service = service},
+    arguments.local_address);
   auto signal = 0;
   const auto end = [&](int code) {
     await_console(*console, inbox, signal != 0 ? 1 : 0);
@@ -462,10 +478,7 @@ int host_coordinator(const coordinator_arguments& arguments) {
   });
   if (signal != 0) {
     const auto is_followed = arguments.job.backend == rendezvous_backend::etcd;
-    lines.info(formatted(
-      "coordinator stops on signal {}; the agents keep their workers and {}",
-      signal,
-      is_followed ? "one of them hosts the next" : "wait for it to return"));
+    lines.info(stop_text(arguments.job, signal));
     if (is_followed)
       node->reset();
     else

@@ -58,8 +58,11 @@ struct launcher::members {
   members(caf::actor_system& sys, const job_options& job_,
           launcher_hooks hooks_, bool has_agent);
 
-  /// @param options Of the agent. Null: there is a coordinator only.
+  /// @param options Of the agent. Null: there is a coordinator only, or a witness.
   result<void> open(const agent_options* options);
+
+  /// It takes part in elections without an agent.
+  bool is_witness() const { return !agent && job.succession; }
 
   /// Lets those outside in, once all is open.
   void show();
@@ -71,6 +74,8 @@ struct launcher::members {
   /// The same for what operators ask of this process, on the reactor's thread.
   void take_from_operator(operator_question x);
   void ask_agent(operator_question x);
+  /// A witness knows nothing of the job itself.
+  void ask_leader(operator_question x);
   void pass_on_signal(int signal);
 
   // They go in the reverse order: each one may be called by those below it until
@@ -84,6 +89,7 @@ struct launcher::members {
   launcher_hooks hooks;
   std::string host;
   std::optional<agent_id> own_id; ///< None: there is a coordinator only.
+  std::string local_address;      ///< Of a witness; empty: detected.
   std::shared_ptr<reactor> loop;
   std::shared_ptr<warden> guardian; ///< Null: the job has one node only.
   /// What this node's part in the job is without, and why, and goes on.
@@ -94,8 +100,8 @@ struct launcher::members {
   std::unique_ptr<hosted_agent> agent;
   std::mutex agent_mutex; ///< Guards the next.
   question_sink to_agent; ///< Null: there is none yet.
-  /// To the coordinator, for operators who ask this agent. Null: the job has one node,
-  /// or there is no agent.
+  /// To the coordinator, for operators who ask this agent or witness. Null: the job has
+  /// one node, or there is neither.
   std::unique_ptr<operator_relay> relay;
   std::unique_ptr<node_coordinator> coordinator;
   std::optional<operator_socket> operators;
@@ -161,7 +167,7 @@ result<void> launcher::members::open(const agent_options* options) {
       return opened.error();
     agent = std::move(*opened);
   }
-  if (job.rendezvous && agent)
+  if ((job.rendezvous && agent) || is_witness())
     relay = std::make_unique<operator_relay>(
       *loop, operator_relay_config{
                .mine = *mine,
@@ -170,9 +176,9 @@ result<void> launcher::members::open(const agent_options* options) {
   coordinator = std::make_unique<node_coordinator>(
     system, loop,
     node_coordinator_config{
-      job, std::move(*mine), host, own_id, hooks.launch, hooks.is_new_job,
-      [this](auto x) { take_from_operator(std::move(x)); }, guardian,
-      hooks.lines},
+      job, std::move(*mine), host, own_id, local_address, hooks.launch,
+      hooks.is_new_job, [this](auto x) { take_from_operator(std::move(x)); },
+      guardian, hooks.lines},
     journal, end);
   if (auto opened = coordinator->open(options); !opened)
     return opened;
@@ -204,7 +210,9 @@ void launcher::members::show() {
   if (service && agent)
     service->ready("waits for a generation", ask_node);
   else if (service)
-    service->ready("coordinates " + job.job.value, ask_job);
+    service->ready((is_witness() ? "is a witness of " : "coordinates ")
+                     + job.job.value,
+                   ask_job);
 }
 
 // In this order: its workers get the signal from the agent, and not from the end
@@ -219,7 +227,7 @@ void launcher::members::pass_on_signal(int signal) {
 // An elected coordinator without an agent opens its own while it leads.
 void launcher::members::open_operator_socket() {
   const auto is_hosted = coordinator->is_hosted();
-  if (!agent && !is_hosted)
+  if (!agent && !is_hosted && !is_witness())
     return;
   auto opened = operator_socket::open(
     *loop, job.job,
@@ -227,7 +235,7 @@ void launcher::members::open_operator_socket() {
               : question_sink{[this](operator_question x) {
                   take_from_operator(std::move(x));
                 }},
-    is_hosted ? socket_role::coordinator : socket_role::agent);
+    agent && !is_hosted ? socket_role::agent : socket_role::coordinator);
   if (opened)
     operators = std::move(*opened);
   else
@@ -261,6 +269,8 @@ void launcher::members::ask_about_job(operator_question x) {
 void launcher::members::take_from_operator(operator_question x) {
   if (x.what.has_elect())
     return coordinator->elect(std::move(x));
+  if (is_witness())
+    return ask_leader(std::move(x));
   const auto is_here = [&] {
     const auto known = coordinator->place();
     return known && known->is_here;
@@ -282,6 +292,15 @@ void launcher::members::ask_agent(operator_question x) {
     to(std::move(x));
   else
     x.reply(standby_reply(job.job));
+}
+
+void launcher::members::ask_leader(operator_question x) {
+  if (x.what.has_log_credit())
+    relay->take(x);
+  if (const auto whom = coordinator->actor())
+    tell_anonymously(whom, std::move(x));
+  else
+    relay->take(std::move(x));
 }
 
 void launcher::members::report_stopping(const std::string& why) {
@@ -324,13 +343,14 @@ result<std::unique_ptr<launcher>> launcher::start(caf::actor_system& system,
 
 result<std::unique_ptr<launcher>>
 launcher::start_coordinator(caf::actor_system& system, const job_options& job,
-                            launcher_hooks hooks) {
+                            launcher_hooks hooks, std::string local_address) {
   assert(job.rendezvous);
   if (auto valid = validate(job); !valid)
     return valid.error();
   if (!knows_wire_types(system))
     return not_configured();
   auto x = std::make_unique<members>(system, job, std::move(hooks), false);
+  x->local_address = std::move(local_address);
   if (auto opened = x->open(nullptr); !opened)
     return opened.error();
   x->show();

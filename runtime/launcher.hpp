@@ -102,11 +102,15 @@ public:
                                                  const agent_options& agent,
                                                  launcher_hooks hooks = {});
 
-  /// Hosts the coordinator alone, at `job.rendezvous`, without an agent.
+  /// Hosts the coordinator alone, at `job.rendezvous`, without an agent. With
+  /// `job.succession` it is a witness: it votes on who hosts the coordinator, and may be
+  /// elected itself.
+  /// @param local_address Where others reach a witness; empty: its address on the way to
+  ///        `job.rendezvous`.
   /// @pre `job.rendezvous` is set
   static result<std::unique_ptr<launcher>>
   start_coordinator(caf::actor_system& system, const job_options& job,
-                    launcher_hooks hooks = {});
+                    launcher_hooks hooks = {}, std::string local_address = {});
 
   /// Kills what still runs and cuts all links. For an orderly end call `leave`
   /// and `wait` first.

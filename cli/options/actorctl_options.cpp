@@ -263,8 +263,14 @@ void add_coordinator_options(option_adder& add, control_settings& x) {
       "elects this program",
       backend_reader(x.backend));
   add("--rdzv-conf", "KEY=VALUE,...",
-      "timeouts and further settings, as for actorrun",
+      "timeouts and further settings, as for actorrun. succession=on: be a "
+      "witness, which votes with the agents on who hosts the coordinator, and "
+      "may come to host it, at any address",
       into(x.conf, parse_rendezvous_conf));
+  add("--local-addr", "ADDRESS",
+      "address at which the agents reach this witness (default: that of its "
+      "way to the endpoint)",
+      into(x.local_address, parse_local_address));
   add_trust_options(add, x.secret_file, x.tls, x.munge);
   add_http_options(add, x.http);
   add_journal_option(add, x.journal,

@@ -61,18 +61,6 @@ bool is_any_address(std::string_view host) {
   return host == "0.0.0.0" || host == "::";
 }
 
-result<std::string> parse_local_address(const std::string& text) {
-  const auto bare = std::string{trimmed(text)};
-  if (is_any_address(bare))
-    return bad_argument(in_quotes(text)
-                        + " stands for all addresses, and the other nodes need"
-                          " one at which they find this node");
-  if (bare.empty() || is_host(bare))
-    return bare;
-  return bad_argument(in_quotes(text)
-                      + " is neither a host name nor an IP address");
-}
-
 result<std::optional<bool>> parse_munge(std::string_view text) {
   static constexpr std::pair<std::string_view, std::optional<bool>> names[]
     = {{"auto", std::nullopt}, {"on", true}, {"off", false}};
@@ -404,6 +392,18 @@ result<void> settle_native(const run_settings& settings,
 }
 
 } // namespace
+
+result<std::string> parse_local_address(const std::string& text) {
+  const auto bare = std::string{trimmed(text)};
+  if (is_any_address(bare))
+    return bad_argument(in_quotes(text)
+                        + " stands for all addresses, and the other nodes need"
+                          " one at which they find this node");
+  if (bare.empty() || is_host(bare))
+    return bare;
+  return bad_argument(in_quotes(text)
+                      + " is neither a host name nor an IP address");
+}
 
 result<void> refuse_endpoint(const endpoint& x) {
   if (auto ok = refuse_unusable(x, endpoint_name); !ok)

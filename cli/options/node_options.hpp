@@ -27,6 +27,10 @@ void add_journal_option(option_adder& add, std::optional<std::string>& target,
 value_reader endpoint_reader(std::string& target);
 value_reader backend_reader(std::optional<rendezvous_backend>& target);
 
+/// Reads `--local-addr`: without white space around it; may be empty.
+/// @retval errc::bad_argument  no other node finds this one there
+result<std::string> parse_local_address(const std::string& text);
+
 /// Decides whether the job has this node alone; if not, which nodes take part,
 /// where they meet, and by which back end.
 ///

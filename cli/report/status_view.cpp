@@ -116,11 +116,13 @@ std::string leadership_text(const v1::Leadership& x, const v1::JobStatus& job) {
   if (x.voters_size() == 1 && x.deputies().empty())
     text
       += "  voters: none but the leader, so no other one can be elected: that "
-         "takes agents on three hosts or more\n";
+         "takes agents on three hosts or more, or on two and a witness on a "
+         "third\n";
   else if (x.voters_size() == 1)
     text += formatted("  voters: none but the leader; {} follows if its "
                       "process ends, but not if its host is lost: that takes "
-                      "agents on three hosts or more\n",
+                      "agents on three hosts or more, or on two and a witness "
+                      "on a third\n",
                       list(x.deputies()));
   else if (x.voters_size() > 1)
     text += formatted(

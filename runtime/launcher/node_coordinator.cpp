@@ -57,7 +57,7 @@ result<void> node_coordinator::open(const agent_options* options) {
   if (job.backend == rendezvous_backend::etcd)
     return open_etcd(options ? options->local_address : std::string{});
   if (!options)
-    return host();
+    return job.succession ? open_witness() : host();
   if (job.succession)
     return open_voters(*options);
   if (!may_host_coordinator(job, *options))
@@ -129,8 +129,9 @@ void node_coordinator::learn_of_predecessor(
   if (!*found)
     return;
   beginning.known = std::move((*found)->job);
-  // An agent here is of the next job with this name.
-  if (!config_.agent)
+  // An agent here is of the next job with this name, and a witness has agents to
+  // hear the outcome from.
+  if (!config_.agent && !job.succession)
     beginning.decided = std::move((*found)->decided);
 }
 
@@ -235,6 +236,13 @@ result<void> node_coordinator::open_etcd(const std::string& announced) {
   return {};
 }
 
+// It votes as an agent does, and has no workers.
+result<void> node_coordinator::open_witness() {
+  auto options = agent_options{};
+  options.local_address = config_.local_address;
+  return open_voters(options);
+}
+
 result<void> node_coordinator::open_voters(const agent_options& options) {
   auto job = config_.job;
   const auto has_several = !job.more_seeds.empty();
@@ -249,13 +257,14 @@ result<void> node_coordinator::open_voters(const agent_options& options) {
     {.job = job,
      .settings = settings(),
      .mine = config_.mine,
-     .agent = *config_.agent,
+     .agent = config_.agent.value_or(make_agent_id(config_.host)),
      .is_home = is_home,
      .seeds = seeds,
      .announced = options.local_address,
      .launch = config_.launch,
      .is_new_job = config_.is_new_job,
      .host = config_.host,
+     .is_witness = !config_.agent,
      .keeper = config_.keeper,
      .configure =
        [this](bool is_first) {
@@ -264,11 +273,17 @@ result<void> node_coordinator::open_voters(const agent_options& options) {
            learn_of_predecessor(out.beginning);
          return out;
        },
-     .prepare = [this](hosted_coordinator& x) { pass_store_clients(x); },
+     .prepare =
+       [this](hosted_coordinator& x) {
+         if (config_.agent)
+           pass_store_clients(x);
+       },
      .ask = config_.ask,
      .on_closed
      = [this](const core::outcome& x) { report(core::coordinator_closed{x}); },
      .on_left = [this](const std::string& why) { leave(why); },
+     .on_gave_up
+     = [this](const failure& why) { report(core::witness_gave_up{why}); },
      .on_died = [this](const std::string& why) { report_death(why); },
      .lines = config_.lines});
   if (is_home) {
@@ -283,6 +298,9 @@ result<void> node_coordinator::open_voters(const agent_options& options) {
             || job.place != coordinator_place::automatic))
       return founded;
   }
+  if (!config_.agent)
+    if (auto watching = voters->watch(); !watching)
+      return watching;
   elected_ = std::move(voters);
   return {};
 }
@@ -384,6 +402,13 @@ result<void> node_coordinator::show_agent() {
   else // No other node asks, but the next launch on this host does.
     presence_ = std::move(*shown);
   return {};
+}
+
+void node_coordinator::end_with_process() {
+  if (hosted_)
+    hosted_->end_with_process();
+  if (elected_)
+    elected_->end_with_process();
 }
 
 void node_coordinator::end_job(int signal) {

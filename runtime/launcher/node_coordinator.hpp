@@ -26,9 +26,10 @@ struct node_coordinator_config {
   job_options job;
   credentials mine;
   std::string host;
-  /// Of this process; none: it has a coordinator only.
+  /// Of this process; none: it has a coordinator only, or is a witness.
   std::optional<agent_id> agent;
-  std::string launch; ///< See `launcher_hooks`, as the next.
+  std::string local_address; ///< Where others reach a witness; empty: detected.
+  std::string launch;        ///< See `launcher_hooks`, as the next.
   bool is_new_job = false;
   /// Has operators answered that come through another port of this process. On the
   /// reactor's thread; must not block.
@@ -57,7 +58,7 @@ public:
   result<void> open(const agent_options* options);
 
   /// @see launcher::end_with_process
-  void end_with_process() { hosted_->end_with_process(); }
+  void end_with_process();
 
   /// It is hosted here, whoever else takes part.
   bool is_hosted() const { return hosted_ != nullptr; }
@@ -120,6 +121,7 @@ private:
   result<void> host();
   result<void> open_etcd(const std::string& announced);
   result<void> open_voters(const agent_options& options);
+  result<void> open_witness();
   rendezvous_coordinator_config coordinators_config();
   std::function<void(core::journal::chronicle::records)> begin_journal();
   void learn_of_predecessor(core::coordinator_started& beginning) const;

@@ -50,6 +50,11 @@ public:
   /// Gives up the leadership and seeks it no more. Returns at once.
   virtual void resign() = 0;
 
+  /// Prepares the end of this process, which has to follow, where no agent hands over:
+  /// the journal of a coordinator that is here is written. Then the machine says that it
+  /// has ended.
+  virtual void end_with_process() {}
+
   /// Waits until no callback runs any more.
   virtual void stop() = 0;
 };

@@ -100,4 +100,12 @@ std::string address_for_others() {
   return out.empty() ? address_of_interface(AF_INET6) : out;
 }
 
+std::string address_towards(const std::string& host) {
+  if (const auto found = resolve(host, 0))
+    for (const auto& x : *found)
+      if (const auto own = address_of_route(host_of(x)))
+        return host_of(*own);
+  return {};
+}
+
 } // namespace actorrun::detail

@@ -25,4 +25,8 @@ std::vector<std::string> addresses_for_others();
 /// loopback. Blocks like `resolve`.
 std::string address_for_others();
 
+/// The address of this machine that its packets to `host` have. Empty if there is no way
+/// there, or `host` has no address. Blocks like `resolve`.
+std::string address_towards(const std::string& host);
+
 } // namespace actorrun::detail

@@ -177,6 +177,13 @@ std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
           if (const auto whom = x->coordinator())
             tell_anonymously(whom, core::stop_requested{SIGTERM});
         },
+      .witness = out->witness(),
+      .on_leader
+      = [x = out.get()](
+          const std::string& where) { x->note(leader_place{where, false}); },
+      .on_decided
+      = [x = out.get()](const core::outcome& how) { x->close(how); },
+      .on_gave_up = out->config_.on_gave_up,
       .on_died = out->config_.on_died,
       .lines = out->config_.lines});
   auto links = voter_links::open(*out->home_,
@@ -190,6 +197,18 @@ std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
     out->leadership_->use(out->links_);
   }
   return out;
+}
+
+// It waits as an agent does.
+std::optional<core::witness_options> voter_host::witness() const {
+  if (!config_.is_witness)
+    return std::nullopt;
+  const auto& limits = config_.job.timeouts;
+  const auto waits_longer = config_.seeds.size() > 1 || remembers_job();
+  return core::witness_options{.seed_count = config_.seeds.size(),
+                               .first_limit = waits_longer ? limits.seek_again()
+                                                           : limits.seek,
+                               .limit = limits.seek_again()};
 }
 
 // An agent of a kernel that has ended has ended.
@@ -291,6 +310,37 @@ result<void> voter_host::found(const socket_address& where,
   return leadership_->found(std::move(job), std::move(endpoint));
 }
 
+// No link to a coordinator says at which address others reach it.
+result<void> voter_host::show_witness() {
+  const auto& meeting = config_.job.rendezvous->host;
+  const auto own
+    = config_.announced.empty() ? address_towards(meeting) : config_.announced;
+  if (own.empty())
+    return failure{
+      errc::unresolvable,
+      formatted("no address of this host leads to {}; --local-addr "
+                "names the one at which others reach this witness",
+                meeting)};
+  const auto number = numeric_address(own, 0);
+  const auto opened = show(number.value_or(socket_address{}), own);
+  return opened ? result<void>{} : opened.error();
+}
+
+result<void> voter_host::watch() {
+  if (here().local_address.empty())
+    if (auto shown = show_witness(); !shown)
+      return shown;
+  if (auto shown = presence_->show(); !shown)
+    return shown.error();
+  if (!coordinator())
+    config_.lines.info(formatted("this witness, at {}, looks for the leader of "
+                                 "job {} at {}",
+                                 here().local_address, config_.job.job.value,
+                                 to_string(*config_.job.rendezvous)));
+  leadership_->tell(voter_leadership::watch_due{});
+  return {};
+}
+
 std::shared_ptr<ports::coordinator_locator>
 voter_host::locator_for(const agent_id& agent) {
   auto link = keep(std::make_unique<coordinator_link>(
@@ -343,7 +393,30 @@ void voter_host::note(std::optional<leader_place> x) {
 }
 
 void voter_host::resign() {
-  leadership_->tell(voter_leadership::resignation{false});
+  leadership_->tell(voter_leadership::resignation{});
+}
+
+// Nothing opens or closes a coordinator any more, and this one grants nothing.
+void voter_host::end_with_process() {
+  leadership_->stop();
+  part({.result = {}, .why = {}, .signal = SIGTERM});
+  auto ending = std::unique_ptr<hosted_coordinator>{};
+  {
+    const auto guard = std::lock_guard{mutex_};
+    std::swap(ending, coordinator_);
+  }
+  if (!ending)
+    return;
+  ending->end_with_process();
+  const auto guard = std::lock_guard{mutex_};
+  std::swap(ending, coordinator_); // Its ports stay: they are the process's.
+}
+
+// No agent of a witness says how it has ended.
+void voter_host::close(const core::outcome& how) {
+  if (config_.is_witness)
+    part({.result = how, .why = {}, .signal = 0});
+  config_.on_closed(how);
 }
 
 ports::location voter_host::here() const {
@@ -419,8 +492,8 @@ voter_host::open_coordinator(const core::open_coordinator& order) {
       x->tell(voter_leadership::lead_order{to, by});
   };
   settings.on_closed = [this](const core::outcome& x) {
-    leadership_->tell(voter_leadership::resignation{true});
-    config_.on_closed(x);
+    leadership_->tell(voter_leadership::resignation{x});
+    close(x);
   };
   auto hosted = std::make_unique<hosted_coordinator>(
     system_, home_, std::move(settings), config_.keeper);

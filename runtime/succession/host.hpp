@@ -32,6 +32,8 @@ struct voter_host_config {
   /// The job has just been made up: no memo can be of it.
   bool is_new_job = false;
   std::string host{}; ///< The name of this host.
+  /// There is no agent: `agent` is the id of a voter alone, and `watch` is called.
+  bool is_witness = false;
   /// Says when this process has ended.
   std::shared_ptr<socket_keeper> keeper;
   /// The coordinator's configuration, except what voters have to do with.
@@ -45,6 +47,8 @@ struct voter_host_config {
   std::function<void(const core::outcome&)> on_closed;
   /// Our coordinator has stopped, or never led.
   std::function<void(const std::string& reason)> on_left;
+  /// This witness finds no leader.
+  std::function<void(const failure&)> on_gave_up{};
   /// What runs for the leadership has ended unexpectedly.
   actor_watch::callback on_died;
   log lines{};
@@ -71,6 +75,12 @@ public:
   result<void> found(const socket_address& where, const std::string& announced,
                      std::optional<bool> is_new);
 
+  /// Takes part as a witness: looks for the leader, and votes. Blocks like `resolve`.
+  /// @pre `is_witness`; called once, after `found` if that is called
+  /// @retval errc::unresolvable   no address leads from here to the job's endpoint
+  /// @retval errc::cannot_listen  as `listener`
+  result<void> watch();
+
   std::shared_ptr<ports::coordinator_locator>
   locator_for(const agent_id& agent) override;
   rendezvous_coordinator_actor coordinator() const override;
@@ -79,6 +89,7 @@ public:
   std::optional<leader_place> place() const override;
   void elect(operator_question x) override;
   void resign() override;
+  void end_with_process() override;
   void stop() override;
 
 private:
@@ -98,6 +109,8 @@ private:
   result<std::string> listen(hosted_coordinator& at,
                              const core::open_coordinator& order);
   void close_coordinator(const std::string& reason);
+  void close(const core::outcome& how);
+  std::optional<core::witness_options> witness() const;
   void take_up_memos();
   std::optional<core::host_survey> survey() const;
   void settle_memos(bool is_new);
@@ -105,6 +118,7 @@ private:
   void stand_by();
   result<uint16_t> show(const socket_address& where,
                         const std::string& announced);
+  result<void> show_witness();
   ports::location here() const;
 
   caf::actor_system& system_;

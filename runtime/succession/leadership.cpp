@@ -79,6 +79,16 @@ std::string joined(const std::vector<std::string>& xs) {
   return out;
 }
 
+/// `2 agents and 1 witness`
+std::string voters_text(size_t agent_count, size_t witness_count) {
+  auto out
+    = formatted("{} {}", agent_count, agent_count == 1 ? "agent" : "agents");
+  if (witness_count > 0)
+    out += formatted(" and {} {}", witness_count,
+                     witness_count == 1 ? "witness" : "witnesses");
+  return out;
+}
+
 std::string listed_endpoints(const endpoint_list& xs) {
   auto out = std::vector<std::string>{};
   for (const auto& [who, where] : xs)
@@ -149,6 +159,11 @@ public:
           return take_seat();
         dispatch_founding(timer_fired{x.timer});
       },
+      [this](const watch_due& x) {
+        if (x.timer.value == 0)
+          return watch();
+        dispatch_watch(timer_fired{x.timer});
+      },
       [this](stop_now) { self_->quit(); },
     };
   }
@@ -160,6 +175,7 @@ public:
     founded_ = nullptr;
     wait_.reset();
     founding_.reset();
+    watch_.reset();
     orderers_.clear();
     config_ = {};
     links_.reset();
@@ -207,6 +223,9 @@ private:
   void end_elections();
   std::vector<voter_candidate>
   reachable_of(const std::vector<voter_candidate>& here) const;
+  std::vector<voter_candidate>
+  with_witnesses(std::vector<voter_candidate> agents) const;
+  void end_witnesses(const outcome& how) const;
 
   // -- whether a job may begin ----------------------------------------------------
 
@@ -251,6 +270,17 @@ private:
   void try_at(const std::string& coordinator);
   void give_up(const failure& why);
 
+  // -- as a witness ---------------------------------------------------------------
+
+  struct watch_runner;
+
+  void watch();
+  void dispatch_watch(const witness_event& event);
+  void ask_for(const ask_for_leader& x);
+  void notice_leader();
+  void follow(const leader_at& x);
+  void end_watch(const give_up_watch& x);
+
   void hear(const agent_id& from, const succession_message& x);
   void hear(const agent_id& from, const find_leader& x);
   void hear(const agent_id& from, const leader_at& x);
@@ -293,6 +323,7 @@ private:
   /// Who can follow this leader.
   struct electorate {
     size_t voter_count = 1;
+    size_t witness_count = 0; ///< Of these.
     bool has_deputy = false;
 
     friend bool operator==(const electorate&, const electorate&) = default;
@@ -307,8 +338,9 @@ private:
   bool is_leaving_ = false;
   bool is_asked_ = false; ///< An operator wants it to lead.
   std::vector<std::function<void(v1::OperatorReply)>>
-    orderers_{};        ///< Wait for an election, the first first.
-  agent_id home_{};     ///< Where nodes look for the job, as it has said.
+    orderers_{};    ///< Wait for an election, the first first.
+  agent_id home_{}; ///< Where nodes look for the job, as it has said.
+  witness_list witnesses_;
   time_point called_{}; ///< The coordinator, to come home.
 
   // As one that looks for the leader.
@@ -322,6 +354,11 @@ private:
   std::string trying_;      ///< Where the agent connects to.
   std::string linked_;      ///< Where it is linked, as far as is known.
   std::optional<failure> last_failure_;
+
+  // As a witness.
+  std::optional<witness>
+    watch_;            ///< None: there is an agent, or it has not begun.
+  agent_id watched_{}; ///< The leader, as it has said.
 };
 
 // One overload per effect.
@@ -344,6 +381,7 @@ struct voter_leadership::state::effect_runner {
     self.config_.lines.info("this node's coordinator gives up the leadership: "
                             + x.reason);
     self.coordinator_endpoint_.clear();
+    self.linked_.clear();
     self.shown_.reset();
     self.config_.close_coordinator(x.reason);
   }
@@ -438,21 +476,27 @@ void voter_leadership::state::say_voters() {
   const auto known = core_.own_tombstone().charter;
   if (!known || known->voters.is_changing() || known->key != core_.written())
     return;
-  const auto count = known->voters.newest().size();
+  const auto& voters = known->voters.newest();
+  const auto count = voters.size();
   const auto has_deputy = known->order.size() > count;
-  const auto now_so = electorate{count, has_deputy};
+  const auto witness_count = size_t(
+    std::ranges::count_if(here_, [&](const auto& x) {
+      return x.is_witness && std::ranges::find(voters, x.agent) != voters.end();
+    }));
+  const auto now_so = electorate{count, witness_count, has_deputy};
   if (std::exchange(seen_, now_so) != now_so)
     seen_since_ = now();
   if (now_so == said_ || now() < seen_since_ + settle_pause)
     return;
   said_ = now_so;
   config_.lines.info(
-    count > 1 ? formatted(
-      "{} agents elect another coordinator if this one is lost", count)
+    count > 1 ? voters_text(count - witness_count, witness_count)
+                  + " elect another coordinator if this one is lost"
     : has_deputy
       ? formatted(
         "agent {} leads next if this process ends; if this host is lost "
-        "no one can: that needs agents on three addresses",
+        "no one can: that needs agents on three addresses, or on two and a "
+        "witness on a third",
         known->order.back().value)
       : std::string{"no other coordinator can be elected: no other address has "
                     "an agent"});
@@ -560,9 +604,10 @@ void voter_leadership::state::on(const electors_answer& x) {
   dispatch(decider_answered{});
   if (!x.here)
     return;
-  for (const auto& known : *x.here)
+  const auto all = with_witnesses(*x.here);
+  for (const auto& known : all)
     learn(known.agent, known.endpoint);
-  auto here = reachable_of(*x.here);
+  auto here = reachable_of(all);
   if (here == here_)
     return;
   here_ = std::move(here);
@@ -590,6 +635,30 @@ std::vector<voter_candidate> voter_leadership::state::reachable_of(
   return out;
 }
 
+// The coordinator knows agents alone.
+std::vector<voter_candidate> voter_leadership::state::with_witnesses(
+  std::vector<voter_candidate> agents) const {
+  const auto more = witnesses_.beside(agents, now());
+  agents.insert(agents.end(), more.begin(), more.end());
+  const auto links = links_->get();
+  if (config_.witness && links)
+    agents.push_back(witness_at(config_.options.self, links->endpoint()));
+  return agents;
+}
+
+// Agents have heard it of the coordinator by now.
+void voter_leadership::state::end_witnesses(const outcome& how) const {
+  const auto links = links_->get();
+  if (!links)
+    return;
+  for (const auto& x : witnesses_.beside({}, now()))
+    links->send(x.agent, x.endpoint,
+                leader_at{.leader = config_.options.self,
+                          .endpoint = links->endpoint(),
+                          .coordinator = coordinator_endpoint_,
+                          .decided = how});
+}
+
 void voter_leadership::state::propose() {
   if (coordinator_endpoint_.empty())
     return;
@@ -610,14 +679,16 @@ void voter_leadership::state::report_written(uint64_t change) {
 
 // An agent that leaves has left the group before: its workers are gone.
 void voter_leadership::state::on(const resignation& x) {
-  if (!x.job_over && !coordinator_endpoint_.empty()) {
+  if (!x.outcome && !coordinator_endpoint_.empty()) {
     is_leaving_ = true;
     dispatch(
       hand_over_requested{.leaves = true, .reason = "its node leaves the job"});
   }
-  if (x.job_over)
+  if (x.outcome) {
     *leadership_end_ = 0;
-  if (x.job_over || coordinator_endpoint_.empty())
+    end_witnesses(*x.outcome);
+  }
+  if (x.outcome || coordinator_endpoint_.empty())
     is_over_ = true;
   if (is_over_)
     leave_endpoint();
@@ -937,7 +1008,8 @@ void voter_leadership::state::ask_voters() {
   const auto links = links_->get();
   if (!links || links->endpoint().empty())
     return;
-  const auto question = find_leader{links->endpoint()};
+  const auto question
+    = find_leader{links->endpoint(), config_.witness.has_value()};
   auto asked = told_;
   if (wait_)
     asked = wait_->awaited();
@@ -1008,18 +1080,24 @@ void voter_leadership::state::hear(const agent_id& from,
     learn(y->charter);
   if (!wait_ && !founding_)
     dispatch(message_heard{from, x});
+  notice_leader();
 }
 
 // The asker is a member of the job, and may have any address.
 void voter_leadership::state::hear(const agent_id& from, const find_leader& x) {
   const auto links = links_->get();
-  if (!links)
+  if (!links || from == config_.options.self)
     return;
+  // Whoever comes to lead has to know it at once: else it would vote no more.
+  if (x.is_witness)
+    witnesses_.note(from, x.endpoint, now());
   const auto& self = config_.options.self;
-  if (leads())
-    return links->send(
-      from, x.endpoint,
-      leader_at{self, links->endpoint(), coordinator_endpoint_});
+  if (leads()) {
+    auto answer = leader_at{self, links->endpoint(), coordinator_endpoint_};
+    if (const auto known = core_.own_tombstone().charter; known && x.is_witness)
+      answer.voters = known->endpoints;
+    return links->send(from, x.endpoint, std::move(answer));
+  }
   const auto& leader = core_.leader();
   const auto where = endpoint_of(leader);
   if (leader != self && !where.empty())
@@ -1028,6 +1106,8 @@ void voter_leadership::state::hear(const agent_id& from, const find_leader& x) {
 
 void voter_leadership::state::hear(const agent_id&, const leader_at& x) {
   const auto links = links_->get();
+  if (watch_)
+    return follow(x);
   if (!seeker_ && !second_seeker_)
     return;
   if (x.coordinator.empty()) {
@@ -1143,6 +1223,104 @@ voter_leadership::state::listed(const std::vector<agent_id>& agents) const {
     out.push_back(std::string{x.value} + (where.empty() ? "" : " at " + where));
   }
   return joined(out);
+}
+
+// -- as a witness -------------------------------------------------------------------
+
+struct voter_leadership::state::watch_runner {
+  state& self;
+
+  void operator()(const ask_for_leader& x) { self.ask_for(x); }
+  void operator()(const give_up_watch& x) { self.end_watch(x); }
+  void operator()(const arm_timer& x) {
+    tell_later(self.self_, x.due - self.now(), watch_due{x.timer});
+  }
+};
+
+void voter_leadership::state::watch() {
+  watch_.emplace(*config_.witness);
+  dispatch_watch(witness_started{});
+}
+
+void voter_leadership::state::dispatch_watch(const witness_event& event) {
+  if (!watch_ || is_over_)
+    return;
+  for (const auto& effect : watch_->step(event, now()))
+    std::visit(watch_runner{*this}, effect);
+}
+
+void voter_leadership::state::ask_for(const ask_for_leader& x) {
+  const auto links = links_->get();
+  if (leads())
+    return dispatch_watch(leader_confirmed{});
+  if (!links)
+    return;
+  const auto question = find_leader{links->endpoint(), true};
+  if (!x.seed) {
+    const auto where = endpoint_of(watched_);
+    if (!where.empty())
+      links->send(watched_, where, question);
+    return;
+  }
+  ask_voters();
+  if (!listens_at_endpoint_)
+    links->notify(config_.seeds[*x.seed], question);
+}
+
+// A voter hears of another leader by its beats.
+void voter_leadership::state::notice_leader() {
+  const auto& leader = core_.leader();
+  if (!watch_ || leader == watched_ || leader == config_.options.self
+      || endpoint_of(leader).empty())
+    return;
+  watched_ = leader;
+  dispatch_watch(leader_changed{});
+}
+
+void voter_leadership::state::follow(const leader_at& x) {
+  const auto links = links_->get();
+  const auto& self = config_.options.self;
+  if (is_over_ || !links || x.leader == self)
+    return;
+  if (x.decided) {
+    is_over_ = true;
+    leave_endpoint();
+    return config_.on_decided(*x.decided);
+  }
+  if (leads())
+    return;
+  if (x.coordinator.empty())
+    return links->send(x.leader, x.endpoint,
+                       find_leader{links->endpoint(), true});
+  told_ = x.voters;
+  told_[x.leader] = x.endpoint;
+  learn(x.leader, x.endpoint);
+  watched_ = x.leader;
+  remember(told_);
+  if (std::exchange(linked_, x.coordinator) != x.coordinator) {
+    meet(false);
+    config_.lines.info(formatted("the coordinator of the job is at {}; this "
+                                 "witness may vote, and may lead",
+                                 x.coordinator));
+    config_.on_leader(x.coordinator);
+  }
+  dispatch_watch(leader_confirmed{});
+}
+
+void voter_leadership::state::end_watch(const give_up_watch& x) {
+  is_over_ = true;
+  const auto unknown = failure{
+    errc::connection_timed_out,
+    formatted(
+      "no leader of the job has answered this witness at {}; the agents "
+      "of the job need --rdzv-conf=succession=on and the same secret",
+      joined(config_.seeds))};
+  const auto lost
+    = failure{errc::coordinator_lost,
+              "no leader of the job answers this witness any more"};
+  const auto why = why_waiting().value_or(x.has_met ? lost : unknown);
+  leave_endpoint();
+  config_.on_gave_up(why);
 }
 
 // -- the handle ---------------------------------------------------------------------

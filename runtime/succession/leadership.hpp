@@ -5,6 +5,7 @@
 #include "actors/core/succession/beginning.hpp"
 #include "actors/core/succession/founding.hpp"
 #include "actors/core/succession/succession.hpp"
+#include "actors/core/succession/witness.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "actors/shared_lease_desk.hpp"
@@ -57,6 +58,14 @@ struct voter_leadership_config {
   std::function<void()> on_signpost{};
   /// This agent leaves, and no other one can lead. May be empty.
   std::function<void()> on_no_successor;
+  /// This process is a witness: no agent of it looks for the leader.
+  std::optional<core::witness_options> witness{};
+  /// Of a witness. The coordinator is there, in another process.
+  std::function<void(const std::string& endpoint)> on_leader{};
+  /// Likewise: the job has ended so, and all its agents know.
+  std::function<void(const core::outcome&)> on_decided{};
+  /// Likewise: no leader answers.
+  std::function<void(const failure&)> on_gave_up{};
   actor_watch::callback on_died{};
   log lines{};
   /// As `detail::time_asleep`: promises end while this machine is suspended.
@@ -94,6 +103,11 @@ public:
 
   /// Likewise, of the founding at several seeds; 0: it has not started yet.
   struct founding_due {
+    timer_id timer;
+  };
+
+  /// Likewise, of a witness; 0: it begins to look for the leader.
+  struct watch_due {
     timer_id timer;
   };
 
@@ -163,7 +177,7 @@ public:
 
   /// Give up the leadership for good; the job may be over.
   struct resignation {
-    bool job_over = false;
+    std::optional<core::outcome> outcome{}; ///< None: it goes on.
   };
 
   /// End, without a word.
@@ -188,6 +202,7 @@ public:
     void(resignation),
     // Sent by itself.
     void(core::timer_fired), void(poll_due), void(wait_due), void(founding_due),
+    void(watch_due),
     // End.
     void(stop_now)>;
 
@@ -298,4 +313,6 @@ ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::wait_due)
 ACTORRUN_LOCAL_TYPE(actorrun_succession,
                     actorrun::detail::voter_leadership::founding_due)
+ACTORRUN_LOCAL_TYPE(actorrun_succession,
+                    actorrun::detail::voter_leadership::watch_due)
 ACTORRUN_END_LOCAL_TYPES(actorrun_succession)

@@ -26,8 +26,8 @@ constexpr size_t links_max = 4 * core::voters_max;
 constexpr size_t waiting_frames_max = 8;
 
 /// Ends the id, before a number, of an agent that speaks to one it knows by its endpoint
-/// only, where it may be known by its id, too; nothing but beats, surveys and what seeds
-/// say is heard from it.
+/// only, where it may be known by its id, too; nothing but beats, surveys, what seeds
+/// say, and the question who leads is heard from it.
 constexpr std::string_view notice_suffix = "+notice";
 /// Begins the key of a way to one that is known by its endpoint only: no id does.
 constexpr std::string_view notice_prefix = "+notice to ";
@@ -103,6 +103,7 @@ bool is_to_endpoint(const agent_id& to) {
 bool is_notice(const voter_message& x) {
   const auto* said = std::get_if<core::succession_message>(&x);
   return std::holds_alternative<core::host_survey>(x)
+         || std::holds_alternative<find_leader>(x)
          || std::holds_alternative<core::founding_message>(x)
          || (said != nullptr && std::holds_alternative<core::beat>(*said));
 }

@@ -104,7 +104,7 @@ public:
             const voter_message& what);
 
   /// Says it once to whoever listens there, which may be a coordinator's port.
-  /// @param what A beat, a survey, or what seeds say to each other.
+  /// @param what A beat, a survey, a question who leads, or what seeds say to each other.
   void notify(const std::string& where, const voter_message& what);
 
   /// Makes that link, and says nothing.

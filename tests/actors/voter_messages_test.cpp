@@ -107,6 +107,11 @@ TEST_CASE("voters: where the leader is", "[actors]") {
   const auto asked = from_wire(through_bytes(to_wire(find_leader{"n1:1"})));
   REQUIRE(asked);
   CHECK(std::get<find_leader>(*asked).endpoint == "n1:1");
+  CHECK_FALSE(std::get<find_leader>(*asked).is_witness);
+  const auto watched
+    = from_wire(through_bytes(to_wire(find_leader{"n4:1", true})));
+  REQUIRE(watched);
+  CHECK(std::get<find_leader>(*watched).is_witness);
   const auto survey = host_survey{.seeker = n3,
                                   .addresses = {"10.0.0.1", "node-a"},
                                   .present = {"n1", "n2"},
@@ -125,8 +130,21 @@ TEST_CASE("voters: where the leader is", "[actors]") {
   CHECK(where.leader == n2);
   CHECK(where.endpoint == "n2:1");
   CHECK(where.coordinator == "n2:29400");
+  CHECK(where.voters.empty());
+  CHECK_FALSE(where.decided);
   const auto voters = endpoint_list{{n1, "10.0.0.1:1"}, {n2, "[fd00::2]:1"}};
   CHECK(voters_from_wire(through_bytes(voters_to_wire(voters))) == voters);
+  const auto ended
+    = outcome{.kind = outcome::verdict::succeeded, .first_failure = {}};
+  const auto to_witness = from_wire(
+    through_bytes(to_wire(leader_at{n2, "n2:1", "n2:29400", voters, ended})));
+  REQUIRE(to_witness);
+  CHECK(std::get<leader_at>(*to_witness).voters == voters);
+  CHECK(std::get<leader_at>(*to_witness).decided == ended);
+  auto many = leader_at{n2, "n2:1", "n2:29400"};
+  for (auto i = 0; i < 12; ++i)
+    many.voters[{"n" + std::to_string(i)}] = "10.0.0.1:1";
+  CHECK_FALSE(from_wire(through_bytes(to_wire(many))));
   CHECK(voter_endpoint("10.0.0.1", 1) == "10.0.0.1:1");
   CHECK(voter_endpoint("fd00::2", 1) == "[fd00::2]:1");
 }

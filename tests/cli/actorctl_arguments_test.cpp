@@ -212,6 +212,38 @@ TEST_CASE("actorctl: coordinator hosts a job here", "[cli]") {
   CHECK(x.warnings.size() == 1);
 }
 
+TEST_CASE("actorctl: with succession the coordinator is a witness", "[cli]") {
+  const auto all
+    = words{"coordinator", "--rdzv-endpoint=n1", "--rdzv-id=j", "--nnodes=2"};
+  const auto with = [&](const words& more) { return joined(all, more); };
+  const auto x = control<coordinator_arguments>(
+    with({"--rdzv-conf=succession=on", "--local-addr=10.0.0.3"}));
+  CHECK(x.job.succession);
+  CHECK(x.job.place == coordinator_place::automatic);
+  CHECK(x.local_address == "10.0.0.3");
+  CHECK(x.warnings.empty());
+  CHECK(control<coordinator_arguments>(
+          with({"--rdzv-conf=succession=on,is_host=0"}))
+          .job.place
+        == coordinator_place::elsewhere);
+  const auto several = control<coordinator_arguments>(
+    {"coordinator", "--rdzv-endpoint=n1,n2,n3", "--rdzv-id=j", "--nnodes=2",
+     "--rdzv-conf=succession=on"});
+  CHECK(several.job.succession);
+  CHECK(several.job.more_seeds.size() == 2);
+  CHECK_FALSE(
+    control<coordinator_arguments>(with({"--rdzv-conf=succession=off"}))
+      .job.succession);
+  CHECK(has(refused_control(with({"--local-addr=10.0.0.3"})),
+            "--local-addr is for a witness"));
+  CHECK(has(refused_control(
+              with({"--rdzv-conf=succession=on", "--local-addr=0.0.0.0"})),
+            "stands for all addresses"));
+  CHECK(has(
+    refused_control(with({"--rdzv-backend=etcd", "--rdzv-conf=succession=on"})),
+    "succession needs the back end c10d"));
+}
+
 TEST_CASE("actorctl: coordinator needs endpoint, id and nodes", "[cli]") {
   const auto all = words{"--rdzv-endpoint=n1", "--rdzv-id=j", "--nnodes=1:4"};
   control<coordinator_arguments>(joined({"coordinator"}, all));

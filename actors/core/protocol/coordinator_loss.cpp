@@ -63,8 +63,9 @@ std::string next_time(const coordinator_source& x) {
              " without that node";
     default:
       return "Too few agents vote to elect another one: that takes agents on "
-             "three hosts or more. If the host of the last one is lost for "
-             "good, a person can say so: actorctl elect --accept-loss=HOST";
+             "three hosts or more, or on two and a witness on a third. If the "
+             "host of the last one is lost for good, a person can say so: "
+             "actorctl elect --accept-loss=HOST";
   }
 }
 

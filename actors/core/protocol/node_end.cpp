@@ -47,6 +47,12 @@ void node_end::on(const signal_received& event, time_point, effects& out) {
   out.emplace_back(pass_on_signal{event.signal});
 }
 
+// Whether the job goes on elsewhere, and how it has ended, it does not know.
+void node_end::on(const witness_gave_up& event, time_point, effects& out) {
+  if (!closed_with_)
+    end({.result = {}, .why = event.why, .signal = 0}, out);
+}
+
 // No agent controls the workers any more, or no coordinator decides for the
 // others: the node ends at once, which ends its workers.
 void node_end::on(const actor_died& event, time_point, effects& out) {

@@ -39,6 +39,11 @@ struct signal_received {
   int signal = 0;
 };
 
+/// This node is a witness, and finds no leader of its job.
+struct witness_gave_up {
+  failure why;
+};
+
 /// One of our actors has ended unexpectedly.
 struct actor_died {
   enum class role { agent, coordinator };
@@ -48,7 +53,8 @@ struct actor_died {
 
 using node_end_event
   = std::variant<coordinator_closed, agent_finished, leadership_left,
-                 logs_shown, signal_received, actor_died, timer_fired>;
+                 logs_shown, signal_received, witness_gave_up, actor_died,
+                 timer_fired>;
 
 /// @}
 /// @name What a node has to do
@@ -112,6 +118,7 @@ private:
   void on(const leadership_left& event, time_point now, effects& out);
   void on(const logs_shown& event, time_point now, effects& out);
   void on(const signal_received& event, time_point now, effects& out);
+  void on(const witness_gave_up& event, time_point now, effects& out);
   void on(const actor_died& event, time_point now, effects& out);
   void on(const timer_fired& event, time_point now, effects& out);
   bool is_protocol_over() const;

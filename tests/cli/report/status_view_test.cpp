@@ -167,12 +167,12 @@ TEST_CASE("status: it says who leads, and who elects the next leader",
   CHECK(has(to_text({job}),
             "  voters: none but the leader, so no other one can "
             "be elected: that takes agents on three hosts or "
-            "more\n"));
+            "more, or on two and a witness on a third\n"));
   x.add_deputies("n3-4720");
   CHECK(has(to_text({job}),
             "  voters: none but the leader; n3-4720 follows if its process "
             "ends, but not if its host is lost: that takes agents on three "
-            "hosts or more\n"));
+            "hosts or more, or on two and a witness on a third\n"));
   x.clear_deputies();
   x.add_voters("n3-4720");
   x.add_voters("n4-4731");

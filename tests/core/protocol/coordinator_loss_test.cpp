@@ -90,8 +90,9 @@ TEST_CASE("coordinator_loss: what helps depends on who may lead next",
     has(told(x, source(kind::voters, 1)),
         "start the same command again on its host, n1:29400; the nodes that "
         "look for it come back by themselves. Too few agents vote to elect "
-        "another one: that takes agents on three hosts or more. If the host of "
-        "the last one is lost for good, a person can say so: actorctl elect "
+        "another one: that takes agents on three hosts or more, or on two and "
+        "a witness on a third. If the host of the last one is lost for good, a "
+        "person can say so: actorctl elect "
         "--accept-loss=HOST"));
   CHECK(
     has(told(x, source(kind::registry)),

@@ -290,3 +290,18 @@ TEST_CASE("node_end: an actor that is done may end", "[core]") {
   CHECK(x.ended == with_outcome());
   x.feed(actor_died{actor_died::role::agent, "again"});
 }
+
+TEST_CASE("node_end: a witness that finds no leader ends, and says why",
+          "[core]") {
+  const auto why = failure{errc::coordinator_lost, "no leader answers"};
+  auto x = node{false};
+  x.feed(witness_gave_up{why});
+  REQUIRE(x.ended);
+  CHECK_FALSE(x.ended->result);
+  CHECK(x.ended->why->text == why.text);
+  CHECK(x.shows == 0); // It has no workers.
+  auto y = node{false};
+  y.feed(coordinator_closed{succeeded});
+  CHECK(y.ended == with_outcome());
+  y.feed(witness_gave_up{why}); // Too late.
+}
