@@ -15,14 +15,10 @@ namespace {
 
 constexpr auto time_form = std::string_view{"0000-00-00T00:00:00Z"};
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /// Whether it has digits where the form has them, and otherwise the same.
 bool has_form(std::string_view text) {
   return std::ranges::equal(text, time_form, [](char x, char y) {
-    return y == '0' ? is_digit(x) : x == y;
+    return y == '0' ? x >= '0' && x <= '9' : x == y;
   });
 }
 

@@ -67,10 +67,11 @@ void founding::stand() {
 }
 
 void founding::ask_all(ballot by) {
-  for (uint32_t i = 0; i < options_.seeds.size(); ++i)
+  for (uint32_t i = 0; i < options_.seeds.size(); ++i) {
+    const auto ask = found_ask{by, i, options_.endpoint, options_.seeds};
     if (i != options_.own)
-      out_.emplace_back(
-        ask_seed{i, found_ask{by, i, options_.endpoint, options_.seeds}});
+      out_.emplace_back(ask_seed{i, ask});
+  }
 }
 
 void founding::stand_later(duration pause) {
