@@ -41,7 +41,7 @@ struct end_reason {
 
 /// Who wants a node to leave.
 struct leave_order {
-  std::string by{}; ///< Empty: nobody.
+  std::string by{}; ///< Empty: it leaves by itself.
   bool is_notice
     = false; ///< Its machine is about to go; otherwise an operator.
 };
