@@ -173,7 +173,8 @@ failure foreign(const char* what) {
 size_t part_count_of(const v1::JobStatus& x) {
   auto out = size_t(x.agents_size()) + size_t(x.generations_size())
              + size_t(x.departed_nodes_size()) + size_t(x.excluded_hosts_size())
-             + size_t(x.quarantined_nodes_size()) + size_t(x.time_size());
+             + size_t(x.quarantined_nodes_size()) + size_t(x.time_size())
+             + size_t(x.stragglers_size()) + size_t(x.ends_size());
   for (const auto& agent : x.agents())
     out += size_t(agent.gpus_size()) + size_t(agent.vitals().workers_size());
   return out;

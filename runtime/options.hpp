@@ -2,8 +2,8 @@
 #pragma once
 
 #include "actors/core/devices/binding.hpp"
+#include "actors/core/failure.hpp"
 #include "actors/core/generation.hpp"
-#include "actors/core/protocol/restart_rules.hpp"
 #include "actors/core/time.hpp"
 #include "actors/core/workers/worker_outputs.hpp"
 #include "actors/core/workers/worker_settings.hpp"

@@ -3,27 +3,11 @@
 
 #include "actors/core/failure.hpp"
 
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace actorrun::core {
-
-/// What kind of trouble ended a generation (docs/failures.md).
-enum class end_class : uint8_t {
-  none,       ///< No trouble: nodes have joined, an operator has asked.
-  program,    ///< The program: an exit code, an exception, a crash.
-  user,       ///< What was typed: no such program, arguments it does not take.
-  node,       ///< A machine: lost, short of memory, with a GPU fault.
-  network,    ///< A connection: a node out of touch, a peer that is missed.
-  preemption, ///< The machine was wanted: a notice, or SIGTERM from outside.
-  hang,       ///< A worker stood still: a timer, or `--hang-timeout`.
-  unknown,    ///< The evidence says nothing: SIGKILL from outside, for one.
-};
-
-inline constexpr size_t end_class_count = 8;
 
 /// `preemption`
 std::string to_string(end_class x);

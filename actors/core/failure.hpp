@@ -1,10 +1,12 @@
-// Describes failures of workers: which worker, where, how, how long ago, and
-// what the machine knows about it.
+// Describes failures of workers: which worker, where, how, how long ago, what the
+// machine knows about it, and what the command line wants to follow.
 #pragma once
 
 #include "actors/core/time.hpp"
 #include "messages/ids.hpp"
 
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -159,5 +161,52 @@ struct collateral {
 };
 
 collateral aged(collateral xs, duration by);
+
+// -- what follows ---------------------------------------------------------------
+
+/// What kind of trouble ended a generation (docs/failures.md).
+enum class end_class : uint8_t {
+  none,       ///< No trouble: nodes have joined, an operator has asked.
+  program,    ///< The program: an exit code, an exception, a crash.
+  user,       ///< What was typed: no such program, arguments it does not take.
+  node,       ///< A machine: lost, short of memory, with a GPU fault.
+  network,    ///< A connection: a node out of touch, a peer that is missed.
+  preemption, ///< The machine was wanted: a notice, or SIGTERM from outside.
+  hang,       ///< A worker stood still: a timer, or `--hang-timeout`.
+  unknown,    ///< The evidence says nothing: SIGKILL from outside, for one.
+};
+
+inline constexpr size_t end_class_count = 8;
+
+/// What follows from an end of some class.
+enum class end_action : uint8_t {
+  usual,   ///< Nothing was said of that class.
+  restart, ///< Start again, even where another start seems not to help.
+  stop,    ///< The job ends as failed.
+  exclude, ///< The host gets no place any more, and the group starts again.
+};
+
+/// By default everything is as it is without them.
+struct restart_rules {
+  /// A host with so many failures that have cost a restart is excluded if enough
+  /// others are left; 0: never.
+  uint32_t exclude_after = 0;
+  /// By class.
+  std::array<end_action, end_class_count> actions{};
+  /// So many restarts in a row that have brought no new step end the job; 0: never.
+  uint32_t idle_restarts_max = 0;
+  /// From the second end in a row that is like the one before, the next start waits:
+  /// so long, then twice as long each time, up to `backoff_max`. 0: it does not.
+  std::chrono::milliseconds backoff_min{0};
+  std::chrono::milliseconds backoff_max{0};
+  /// A failure costs no restart if the check of its node that follows it fails.
+  bool node_failures_are_free = false;
+
+  end_action action_for(end_class x) const {
+    return actions[static_cast<size_t>(x)];
+  }
+
+  friend bool operator==(const restart_rules&, const restart_rules&) = default;
+};
 
 } // namespace actorrun::core

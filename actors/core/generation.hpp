@@ -2,7 +2,6 @@
 // job ends.
 #pragma once
 
-#include "actors/core/end_class.hpp"
 #include "actors/core/failure.hpp"
 #include "messages/ids.hpp"
 #include "messages/result.hpp"

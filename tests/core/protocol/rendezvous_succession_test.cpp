@@ -385,7 +385,7 @@ TEST_CASE_METHOD(
   CHECK_FALSE(uut.job().decided); // Which agents are told.
   const auto left = uut.job_and_end();
   CHECK(left.decided == uut.result());
-  replace(settings, 0);
+  replace(settings, {});
   CHECK(at(0s, coordinator_started{.successor = true, .known = left})
         == "arm_timer 1");
   CHECK(uut.result() == left.decided);
@@ -629,7 +629,7 @@ TEST_CASE_METHOD(
   "rendezvous: N6 failures of a host count on, as far as two agents "
   "know of them",
   "[core]") {
-  replace(settings, 3);
+  replace(settings, {.exclude_after = 3});
   at(0s, coordinator_started{true});
   auto known = job();
   known.failing = {{"node-a", 2}, {"node-b", 2}};
@@ -639,7 +639,7 @@ TEST_CASE_METHOD(
   at(0s, told(join("b"), other));
   CHECK(uut.job().failing == std::vector<failing_host>{{"node-b", 1}});
   // One that is not asked to exclude hosts does not count.
-  replace(settings, 0);
+  replace(settings, {});
   at(0s, coordinator_started{true});
   at(0s, told(join("a"), known));
   at(0s, told(join("b"), known));
@@ -692,7 +692,7 @@ TEST_CASE_METHOD(successor,
   CHECK(uut.job().excluded.size() == 1);
   CHECK(uut.job().revision == 2);
   // It ends. What `b` knows does not stand against what the others know.
-  replace(settings, 0);
+  replace(settings, {});
   at(0s, coordinator_started{true});
   at(0s, told(join("a"), ordered));
   at(0s, told(join("b"), between));
