@@ -27,6 +27,13 @@ bool has_ended_here(const memo& x, const std::string& host,
              && std::ranges::none_of(here.present, ends_so));
 }
 
+std::string listed(const std::vector<endpoint>& seeds) {
+  auto out = std::string{};
+  for (const auto& x : seeds)
+    out += (out.empty() ? "" : ", ") + to_string(x);
+  return out;
+}
+
 } // namespace
 
 /// Enters the agent into the list of those that are present, once: before anyone can
@@ -336,7 +343,7 @@ result<void> voter_host::watch() {
     config_.lines.info(formatted("this witness, at {}, looks for the leader of "
                                  "job {} at {}",
                                  here().local_address, config_.job.job.value,
-                                 to_string(*config_.job.rendezvous)));
+                                 listed(config_.seeds)));
   leadership_->tell(voter_leadership::watch_due{});
   return {};
 }
