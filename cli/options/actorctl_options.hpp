@@ -59,7 +59,7 @@ struct control_settings {
   bool only_err = false;
   http_options http;
   failure_settings failures;
-  std::string exclude_file; ///< A path; empty: not given.
+  std::string exclude_file;  ///< A path; empty: not given.
   std::string local_address; ///< Of a witness; empty: detected.
   std::chrono::milliseconds safe_point_timeout = core::timeouts{}.safe_point;
 };

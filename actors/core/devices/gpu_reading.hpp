@@ -10,7 +10,7 @@ namespace actorrun::core {
 /// The link of a GPU to its host. 0: not known.
 struct pcie_link {
   uint32_t generation = 0;
-  uint32_t width = 0; ///< In lanes.
+  uint32_t width = 0; ///< 16: x16.
 
   friend bool operator==(const pcie_link&, const pcie_link&) = default;
 };
