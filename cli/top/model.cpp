@@ -76,7 +76,7 @@ const std::vector<own_key>& own_keys() {
     {"up down PgUp PgDn Home End", "move (also j, k, g, G, the mouse)"},
     {"Enter", "show the details of this row, and go back"},
     {"Space left right", "fold and unfold this node; z: all nodes"},
-    {"s S", "sort by rank, CPU, memory, silence, compute, age; S: back"},
+    {"s S", "sort: rank, CPU, memory, silence, compute, age"},
     {"f", "filter: show only rows with a text; Esc ends it"},
     {"/ n N", "search for a text; the next one, the one before"},
     {"p", "pause: keep this picture"},

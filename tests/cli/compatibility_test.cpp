@@ -63,6 +63,7 @@ names given_variables() {
   job.virtual_local_rank = true;
   job.timer_file = "fifo";
   job.control_socket = "socket";
+  job.steps_prefix = "steps";
   auto plan = core::generation_plan{};
   plan.own.slot_count = 2;
   auto out = names{};

@@ -24,6 +24,8 @@ void succession::begin(const core::coordinator_started& beginning,
     return;
   for (const auto& x : known.excluded)
     left_excluded_.insert(x.host);
+  for (const auto& x : beginning.listed) // Beyond the job.
+    left_excluded_.insert(x.host);
   if (known.revision != 0)
     told_[{}] = known;
   is_proved_ = beginning.is_proved;

@@ -32,11 +32,13 @@ struct checks_scene : scene {
   void heal() const { std::filesystem::remove(mark); }
 
   /// Of the node that can take no part.
+  /// A check of it has failed; before, it is being checked.
   json await_unfit() {
     auto out = json{};
     await_status([&](const json& x) {
       for (const auto& node : x["agents"])
-        if (node["state"] == "unfit")
+        if (node["state"] == "unfit"
+            && node["reason"].get<std::string>().starts_with("its check"))
           out = node;
       return out.is_object();
     });

@@ -88,7 +88,7 @@ TEST_CASE("nodes: each has a row, those with ranks first", "[cli]") {
               "failed (exit code 1): GPU 3: GPU is lost\n"));
   CHECK(shows(cells, " - c unfit 12.0 s - running for 500.0 ms 0 0 it is being "
                      "checked\n"));
-  CHECK(shows(cells, " - x excluded 1 min 0 s - - - - host x is excluded by "
+  CHECK(shows(cells, " - x excluded 60.0 s - - - - host x is excluded by "
                      "alice\n"));
   CHECK(shows(cells, " - y gone 1.0 s - - - - silent for 1200 ms\n"));
   CHECK(text.find(" a ") < text.find(" b "));
