@@ -1,5 +1,6 @@
 #include "cli/options/failure_options.hpp"
 
+#include "actors/core/end_class.hpp"
 #include "cli/options/values.hpp"
 #include "messages/formatted.hpp"
 

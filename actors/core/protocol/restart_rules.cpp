@@ -1,5 +1,7 @@
 #include "actors/core/protocol/restart_rules.hpp"
 
+#include "actors/core/end_class.hpp"
+
 namespace actorrun::core {
 
 std::string rule_text(end_class what, end_action action) {
