@@ -259,10 +259,10 @@ class Programs(Case):
 
     def test_torchs_program_starts_ours(self):
         # As pip installs it.
-        info = self.path("actorrun-0.1.0.dist-info")
+        info = self.path("actorrun-0.9.0.dist-info")
         os.mkdir(info)
         with open(os.path.join(info, "METADATA"), "w") as file:
-            file.write("Metadata-Version: 2.1\nName: actorrun\nVersion: 0.1.0\n")
+            file.write("Metadata-Version: 2.1\nName: actorrun\nVersion: 0.9.0\n")
         with open(os.path.join(info, "entry_points.txt"), "w") as file:
             file.write("[torch.backends]\nactorrun = actorrun._takeover:autoload\n")
         # One write each: the workers share a pipe.

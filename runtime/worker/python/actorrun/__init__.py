@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentLost", "Generation", "Interrupt", "Ranks", "Regroup", "generations",
            "on_leave", "on_regroup", "on_stop"]
-__version__ = "0.1.0"
+__version__ = "0.9.0"
 
 
 # torch imports this package at the end of `import torch`: that must cost nothing.
