@@ -182,6 +182,7 @@ std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
   auto links = voter_links::open(*out->home_,
                                  {.mine = out->config_.mine,
                                   .self = out->config_.agent,
+                                  .keys = out->keys_,
                                   .lines = out->config_.lines},
                                  out->leadership_->callbacks());
   if (links) { // It does not listen.
@@ -374,6 +375,7 @@ result<uint16_t> voter_host::show(const socket_address& where,
                                    .where = *at,
                                    .host = shown,
                                    .keeper = config_.keeper,
+                                   .keys = keys_,
                                    .lines = config_.lines},
                                   leadership_->callbacks());
   if (!opened)

@@ -125,6 +125,7 @@ private:
   std::unique_ptr<hosted_coordinator> coordinator_; ///< Null: it is elsewhere.
   std::optional<founding> founding_; ///< Of the coordinator to be opened.
   /// They only speak while our address is not known yet. Null: it has stopped.
+  std::shared_ptr<voter_keys> keys_ = std::make_shared<voter_keys>();
   std::shared_ptr<voter_links> links_;
   std::string address_; ///< Ours; empty: unknown.
 };

@@ -22,16 +22,12 @@ namespace {
 /// of those that are gone; beyond that the one that was used the longest ago goes.
 constexpr size_t links_max = 4 * core::voters_max;
 
-/// Of so many others the key is asked for, and of so many it is shown.
-constexpr size_t heard_keys_max = 1'024;
-constexpr size_t shown_keys_max = 4 * heard_keys_max;
-
 /// So many messages wait for a link; an older one says less than a newer one.
 constexpr size_t waiting_frames_max = 8;
 
-/// Ends the id of an agent that speaks to one it knows by its endpoint only, where it
-/// may be known by its id, too; nothing but beats, surveys and what seeds say is heard
-/// from it.
+/// Ends the id, before a number, of an agent that speaks to one it knows by its endpoint
+/// only, where it may be known by its id, too; nothing but beats, surveys and what seeds
+/// say is heard from it.
 constexpr std::string_view notice_suffix = "+notice";
 /// Begins the key of a way to one that is known by its endpoint only: no id does.
 constexpr std::string_view notice_prefix = "+notice to ";
@@ -135,8 +131,7 @@ voter_links::voter_links(reactor& home, voter_links_config config,
                        "it {}",
                        x.count, x.count == 1 ? "link" : "links", x.last_address,
                        x.last_reason));
-         }),
-    heard_(heard_keys_max), shown_(shown_keys_max) {}
+         }) {}
 
 voter_links::~voter_links() {
   listener_.reset();
@@ -169,7 +164,8 @@ result<void> voter_links::listen() {
            config_.keeper->keep(kept_socket::voter, socket);
        },
      .resumption_of
-     = [this](const std::string& from) { return heard_.find(from); }});
+     = [this](
+         const std::string& from) { return config_.keys->heard.find(from); }});
   if (!opened)
     return opened.error();
   listener_.emplace(std::move(*opened));
@@ -179,16 +175,18 @@ result<void> voter_links::listen() {
 
 // An agent that wants a coordinator finds the link closed, and tries again.
 result<void> voter_links::listen_at_endpoint(const socket_address& where) {
-  auto opened = listener::listen(
-    home_, where, config_.mine,
-    {.on_peer =
-       [this](unique_fd connection, const peer& who) {
-         if (who.intent == purpose::vote)
-           receive(std::move(connection), who);
-       },
-     .on_rejections = {},
-     .resumption_of
-     = [this](const std::string& from) { return heard_.find(from); }});
+  auto opened
+    = listener::listen(home_, where, config_.mine,
+                       {.on_peer =
+                          [this](unique_fd connection, const peer& who) {
+                            if (who.intent == purpose::vote)
+                              receive(std::move(connection), who);
+                          },
+                        .on_rejections = {},
+                        .resumption_of =
+                          [this](const std::string& from) {
+                            return config_.keys->heard.find(from);
+                          }});
   if (!opened)
     return opened.error();
   at_endpoint_.emplace(std::move(*opened));
@@ -203,11 +201,14 @@ void voter_links::receive(unique_fd connection, const peer& who) {
     in_.erase(in_.begin());
   const auto number = ++last_number_;
   auto& added = in_[number];
-  added = {.id = who.id, .address = address, .shown = heard_.find(who.id)};
+  added = {.id = who.id,
+           .address = address,
+           .shown = config_.keys->heard.find(who.id)};
   auto from = std::string{who.id};
-  const auto is_noticed = from.ends_with(notice_suffix);
+  const auto suffix = from.rfind(notice_suffix);
+  const auto is_noticed = suffix != std::string::npos;
   if (is_noticed)
-    from.resize(from.size() - notice_suffix.size());
+    from.resize(suffix);
   added.link = carry(
     home_, std::move(connection),
     {.mine = link_side::server,
@@ -230,13 +231,13 @@ bool voter_links::admit(uint64_t number, const resumption_key& key) {
   if (i == in_.end())
     return false;
   const auto& [id, address, link, shown] = i->second;
-  if (heard_.find(id) != shown) {
+  if (config_.keys->heard.find(id) != shown) {
     cut_.add(address, "claims the id of an agent that was there before");
     return false;
   }
   std::erase_if(
     in_, [&](const auto& x) { return x.first != number && x.second.id == id; });
-  heard_.keep(id, key);
+  config_.keys->heard.keep(id, key);
   return true;
 }
 
@@ -297,9 +298,14 @@ void voter_links::make_room() {
     out_, {}, [](const auto& x) { return x.second.used; }));
 }
 
+// Of each endpoint it shows another key.
 std::string voter_links::id_for(const agent_id& to) const {
-  const auto self = std::string{config_.self.value};
-  return is_to_endpoint(to) ? self + std::string{notice_suffix} : self;
+  const auto& self = config_.self.value;
+  if (!is_to_endpoint(to))
+    return self;
+  auto& known = config_.keys->endpoints;
+  const auto number = known.try_emplace(to.value, known.size()).first->second;
+  return formatted("{}{}{}", self, notice_suffix, number);
 }
 
 void voter_links::dial(const agent_id& to, way_out& x) {
@@ -310,7 +316,7 @@ void voter_links::dial(const agent_id& to, way_out& x) {
                       {.mine = config_.mine,
                        .intent = purpose::vote,
                        .id = id_for(to),
-                       .last_link = shown_.find(to.value)},
+                       .last_link = config_.keys->shown.find(to.value)},
                       config_.limit, [this, to](result<connected> y) {
                         on_connected(to, std::move(y));
                       });
@@ -341,7 +347,7 @@ void voter_links::on_connected(const agent_id& to, result<connected> x) {
              .limit = config_.limit,
              .on_encrypted =
                [this, to](const resumption_key& key) {
-                 shown_.keep(to.value, key);
+                 config_.keys->shown.keep(to.value, key);
                  return true;
                },
              .on_closed =

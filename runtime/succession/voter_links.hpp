@@ -30,6 +30,19 @@
 
 namespace actorrun::detail {
 
+/// What is remembered of links while this process lives. Of the reactor's thread.
+struct voter_keys {
+  /// Of so many others the key is asked for, and of so many it is shown.
+  static constexpr size_t heard_max = 1'024;
+  static constexpr size_t shown_max = 4 * heard_max;
+
+  recent_keys heard{heard_max}; ///< Of links from others.
+  recent_keys shown{shown_max}; ///< Of links to others.
+  /// Those that are known by their endpoints only, of which two may be of one process,
+  /// are numbered.
+  std::map<std::string, size_t> endpoints{};
+};
+
 struct voter_links_config {
   credentials mine;
   agent_id self;
@@ -43,6 +56,9 @@ struct voter_links_config {
   core::duration limit = std::chrono::milliseconds{500};
   /// Speaks to the others when this process has ended; null: nothing does.
   std::shared_ptr<socket_keeper> keeper{};
+  /// Whoever opens links of this process again, at another address, gives them the keys
+  /// of the last ones: else others take it for a stranger with its name.
+  std::shared_ptr<voter_keys> keys = std::make_shared<voter_keys>();
   log lines;
 };
 
@@ -158,8 +174,6 @@ private:
   rejected_peers cut_;
   std::map<agent_id, way_out> out_;
   std::map<uint64_t, way_in> in_;
-  recent_keys heard_; ///< Keys of links from others.
-  recent_keys shown_; ///< Keys of links to others.
   std::map<agent_id, reactor_handle> probes_;
   uint64_t last_number_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

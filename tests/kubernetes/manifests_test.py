@@ -108,10 +108,13 @@ def check_pods(name, all_of_them):
     env = environment(container)
     ports = {x["name"]: x["containerPort"] for x in container["ports"]}
 
-    host, port = env["PET_RDZV_ENDPOINT"].rsplit(":", 1)
-    check(host == manifests.full_name(thing, template, 0),
-          f"{name}: the endpoint {host} is not pod 0")
-    check(int(port) == ports["rendezvous"], f"{name}: the endpoint's port")
+    seeds = env["PET_RDZV_ENDPOINT"].split(",")
+    check(len(seeds) <= manifests.pod_count(thing), f"{name}: seeds that never come")
+    for i, seed in enumerate(seeds):
+        host, port = seed.rsplit(":", 1)
+        check(host == manifests.full_name(thing, template, i),
+              f"{name}: the endpoint {host} is not pod {i}")
+        check(int(port) == ports["rendezvous"], f"{name}: the endpoint's port")
     check(env["PET_METRICS_PORT"] == f"0.0.0.0:{ports['metrics']}",
           f"{name}: probes need the port at all addresses")
     for probe, path in (("readinessProbe", "/readyz"), ("livenessProbe", "/healthz")):

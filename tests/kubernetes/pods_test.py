@@ -11,8 +11,10 @@ usage: pods_test.py FOLDER [--program ACTORRUN | --image ROOT] [--manifests FILE
 
 import argparse
 import ctypes
+import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -105,8 +107,9 @@ def enter_pod(spec):
     root = make_root(spec)
     os.makedirs(root + "/proc", exist_ok=True)
     mount("proc", root + "/proc", "proc")
-    with open(root + "/etc/hosts", "w", encoding="ascii") as file:
-        file.write(spec["hosts"])
+    # The name service changes it from outside.
+    open(root + "/etc/hosts", "w", encoding="ascii").close()
+    bind(spec["folder"] + "/hosts", root + "/etc/hosts")
     for x in ("null", "zero", "urandom", "random"):
         open(f"{root}/dev/{x}", "w", encoding="ascii").close()
         bind("/dev/" + x, f"{root}/dev/{x}", read_only=False)
@@ -171,6 +174,7 @@ class Cluster:
         self.thing, self.template = manifests.workload(self.found)
         self.config = manifests.of_kind(self.found, "ConfigMap")["data"]
         self.pods = {}
+        self.folders = {}
         self.answers = {}  # The last of each pod to a probe.
         self.cgroups = []
         self.number = 0
@@ -204,10 +208,15 @@ class Cluster:
     def address(self, index):
         return f"10.77.0.{10 + index}"
 
-    def hosts(self, index):
-        """What kubelet writes for the pod itself, and what the name service says
-        of pods that were there before."""
-        known = {index} | set(self.pods)
+    def publish(self, started):
+        """Tells all pods of all, as the name service does."""
+        known = {started} | set(self.pods)
+        for index in known:
+            with open(self.folders[index] + "/hosts", "w", encoding="ascii") as file:
+                file.write(self.hosts(index, known))
+
+    def hosts(self, index, known):
+        """What kubelet writes for the pod itself, and what the name service says."""
         lines = ["127.0.0.1 localhost"]
         lines += [f"{self.address(i)} "
                   f"{manifests.full_name(self.thing, self.template, i)} "
@@ -252,10 +261,12 @@ class Cluster:
         image = dict(manifests.dockerfile(self.arguments.folder + "/Dockerfile"))
         folder = f"{self.folder}/{name}"
         os.mkdir(folder)
+        self.folders[index] = folder
+        self.publish(index)
         spec = {
             "folder": folder, "image": self.arguments.image,
             "program": os.path.abspath(self.arguments.program), "pod": pod, "container": container,
-            "config": self.config, "host": host, "hosts": self.hosts(index),
+            "config": self.config, "host": host,
             "work": image["WORKDIR"],
             "command": json.loads(image["ENTRYPOINT"]) + container["args"],
             "environment": {
@@ -333,6 +344,22 @@ class Cluster:
         return code
 
 
+    def lose(self, index):
+        """As when its machine burns: nothing of it says a word."""
+        run("ip", "-n", NODE, "link", "set", f"pod{index}", "down")
+        os.kill(self.first_process(index), signal.SIGKILL)
+        self.pods.pop(index).wait()
+        run("ip", "netns", "delete", f"actorrun-{index}")
+
+    def leader(self):
+        """Of the pod whose coordinator has formed the newest generation."""
+        formed = {}
+        for i in self.pods:
+            numbers = re.findall(r"coordinator forms generation (\d+)", self.log(i))
+            formed[i] = max(map(int, numbers), default=0)
+        return max(formed, key=formed.get)
+
+
 def check_rights(cluster, index):
     """What a worker of the pod can do, from what the kernel shows of it."""
     first = cluster.first_process(index)
@@ -351,6 +378,35 @@ def check_rights(cluster, index):
                 fail("the container is not in its cgroup")
 
 
+def lines_of(cluster, text):
+    """How many of them all pods of the job have written, also those that are gone."""
+    count = 0
+    for path in glob.glob(cluster.folder + "/*/log"):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            count += file.read().count(text)
+    return count
+
+
+def replace(cluster, index, end, world):
+    """A pod goes, the others go on, and a new one takes its place."""
+    was_leader = cluster.leader() == index
+    before = {n: lines_of(cluster, f"rank 0 of {n} on ") for n in (world - 2, world)}
+
+    def has_grown(n):
+        return lines_of(cluster, f"rank 0 of {n} on ") > before[n]
+
+    code = end(index)
+    if end == cluster.delete and code != 128 + signal.SIGTERM:
+        fail(f"a pod that is deleted ends with {code}")
+    wait_until("the others go on", lambda: has_grown(world - 2))
+    cluster.start(index)
+    wait_until("the pod that comes back is ready", lambda: cluster.is_ready(index))
+    wait_until("the job is whole again", lambda: has_grown(world))
+    print(f"pod {index}{', which led,' if was_leader else ''} went "
+          f"({end.__name__}), the others went on with {world - 2}; "
+          "a new pod has its place", flush=True)
+
+
 def story(cluster):
     count = manifests.pod_count(cluster.thing)
     for i in range(count):
@@ -366,29 +422,20 @@ def story(cluster):
         for r in range(world)))
     print(f"{count} pods are ready, {world} workers run")
 
-    last = count - 1
-    code = cluster.delete(last)
-    if code != 128 + signal.SIGTERM:
-        fail(f"a pod that is deleted ends with {code}")
-    wait_until("the others go on", lambda: f"rank 0 of {world - 2} on "
-               in cluster.log(0))
-    print(f"pod {last} was deleted, the others go on with {world - 2}")
-
-    cluster.start(last)
-    wait_until("the pod that comes back is ready",
-               lambda: cluster.is_ready(last))
-    wait_until("the job is whole again",
-               lambda: cluster.log(0).count(f"rank 0 of {world} on ") == 2)
-    print("a new pod has its place")
+    # One that does not lead, the one that does, and that of the next, without a word.
+    replace(cluster, max(set(range(count)) - {cluster.leader()}), cluster.delete, world)
+    replace(cluster, cluster.leader(), cluster.delete, world)
+    replace(cluster, cluster.leader(), cluster.lose, world)
 
     if cluster.thing["kind"] == "StatefulSet":
+        was_whole = lines_of(cluster, f"rank 0 of {world} on ")
         cluster.start(count)  # kubectl scale
         wait_until("the job has grown",
-                   lambda: f"rank 0 of {world + 2} on " in cluster.log(0))
+                   lambda: lines_of(cluster, f"rank 0 of {world + 2} on "))
         print(f"scaled to {count + 1} pods, {world + 2} workers run")
         cluster.delete(count)
         wait_until("the job has shrunk",
-                   lambda: cluster.log(0).count(f"rank 0 of {world} on ") == 3)
+                   lambda: lines_of(cluster, f"rank 0 of {world} on ") > was_whole)
         print(f"scaled back to {count} pods")
 
     agent = cluster.agent(0)

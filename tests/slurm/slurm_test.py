@@ -207,14 +207,23 @@ def array_is_several_jobs(x):
 
 def agent_dies(x):
     """Of the step's nodes one is lost, the others go on."""
+    lose_node(x, "3", "quiet_period=30")
+
+
+def first_agent_dies(x):
+    """The same with the node that hosts the coordinator."""
+    lose_node(x, "0", "quiet_period=30,succession=on")
+
+
+def lose_node(x, number, conf):
     command = x.worker('[ $WORLD_SIZE = 3 ] || exec sleep 600')
-    command[1:1] = ["--nnodes=3:4", "--rdzv-conf=quiet_period=30"]
+    command[1:1] = ["--nnodes=3:4", "--rdzv-conf=" + conf]
     with subprocess.Popen(["srun", "-N4", "--kill-on-bad-exit=0", "--wait=0", *command],
                           env=x.cluster.environment, text=True, cwd=x.folder,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as step:
         try:
             x.wait_for("four run", lambda: x.count(r".* ./4 0") == 4)
-            worker = next(y for y in x.lines() if y[1] == "3")
+            worker = next(y for y in x.lines() if y[1] == number)
             os.kill(agent_of(int(worker[4])), signal.SIGKILL)
             text = step.communicate(timeout=DEADLINE)[0]
         finally:
@@ -298,7 +307,7 @@ def munge_proves_operators_and_agents(x):
 
 CASES = [step_needs_no_options, failure_is_the_exit_code, worker_starts_again,
          several_tasks_are_refused, job_is_cancelled, signal_is_forwarded,
-         array_is_several_jobs, agent_dies, munge_is_the_secret,
+         array_is_several_jobs, agent_dies, first_agent_dies, munge_is_the_secret,
          node_without_munge_is_refused, munge_proves_operators_and_agents, limit_is_near,
          limit_makes_all_save,
          job_is_requeued]

@@ -4,6 +4,7 @@
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
 
+#include <array>
 #include <utility>
 
 #include <fcntl.h>
@@ -65,9 +66,10 @@ struct fixture {
   ear b;
   reactor loop;
 
-  std::unique_ptr<voter_links> open(const std::string& self, ear& to,
-                                    const std::string& secret = "secret",
-                                    std::shared_ptr<machine> keeper = {}) {
+  std::unique_ptr<voter_links>
+  open(const std::string& self, ear& to, const std::string& secret = "secret",
+       std::shared_ptr<machine> keeper = {},
+       std::shared_ptr<voter_keys> keys = std::make_shared<voter_keys>()) {
     auto out = voter_links::open(
       loop,
       {.mine = credentials_of(job_id{"job"}, secret),
@@ -76,6 +78,7 @@ struct fixture {
        .host = "127.0.0.1",
        .limit = timeout,
        .keeper = std::move(keeper),
+       .keys = std::move(keys),
        .lines = {}},
       {.on_message =
          [&to](const agent_id& from, const voter_message& x) {
@@ -187,6 +190,44 @@ TEST_CASE_METHOD(fixture, "voter links: no one takes the id of another",
   n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{2}});
   CHECK(next(b) == "n1: would 2");
   liar.reset();
+}
+
+TEST_CASE_METHOD(fixture,
+                 "voter links: who opens them again with its keys is no one "
+                 "else",
+                 "[runtime]") {
+  const auto keys = std::make_shared<voter_keys>();
+  const auto other_keys = std::make_shared<voter_keys>();
+  auto n1 = open("n1", a, "secret", {}, keys);
+  auto n2 = open("n2", b, "secret", {}, other_keys);
+  n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{1}});
+  CHECK(next(b) == "n1: would 1");
+  n1 = open("n1", a, "secret", {}, keys); // It has another address now, …
+  n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{2}});
+  CHECK(next(b) == "n1: would 2");
+  n2 = open("n2", b, "secret", {}, other_keys); // … and so has this one, …
+  auto c = std::make_unique<ear>();
+  auto liar = open("n1", *c);
+  liar->send({"n2"}, n2->endpoint(), core::succession_message{core::would{9}});
+  CHECK(c->broken.take() == agent_id{"n2"}); // … which remembers the other.
+  n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{3}});
+  CHECK(next(b) == "n1: would 3");
+  liar.reset();
+}
+
+TEST_CASE_METHOD(fixture,
+                 "voter links: notices to two endpoints of one process are "
+                 "both heard",
+                 "[runtime]") {
+  const auto n1 = open("n1", a);
+  const auto n2 = open("n2", b);
+  const auto names
+    = std::array{n2->endpoint(), "localhost:" + std::to_string(n2->port())};
+  for (auto term = uint64_t{1}; term <= 4; ++term) {
+    n1->notify(names[term % 2], core::beat{term, {}, {}});
+    CHECK(next(b) == "n1: beat " + std::to_string(term));
+    CHECK(a.broken.take() == agent_id{"+notice to " + names[term % 2]});
+  }
 }
 
 TEST_CASE_METHOD(
