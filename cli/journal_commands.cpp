@@ -197,10 +197,11 @@ void print(const std::vector<explanation>& parts, const std::string& state,
   auto logs = std::vector<std::string>{};
   for (const auto& x : how.places)
     logs.push_back(place_text(x));
-  for (const auto& x : parts)
-    std::cout << (how.json ? to_json(x, state, logs) : to_text(x));
   if (!how.json)
-    std::cout << places_line(how.places);
+    std::cout << to_text(parts) << places_line(how.places);
+  else
+    for (const auto& x : parts)
+      std::cout << to_json(x, state, logs);
 }
 
 /// Of the job whose coordinator wrote this.

@@ -272,6 +272,44 @@ std::string to_text(const explanation& x) {
 
 namespace {
 
+/// So many ends in a row are folded: the first and the last, and a line between them.
+constexpr size_t alike_min = 4;
+
+// A process number differs from one end to the next, and so may the node's agent.
+bool is_alike(const explanation& x, const explanation& y) {
+  if (!x.cause || !y.cause)
+    return false;
+  const auto rank_of = [](const culprit& c) {
+    return c.failure ? std::optional{c.failure->global_rank} : std::nullopt;
+  };
+  return x.cause->what == y.cause->what && x.cause->host == y.cause->host
+         && x.cause->reason == y.cause->reason
+         && rank_of(*x.cause) == rank_of(*y.cause);
+}
+
+} // namespace
+
+std::string to_text(const std::vector<explanation>& parts) {
+  auto text = std::string{};
+  for (size_t first = 0; first < parts.size();) {
+    auto end = first + 1;
+    while (end < parts.size() && is_alike(parts[first], parts[end]))
+      ++end;
+    const auto is_folded = end - first >= alike_min;
+    for (auto i = first; i < end; ++i)
+      if (!is_folded || i == first || i == end - 1)
+        text += to_text(parts[i]);
+      else if (i == first + 1)
+        text += formatted("Generations {} to {} ended in the same way.\n",
+                          to_string(parts[i].generation),
+                          to_string(parts[end - 2].generation));
+    first = end;
+  }
+  return text;
+}
+
+namespace {
+
 using json = nlohmann::ordered_json;
 
 std::string how(failure_kind x) {

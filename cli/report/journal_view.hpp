@@ -33,6 +33,10 @@ std::optional<std::string> line_of(const core::journal::record& x,
 /// The sentence, and the evidence below it.
 std::string to_text(const core::journal::explanation& x);
 
+/// One below the other. Of four or more generations in a row with the same cause, the first
+/// and the last are told in full.
+std::string to_text(const std::vector<core::journal::explanation>& parts);
+
 /// Of what `actorctl why --json` says; docs/journal.md describes it.
 inline constexpr int why_version = 1;
 
