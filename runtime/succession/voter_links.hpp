@@ -57,7 +57,7 @@ struct voter_links_config {
   /// Speaks to the others when this process has ended; null: nothing does.
   std::shared_ptr<socket_keeper> keeper{};
   /// Whoever opens links of this process again, at another address, gives them the keys
-  /// of the last ones: else others take it for a stranger with its name.
+  /// of the last ones: else others take it for another one with its name.
   std::shared_ptr<voter_keys> keys = std::make_shared<voter_keys>();
   log lines;
 };
