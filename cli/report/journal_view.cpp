@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
 namespace actorrun::cli {
 
@@ -305,12 +306,14 @@ constexpr size_t alike_min = 4;
 bool is_alike(const explanation& x, const explanation& y) {
   if (!x.cause || !y.cause)
     return false;
-  const auto rank_of = [](const culprit& c) {
-    return c.failure ? std::optional{c.failure->global_rank} : std::nullopt;
+  const auto of_worker = [](const culprit& c) {
+    return c.failure ? std::pair{c.failure->global_rank + 1U,
+                                 c.failure->details.message}
+                     : std::pair{0U, std::string{}};
   };
   return x.cause->what == y.cause->what && x.cause->host == y.cause->host
          && x.cause->reason == y.cause->reason
-         && rank_of(*x.cause) == rank_of(*y.cause);
+         && of_worker(*x.cause) == of_worker(*y.cause);
 }
 
 } // namespace

@@ -52,3 +52,15 @@ TEST_CASE("journal_view: another rank or reason is another end", "[cli]") {
     all += to_text(x);
   CHECK(to_text(parts) == all);
 }
+
+TEST_CASE("journal_view: another message is another end", "[cli]") {
+  auto parts = std::vector<explanation>{};
+  auto all = std::string{};
+  for (auto i = uint64_t{1}; i <= 5; ++i) {
+    parts.push_back(end_of(i, "exited with code 1"));
+    parts.back().cause->failure->details.message
+      = "ValueError: " + std::to_string(i);
+    all += to_text(parts.back());
+  }
+  CHECK(to_text(parts) == all);
+}
