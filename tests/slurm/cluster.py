@@ -86,9 +86,12 @@ class Cluster:
         self.folder = pathlib.Path(folder)
         self.nodes = nodes
         self.daemons = []
-        # Without the secret that the home may have.
-        self.environment = dict(os.environ, SLURM_CONF=str(self.folder / "slurm.conf"),
-                                XDG_CONFIG_HOME=str(self.folder / "config"))
+        # Without the secret that the home may have, and without what agents of another
+        # cluster, whose jobs had the same numbers, have left.
+        self.environment = dict(os.environ, SLURM_CONF=str(self.folder / "slurm.conf"))
+        for name in ("CONFIG_HOME", "STATE_HOME", "RUNTIME_DIR"):
+            self.environment["XDG_" + name] = str(self.folder / name.lower())
+            (self.folder / name.lower()).mkdir(mode=0o700)
         for name in list(self.environment):
             if name.startswith(("SLURM_", "PET_", "ACTORRUN_")) and name != "SLURM_CONF":
                 del self.environment[name]

@@ -4,6 +4,7 @@
 usage: slurm_test.py ACTORRUN ACTORCTL STEPPING_WORKER [CASE…]
 """
 
+import json
 import os
 import pathlib
 import re
@@ -75,6 +76,14 @@ class Case:
 
     def state_of(self, job):
         return next(iter(self.states_of(job)), "")
+
+    def has_deputy(self):
+        """The newest job, as its journal says."""
+        folder = pathlib.Path(self.cluster.environment["XDG_STATE_HOME"])
+        newest = max(folder.glob("actorrun/journal/*.jsonl"), key=lambda y: y.stat().st_mtime)
+        facts = [json.loads(y) for y in newest.read_text().splitlines(keepends=True)
+                 if y.endswith("\n")]
+        return any(y["deputies"] for y in facts if y["what"] == "voters_changed")
 
     def all_gone(self):
         return not any(pathlib.Path(f"/proc/{x[4]}").exists() for x in self.lines())
@@ -218,16 +227,21 @@ def first_agent_dies(x):
 def lose_node(x, number, conf):
     command = x.worker('[ $WORLD_SIZE = 3 ] || exec sleep 600')
     command[1:1] = ["--nnodes=3:4", "--rdzv-conf=" + conf]
-    with subprocess.Popen(["srun", "-N4", "--kill-on-bad-exit=0", "--wait=0", *command],
-                          env=x.cluster.environment, text=True, cwd=x.folder,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as step:
+    log = x.folder / "srun.out"
+    with log.open("wb") as out, \
+         subprocess.Popen(["srun", "-N4", "--kill-on-bad-exit=0", "--wait=0", *command],
+                          env=x.cluster.environment, cwd=x.folder,
+                          stdout=out, stderr=subprocess.STDOUT) as step:
         try:
             x.wait_for("four run", lambda: x.count(r".* ./4 0") == 4)
+            if "succession=on" in conf:
+                x.wait_for("a deputy", x.has_deputy)
             worker = next(y for y in x.lines() if y[1] == number)
             os.kill(agent_of(int(worker[4])), signal.SIGKILL)
-            text = step.communicate(timeout=DEADLINE)[0]
+            step.wait(DEADLINE)
         finally:
             step.kill()
+    text = log.read_text()
     check(x.count(r".* ./3 0") == 3, "three do not go on", text)
     check("137" in text or "Killed" in text, "srun does not name the lost task", text)
 
