@@ -967,6 +967,10 @@ void node_agent_state::answer_question(const operator_question& x) {
       return show_status(
         x.what.status().for_watch(),
         [x](const shared_status& status) { answer(x, status); });
+    case v1::OperatorRequest::kJournal:
+      return x.reply(refusal_of(errc::connection_refused,
+                                "the coordinator, which has the journal, is out"
+                                " of reach here"));
     default:
       return x.reply(refusal_of_unknown());
   }

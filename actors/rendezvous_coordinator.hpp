@@ -71,6 +71,10 @@ struct rendezvous_coordinator_config {
     write_outcome{};
   /// Called with what has changed, in order. Must not block; may be null.
   std::function<void(core::journal::chronicle::records)> on_records{};
+  /// Answers a `ReadJournal`, on any thread. Must not block. Null: no journal is kept.
+  std::function<void(const v1::ReadJournal&,
+                     std::function<void(v1::OperatorReply)> reply)>
+    read_journal{};
   /// Called by its host if it ends unexpectedly. May be null.
   std::function<void(const std::string& reason)> on_died{};
   /// Called once, on a scheduler thread, when every agent knows the outcome.

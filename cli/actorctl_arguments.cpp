@@ -393,9 +393,13 @@ result<secret_arguments> secret_from(const control_settings& settings,
 result<journal_subject> subject_of(const control_settings& settings,
                                    const operands& words,
                                    const host_facts& world) {
+  auto job = asked_from(settings, words.job, world);
+  if (!job)
+    return job.error();
   auto out = journal_subject{
-    settings.journal.value_or(own_journal_folder(world.variable)), words.job};
-  if (out.folder.empty() && out.name.find('/') == std::string::npos)
+    settings.journal.value_or(own_journal_folder(world.variable)),
+    std::move(job->local), std::move(job->remote)};
+  if (!out.remote && out.folder.empty() && out.name.find('/') == std::string::npos)
     return bad_argument("there is no place for journals: neither HOME nor"
                         " XDG_STATE_HOME is an absolute path; give --journal,"
                         " or the path of a journal");
@@ -421,18 +425,10 @@ result<journal_arguments> journal_from(const control_settings& settings,
 
 result<why_arguments> why_from(const control_settings& settings,
                                const operands& words, const host_facts& world) {
-  auto job = asked_from(settings, words.job, world);
-  if (!job)
-    return job.error();
-  if (job->remote)
-    return why_arguments{.what = {},
-                         .json = settings.json,
-                         .all = settings.all,
-                         .remote = std::move(job->remote)};
   auto what = subject_of(settings, words, world);
   if (!what)
     return what.error();
-  return why_arguments{std::move(*what), settings.json, settings.all, {}};
+  return why_arguments{std::move(*what), settings.json, settings.all};
 }
 
 result<replay_arguments> replay_from(const control_settings& settings,

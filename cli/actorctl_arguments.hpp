@@ -47,6 +47,8 @@ struct secret_arguments {
 struct journal_subject {
   std::string folder; ///< Where journals are.
   std::string name;   ///< A job, or a path with a slash; empty: the newest.
+  /// Its coordinator is asked for its journal. Valid, with a rendezvous.
+  std::optional<job_options> remote{};
 };
 
 /// `actorctl journal`: print what has happened in a job.
@@ -64,8 +66,6 @@ struct why_arguments {
   journal_subject what;
   bool json = false;
   bool all = false; ///< Every generation.
-  /// Its coordinator is asked, instead of a journal. Valid, with a rendezvous.
-  std::optional<job_options> remote{};
 };
 
 /// `actorctl top`: watch jobs.

@@ -15,6 +15,7 @@
 #include "cli/report/time_view.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/journal.hpp"
+#include "runtime/journal_copy.hpp"
 #include "runtime/past_logs.hpp"
 #include "runtime/status.hpp"
 
@@ -39,6 +40,9 @@ constexpr auto follow_interval = std::chrono::milliseconds{100};
 /// Timeout for an explanation by a coordinator.
 constexpr auto answer_limit = std::chrono::seconds{3};
 
+/// The same of one on another host.
+constexpr auto remote_follow_interval = std::chrono::milliseconds{300};
+
 constexpr int unhealthy = 1;
 
 /// In bytes, of a name that is shown.
@@ -47,9 +51,13 @@ constexpr size_t host_size_max = 255;
 /// At most this many coordinators of a job before the last one are told of.
 constexpr size_t predecessor_count_max = 100;
 
-/// What a journal argument means; of a file nothing but its path is known.
-result<journal_place> find_journal(const journal_subject& x) {
-  if (x.name.find('/') != std::string::npos)
+bool names_file(const journal_subject& x) {
+  return x.name.find('/') != std::string::npos;
+}
+
+/// What a journal argument means on this host; of a file nothing but its path is known.
+result<journal_place> find_here(const journal_subject& x) {
+  if (names_file(x))
     return journal_place{.path = x.name, .job = {}, .host = {}};
   const auto all = list_journals(x.folder);
   const auto i = std::ranges::find_if(all, [&](const auto& y) {
@@ -80,8 +88,49 @@ std::string host_of_coordinator(const std::string& job) {
                 : std::string{};
 }
 
+/// A file of this host, or a copy of one elsewhere.
+struct found_journal {
+  journal_place place;
+  std::optional<journal_copy> copy{};
+};
+
+/// How the coordinator of the job is asked for its journal; none: it writes it here.
+std::optional<located_job> way_to(const journal_subject& x) {
+  if (x.remote)
+    return *x.remote;
+  if (names_file(x))
+    return {};
+  auto here = find_local_job(x.name, answer_limit);
+  if (!here || here->is_coordinator)
+    return {};
+  return std::move(*here);
+}
+
+// What an earlier coordinator has written here is better than nothing.
+result<found_journal> find_journal(const journal_subject& x) {
+  auto why = failure{};
+  if (const auto way = way_to(x)) {
+    auto copy = journal_copy::fetch(*way, answer_limit);
+    if (copy)
+      return found_journal{copy->place(), std::move(*copy)};
+    why = copy.error();
+    if (x.remote)
+      return why;
+  }
+  auto here = find_here(x);
+  const auto is_told = why.code != errc{} && why.code != errc::protocol_mismatch;
+  if (here && is_told)
+    std::cerr << warn("this host's journal is read: " + why.text,
+                      operator_program);
+  if (!here)
+    return is_told ? why : here.error();
+  return found_journal{std::move(*here)};
+}
+
 /// Prints why there is no journal to be read. @returns the exit code
 int fail_to_open(const failure& why, const journal_subject& x) {
+  if (x.remote)
+    return fail_to_find(why, *x.remote);
   if (why.code != errc::connection_refused)
     return fail(why, operator_program);
   std::cerr << error_line(why.text, operator_program);
@@ -92,13 +141,6 @@ int fail_to_open(const failure& why, const journal_subject& x) {
     std::cerr << "  try: actorctl status, which lists jobs, or --rdzv-endpoint"
                  " and --rdzv-id for one elsewhere\n";
   return static_cast<int>(exit_code_of(why.code));
-}
-
-result<journal_reading> open(const journal_subject& x) {
-  const auto place = find_journal(x);
-  if (!place)
-    return place.error();
-  return journal_reading::open(place->path);
 }
 
 failure no_record(const journal_reading& x) {
@@ -117,13 +159,6 @@ result<journal_reading> read(const std::string& path) {
   if (out->known().number == 0)
     return no_record(*out);
   return out;
-}
-
-result<journal_reading> read(const journal_subject& x) {
-  const auto place = find_journal(x);
-  if (!place)
-    return place.error();
-  return read(place->path);
 }
 
 /// What can be known here of a coordinator that has written a journal.
@@ -308,10 +343,11 @@ std::string node_in(const snapshot& all, const std::string& node) {
 }
 
 /// A clock time and a node rank need the end of the journal.
-result<record_filter> filter_of(const journal_arguments& x) {
+result<record_filter> filter_of(const journal_arguments& x,
+                                const std::string& path) {
   if (!x.since && !x.until && x.node.empty())
     return record_filter{};
-  const auto all = read(x.what);
+  const auto all = read(path);
   if (!all)
     return all.error();
   return record_filter{limit_in(all->known(), x.since),
@@ -319,13 +355,22 @@ result<record_filter> filter_of(const journal_arguments& x) {
                        node_in(all->known(), x.node)};
 }
 
+result<void> await_more(found_journal& x) {
+  std::this_thread::sleep_for(x.copy ? remote_follow_interval
+                                     : follow_interval);
+  return x.copy ? x.copy->go_on() : result<void>{};
+}
+
 } // namespace
 
 int show_journal(const journal_arguments& arguments) {
-  auto journal = open(arguments.what);
+  auto found = find_journal(arguments.what);
+  if (!found)
+    return fail_to_open(found.error(), arguments.what);
+  auto journal = journal_reading::open(found->place.path);
   if (!journal)
-    return fail_to_open(journal.error(), arguments.what);
-  const auto filter = filter_of(arguments);
+    return fail(journal.error(), operator_program);
+  const auto filter = filter_of(arguments, found->place.path);
   if (!filter)
     return fail(filter.error(), operator_program);
   auto has_shown = false;
@@ -342,7 +387,8 @@ int show_journal(const journal_arguments& arguments) {
     std::cout.flush();
     if (!arguments.follow || !std::cout || !may_run(journal->known()))
       break;
-    std::this_thread::sleep_for(follow_interval);
+    if (const auto ok = await_more(*found); !ok)
+      return fail(ok.error(), operator_program);
   }
   if (journal->known().number == 0)
     return fail(no_record(*journal), operator_program);
@@ -402,9 +448,9 @@ int print(const job_explanation& x, const why_print& how) {
 }
 
 int explain_remote_job(const why_arguments& arguments) {
-  const auto told = ask_why(*arguments.remote, arguments.all, answer_limit);
+  const auto told = ask_why(*arguments.what.remote, arguments.all, answer_limit);
   if (!told)
-    return fail_to_find(told.error(), *arguments.remote);
+    return fail_to_find(told.error(), *arguments.what.remote);
   return print(*told, {.json = arguments.json});
 }
 
@@ -432,10 +478,10 @@ int explain_read_job(const snapshot& known, bool all,
 } // namespace
 
 int explain_job(const why_arguments& arguments) {
-  if (arguments.remote)
+  if (arguments.what.remote)
     return explain_remote_job(arguments);
-  const auto place = find_journal(arguments.what);
-  const auto is_file = arguments.what.name.find('/') != std::string::npos;
+  const auto place = find_here(arguments.what);
+  const auto is_file = names_file(arguments.what);
   const auto here = [&](const v1::JobStatus& x) {
     return places_of(x, list_log_places(arguments.what.folder));
   };
@@ -483,13 +529,16 @@ int explain_job(const why_arguments& arguments) {
 }
 
 int replay(const replay_arguments& arguments) {
-  const auto all = read(arguments.what);
+  const auto found = find_journal(arguments.what);
+  if (!found)
+    return fail_to_open(found.error(), arguments.what);
+  const auto all = read(found->place.path);
   if (!all)
-    return fail_to_open(all.error(), arguments.what);
+    return fail(all.error(), operator_program);
   const auto until = limit_in(all->known(), arguments.at);
-  auto journal = open(arguments.what);
+  auto journal = journal_reading::open(found->place.path);
   if (!journal)
-    return fail_to_open(journal.error(), arguments.what);
+    return fail(journal.error(), operator_program);
   auto shown = snapshot{};
   while (const auto x = journal->next()) {
     if (until.is_before(x->at))
@@ -521,16 +570,16 @@ void add_ends(const snapshot& x, std::vector<explanation>& out) {
 } // namespace
 
 int show_time(const time_arguments& arguments) {
-  const auto place = find_journal(arguments.what);
-  if (!place)
-    return fail_to_open(place.error(), arguments.what);
-  const auto last = read(place->path);
+  const auto found = find_journal(arguments.what);
+  if (!found)
+    return fail_to_open(found.error(), arguments.what);
+  const auto last = read(found->place.path);
   if (!last)
     return fail(last.error(), operator_program);
-  const auto is_file = arguments.what.name.find('/') != std::string::npos;
-  const auto before = is_file
-                        ? std::vector<journal_reading>{}
-                        : read_predecessors(arguments.what.folder, *place);
+  const auto before
+    = names_file(arguments.what) || arguments.what.remote
+        ? std::vector<journal_reading>{}
+        : read_predecessors(arguments.what.folder, found->place);
   auto all = std::vector<const snapshot*>{};
   for (const auto& x : before)
     all.push_back(&x.known());

@@ -121,7 +121,8 @@ void add_journal_options(option_adder& add, control_settings& x) {
       into(x.node, parse_text));
   add("--json", "print the records as they are, one JSON document per line",
       x.json);
-  add_past_options(add, x);
+  add_journal_option(add, x.journal, "where journals are");
+  add_job_options(add, x, same_as_word);
 }
 
 void add_replay_options(option_adder& add, control_settings& x) {
@@ -130,7 +131,8 @@ void add_replay_options(option_adder& add, control_settings& x) {
       "much after the coordinator began (+12.3s) or before the end of the "
       "journal (-2s; default: its end)",
       into(x.at, parse_moment));
-  add_past_options(add, x);
+  add_journal_option(add, x.journal, "where journals are");
+  add_job_options(add, x, same_as_word);
 }
 
 void add_time_options(option_adder& add, control_settings& x) {
@@ -139,7 +141,8 @@ void add_time_options(option_adder& add, control_settings& x) {
     "also say what it cost, at this price of a node per hour, in any currency",
     into(x.node_price, parse_price));
   add("--json", "print one JSON document", x.json);
-  add_past_options(add, x);
+  add_journal_option(add, x.journal, "where journals are");
+  add_job_options(add, x, same_as_word);
 }
 
 void add_bundle_options(option_adder& add, control_settings& x) {
@@ -368,25 +371,33 @@ control_program::control_program()
     {{"journal",
       "print what has happened in a job",
       "Prints each event and decision of a job with its time and reason, one "
-      "per line, also after its end, on the host of its coordinator. Without "
-      "JOB: the job that was last heard of.",
+      "per line: while it runs, on any host with an agent of it; after its "
+      "end, on the host of its coordinator. Without JOB: the job that was last "
+      "heard of. With --rdzv-endpoint its coordinator is asked, from any host.",
       {"actorctl journal [-f] [--since=TIME] [--until=TIME] [--node=NODE] "
-       "[--json] [--journal=FOLDER] [JOB|FILE]"}},
+       "[--json] [--journal=FOLDER] [JOB|FILE]",
+       "actorctl journal [-f] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+       "[OPTIONS]"}},
      add_journal_options},
     {{"replay",
       "show a job as it was at a moment",
-      "Shows the status of a job as it was at a moment, from its journal.",
-      {"actorctl replay [--at=TIME] [--journal=FOLDER] [JOB|FILE]"}},
+      "Shows the status of a job as it was at a moment, from its journal, "
+      "which is found as by actorctl journal.",
+      {"actorctl replay [--at=TIME] [--journal=FOLDER] [JOB|FILE]",
+       "actorctl replay [--at=TIME] --rdzv-endpoint=HOST[:PORT] --rdzv-id=ID "
+       "[OPTIONS]"}},
      add_replay_options},
     {{"time",
       "account for the time of a job, and what it lost by failures",
       "Says where the time of a job's workers went: training, starting, "
       "regrouping, waiting for nodes and so on, in all, by generation and by "
       "node, and what each end of a generation has cost. Reads the journal of "
-      "the job, also after its end, on the host of its coordinator. Without "
-      "JOB: the job that was last heard of.",
+      "the job, which is found as by actorctl journal. Without JOB: the job "
+      "that was last heard of.",
       {"actorctl time [--price-per-node-hour=N] [--json] [--journal=FOLDER] "
-       "[JOB|FILE]"}},
+       "[JOB|FILE]",
+       "actorctl time [--price-per-node-hour=N] [--json] "
+       "--rdzv-endpoint=HOST[:PORT] --rdzv-id=ID [OPTIONS]"}},
      add_time_options},
     {{"bundle",
       "pack what is known of a job into one file to send",

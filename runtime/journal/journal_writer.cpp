@@ -94,7 +94,31 @@ public:
               core::journal::coordinator_ended{}}});
   }
 
+  journal_part read(uint64_t position) const {
+    if (position >= begin_)
+      return {position, read(path_, position - begin_, size_)};
+    const auto from = std::max(position, old_begin_);
+    auto text = read(old_path(), from - old_begin_, begin_ - old_begin_);
+    // It was removed, or cut off.
+    return text.empty() ? read(begin_) : journal_part{from, std::move(text)};
+  }
+
 private:
+  std::string old_path() const { return path_ + ".1"; }
+
+  static std::string read(const std::string& path, uint64_t from,
+                          uint64_t size) {
+    const auto in = unique_fd{::open(path.c_str(),
+                                     O_RDONLY | O_CLOEXEC | O_NOFOLLOW
+                                       | O_NONBLOCK | O_NOCTTY)};
+    if (!in || from >= size)
+      return {};
+    auto out = std::string(std::min<uint64_t>(size - from, journal_part_max), 0);
+    const auto count = ::pread(in.get(), out.data(), out.size(), off_t(from));
+    out.resize(count > 0 ? size_t(count) : 0);
+    return out;
+  }
+
   void append_block() {
     append(block_);
     block_.clear();
@@ -159,11 +183,13 @@ private:
 
   // A file that must stay where it is goes on: longer, but without a gap.
   void rotate() {
-    if (::rename(path_.c_str(), (path_ + ".1").c_str()) != 0) {
+    if (::rename(path_.c_str(), old_path().c_str()) != 0) {
       tried_size_ = size_;
       return complain("cannot be rotated: " + system_error_text(errno));
     }
     fd_.reset();
+    old_begin_ = std::exchange(begin_, begin_ + size_);
+    size_ = 0;
     const auto summary = to_line(known_);
     summary_size_ = summary.size();
     append(summary);
@@ -179,6 +205,8 @@ private:
   uint64_t size_max_;
   unique_fd fd_;
   uint64_t size_ = 0;
+  uint64_t begin_ = 0;     ///< The position of its first byte.
+  uint64_t old_begin_ = 0; ///< Likewise, of the file whose place it has taken.
   uint64_t tried_size_ = 0; ///< At which it could not be rotated.
   /// Of the file's first line, when it was rotated.
   uint64_t summary_size_ = 0;
@@ -244,6 +272,18 @@ void journal_writer::post(std::vector<core::journal::record> records) {
     else
       to->write(records);
     waiting->fetch_sub(count);
+  });
+}
+
+void journal_writer::read(uint64_t position,
+                          std::function<void(journal_part)> take) {
+  const auto lock = std::lock_guard{mutex_};
+  if (!thread_) {
+    start_thread();
+    post(std::exchange(held_, {}));
+  }
+  thread_->post([from = file_, position, take = std::move(take)] {
+    take(from->read(position));
   });
 }
 

@@ -29,6 +29,15 @@ struct journal_limits {
 /// At most this many records of a launch are held back.
 inline constexpr size_t launch_records_max = 64;
 
+/// What a journal has from a position on.
+struct journal_part {
+  uint64_t position = 0; ///< Of the first byte.
+  std::string text{};    ///< Empty: it has no more yet.
+};
+
+/// In bytes, of a part that is read.
+inline constexpr size_t journal_part_max = 256 * 1024;
+
 /// Appends lines to a file, which it makes with its first record, with mode 0600.
 /// A file that has become too long becomes `<path>.1`, and the next one begins with
 /// all that is known. Where records were lost, because the disk was full or too
@@ -54,6 +63,13 @@ public:
   /// The coordinator leads no more, which is its last record, unless the job has
   /// ended. Never blocks.
   void leave(const std::string& reason);
+
+  /// Reads what is written of it, on its thread. Never blocks.
+  /// @param position Counted in bytes from the journal's beginning, also where one file
+  ///                 has taken another one's place. What is not kept any more is left
+  ///                 out; there is nothing beyond the end.
+  /// @param take     Called once, unless the writer ends before; must not block.
+  void read(uint64_t position, std::function<void(journal_part)> take);
 
   /// @returns false if not all is written in time
   bool flush(core::duration timeout);

@@ -154,7 +154,7 @@ rendezvous_coordinator_config node_coordinator::coordinators_config() {
   out.on_closed
     = [this](const core::outcome& x) { report(core::coordinator_closed{x}); };
   out.on_died = [this](const std::string& why) { report_death(why); };
-  out.on_records = begin_journal();
+  begin_journal(out);
   return out;
 }
 
@@ -169,11 +169,10 @@ std::vector<core::excluded_host> node_coordinator::listed_hosts() const {
 }
 
 // A coordinator that comes later in this process has a journal of its own.
-std::function<void(core::journal::chronicle::records)>
-node_coordinator::begin_journal() {
+void node_coordinator::begin_journal(rendezvous_coordinator_config& of) {
   const auto& job = config_.job;
   if (job.journal_folder.empty())
-    return {};
+    return;
   const auto now = std::chrono::floor<std::chrono::milliseconds>(
     std::chrono::system_clock::now());
   const auto name = file_name_of(
@@ -182,8 +181,18 @@ node_coordinator::begin_journal() {
     job.journal_folder + "/" + name,
     [lines = config_.lines](const std::string& what) { lines.warn(what); },
     journal_limits{.after_launch = !job.rendezvous.has_value()});
-  return [writer = journal_](core::journal::chronicle::records x) {
+  of.on_records = [writer = journal_](core::journal::chronicle::records x) {
     writer->write(std::move(x));
+  };
+  of.read_journal = [writer = journal_, name](const v1::ReadJournal& what,
+                                              const auto& reply) {
+    writer->read(what.position(), [reply, name](journal_part x) {
+      auto out = v1::OperatorReply{};
+      out.mutable_journal()->set_name(name);
+      out.mutable_journal()->set_position(x.position);
+      out.mutable_journal()->set_text(std::move(x.text));
+      reply(std::move(out));
+    });
   };
 }
 

@@ -123,7 +123,7 @@ private:
   result<void> open_voters(const agent_options& options);
   result<void> open_witness();
   rendezvous_coordinator_config coordinators_config();
-  std::function<void(core::journal::chronicle::records)> begin_journal();
+  void begin_journal(rendezvous_coordinator_config& of);
   void learn_of_predecessor(core::coordinator_started& beginning) const;
   std::vector<core::excluded_host> listed_hosts() const;
   void pass_store_clients(hosted_coordinator& from);

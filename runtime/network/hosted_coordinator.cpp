@@ -80,6 +80,7 @@ void hosted_coordinator::kill() {
 void hosted_coordinator::end_with_process() {
   kill();
   config_.on_records = {}; // Writes the journal.
+  config_.read_journal = {};
 }
 
 void hosted_coordinator::end() {

@@ -55,7 +55,8 @@ operator_relay::~operator_relay() {
 }
 
 bool operator_relay::is_for_coordinator(const v1::OperatorRequest& x) {
-  return is_steering(x) || x.has_explain() || x.has_logs() || x.has_stacks();
+  return is_steering(x) || x.has_explain() || x.has_logs() || x.has_stacks()
+         || x.has_journal();
 }
 
 void operator_relay::take(operator_question x) {

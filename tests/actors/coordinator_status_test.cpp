@@ -187,6 +187,46 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK_FALSE(status().agents(0).has_lease_age_ms());
 }
 
+namespace {
+
+v1::OperatorReply journal_of(coordinator_fixture& x) {
+  auto request = v1::OperatorRequest{};
+  request.mutable_journal()->set_position(7);
+  auto got = std::make_shared<v1::OperatorReply>();
+  tell_anonymously(x.uut, operator_question{
+                            request, [got](v1::OperatorReply y) { *got = y; }});
+  x.run();
+  return *got;
+}
+
+struct journal_fixture : coordinator_fixture {
+  journal_fixture()
+    : coordinator_fixture{
+      {2, 2, 1},
+      std::make_shared<shared_lease_desk>(),
+      [](rendezvous_coordinator_config& x) {
+        x.read_journal = [](const v1::ReadJournal& what, const auto& reply) {
+          auto out = v1::OperatorReply{};
+          out.mutable_journal()->set_position(what.position());
+          reply(out);
+        };
+      }} {}
+};
+
+} // namespace
+
+TEST_CASE_METHOD(journal_fixture,
+                 "coordinator: its journal is read for operators", "[actors]") {
+  CHECK(journal_of(*this).journal().position() == 7);
+}
+
+TEST_CASE_METHOD(coordinator_fixture,
+                 "coordinator: operators are told that there is no journal",
+                 "[actors]") {
+  CHECK(journal_of(*this).refusal().text().find("keeps no journal")
+        != std::string::npos);
+}
+
 TEST_CASE_METHOD(coordinator_fixture,
                  "coordinator: it explains the job to operators", "[actors]") {
   run_two();

@@ -92,14 +92,27 @@ TEST_CASE("actorctl: top watches this host, a job, or an endpoint", "[cli]") {
   CHECK(has(refused_control({"top", "--rdzv-id=j"}), "by the word JOB"));
 }
 
+TEST_CASE("actorctl: journals are asked for at an endpoint", "[cli]") {
+  const auto job_of = [](const journal_subject& x) {
+    return x.remote.value_or(job_options{}).job.value;
+  };
+  const auto with = [](const char* command) {
+    return words{command, "--rdzv-endpoint=n1:5", "--rdzv-id=j"};
+  };
+  CHECK(job_of(control<journal_arguments>(with("journal")).what) == "j");
+  CHECK(job_of(control<replay_arguments>(with("replay")).what) == "j");
+  CHECK(job_of(control<time_arguments>(with("time")).what) == "j");
+  CHECK(has(refused_control({"time", "--rdzv-endpoint=n1:5", "j"}), "JOB"));
+}
+
 TEST_CASE("actorctl: why asks at an endpoint, or reads a journal", "[cli]") {
   const auto far = control<why_arguments>(
     {"why", "--all", "--json", "--rdzv-endpoint=n1:5", "--rdzv-id=j"});
-  REQUIRE(far.remote);
+  REQUIRE(far.what.remote);
   CHECK(far.all);
   CHECK(far.json);
-  CHECK(far.remote->job.value == "j");
-  CHECK_FALSE(control<why_arguments>({"why", "/f.jsonl"}).remote);
+  CHECK(far.what.remote->job.value == "j");
+  CHECK_FALSE(control<why_arguments>({"why", "/f.jsonl"}).what.remote);
   CHECK(has(refused_control({"why", "--rdzv-endpoint=n1:5", "j"}), "JOB"));
 }
 

@@ -186,6 +186,53 @@ TEST_CASE_METHOD(journal_scene, "journal: it is shown, followed and replayed",
   CHECK(ask({"journal", "--follow"}, 0) == text); // It has ended.
 }
 
+TEST_CASE_METHOD(journal_scene,
+                 "journal: it is read from any host while the job runs",
+                 "[journal]") {
+  // Each host has folders of its own.
+  const auto elsewhere = std::map<std::string, std::string>{
+    {"ACTORRUN_RUN_DIR", folder() + "/elsewhere"},
+    {"HOME", folder() + "/elsewhere"}};
+  std::filesystem::create_directory(folder() + "/elsewhere");
+  std::filesystem::permissions(folder() + "/elsewhere",
+                               std::filesystem::perms::owner_all);
+  const auto begin_there = [&](words arguments) -> program& {
+    arguments.insert(arguments.begin(), ACTORCTL_PROGRAM);
+    return start(std::move(arguments), elsewhere);
+  };
+  const auto ask_there = [&](words arguments) {
+    auto& x = begin_there(std::move(arguments));
+    CHECK(x.wait() == 0);
+    return x.output();
+  };
+  auto& a = agent({.restart_count_max = 1});
+  auto& b = agent({.restart_count_max = 1, .environment = elsewhere});
+  const auto before = await_world(4);
+  CHECK(contains(ask_there({"journal"}), "coordinator of job job begins"));
+  CHECK(contains(ask_there({"journal", "--rdzv-endpoint=" + endpoint(),
+                            "--rdzv-id=job"}),
+                 " is formed: 2 nodes, 4 workers"));
+  CHECK(contains(ask_there({"replay", "job"}), "job job: running"));
+  CHECK(contains(ask_there({"time", "--json", "job"}), "\"job\": \"job\""));
+  auto& follower = begin_there({"journal", "-f", "job"});
+  require(eventually([&] { return contains(follower.output(), " runs\n"); }),
+          "the journal is shown");
+  order_exit(before[2].pid, 41);
+  await_world(4, before[0].generation);
+  CHECK(eventually([&] {
+    return contains(follower.output(), "exited with code 41");
+  }));
+  order_end();
+  CHECK(a.wait() == 0);
+  CHECK(b.wait() == 0);
+  const auto code = follower.wait();
+  const auto has_end = contains(follower.output(), "the job ends: succeeded");
+  CHECK((code == 0) == has_end);
+  auto& late = begin_there({"journal", "job"});
+  CHECK(late.wait() == 3);
+  CHECK(contains(late.output(), "there is no journal of job \"job\""));
+}
+
 TEST_CASE_METHOD(journal_scene, "journal: workers cannot colour a terminal",
                  "[journal]") {
   CHECK(

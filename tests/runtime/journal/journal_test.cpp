@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <future>
 #include <random>
 #include <sstream>
 #include <string>
@@ -260,6 +261,48 @@ TEST_CASE_METHOD(fixture, "journal: its files stay short, and it goes on",
   CHECK(*read == with_end(job.snapshots.back(), read->latest));
   CHECK(content_of(path + ".1").size() < 200'000);
   CHECK(content_of(path).find("\"snapshot\"") < 100);
+}
+
+TEST_CASE_METHOD(fixture, "journal: it is read by position, across its files",
+                 "[runtime]") {
+  const auto job = random_job{6, 1'000};
+  limits.file_size_max = 60'000;
+  auto writer = journal_writer{path, nullptr, limits};
+  const auto read_at = [&](uint64_t position) {
+    auto got = std::promise<journal_part>{};
+    writer.read(position, [&](journal_part x) { got.set_value(std::move(x)); });
+    auto out = got.get_future();
+    REQUIRE(out.wait_for(30s) == std::future_status::ready);
+    return out.get();
+  };
+  auto all = std::string{};
+  const auto read_on = [&] {
+    for (;;) {
+      const auto part = read_at(all.size());
+      REQUIRE(part.position == all.size());
+      if (part.text.empty())
+        return;
+      all += part.text;
+    }
+  };
+  // Nothing is lost while one file takes another one's place.
+  for (size_t i = 0; i < job.records.size(); i += 20) {
+    writer.write({job.records.begin() + ptrdiff_t(i),
+                  job.records.begin()
+                    + ptrdiff_t(std::min(job.records.size(), i + 20))});
+    read_on();
+  }
+  const auto kept = content_of(path + ".1") + content_of(path);
+  CHECK(all.size() > kept.size());
+  CHECK(all.ends_with(kept));
+  const auto oldest = read_at(0);
+  CHECK(oldest.position == all.size() - kept.size());
+  CHECK(kept.starts_with(oldest.text));
+  CHECK_FALSE(oldest.text.empty());
+  // The older file was removed.
+  ::unlink((path + ".1").c_str());
+  CHECK(content_of(path).starts_with(read_at(0).text));
+  CHECK(read_at(all.size() + 1).text.empty());
 }
 
 TEST_CASE_METHOD(

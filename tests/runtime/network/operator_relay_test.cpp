@@ -97,7 +97,9 @@ TEST_CASE("operator relay: what only the coordinator can answer", "[runtime]") {
   explain.mutable_explain();
   auto stacks = v1::OperatorRequest{};
   stacks.mutable_stacks();
-  for (const auto& x : {steering(1), logs(1), explain, stacks})
+  auto journal = v1::OperatorRequest{};
+  journal.mutable_journal();
+  for (const auto& x : {steering(1), logs(1), explain, stacks, journal})
     CHECK(operator_relay::is_for_coordinator(x));
   for (const auto& x : {status_request(1), watch_request(1), credit(1, 1)})
     CHECK_FALSE(operator_relay::is_for_coordinator(x));
