@@ -53,6 +53,9 @@ struct hosted_scene : scene {
     for (auto x : status["agents"]) {
       for (const auto* name : {"since_ms", "lease_age_ms", "vitals"})
         x.erase(name);
+      // Each coordinator counts since it began.
+      for (const auto* name : {"generation_count", "host_failure_count"})
+        x.erase(name);
       for (auto& worker : x["workers"])
         worker = {worker["pid"], worker["rank"]};
       out[x["agent"].get<std::string>()] = x;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/core/generation.hpp"
+#include "actors/core/time.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,10 @@ struct deferred_failure {
   generation_id generation;
   worker_failure first; ///< The root cause; the check is of its agent's node.
   outcome how;          ///< Of the job, if no restart is left for it.
+  time_point since;     ///< When their ages were as they are here.
+
+  /// The same, aged up to `now`.
+  deferred_failure at(time_point now) const;
 };
 
 /// By age. A node fails once before it is checked, so each agent has one at most.

@@ -288,7 +288,7 @@ void generation_end::defer(const worker_failure& first, outcome how) {
   apply_row(first); // Whoever was at fault, it was like the last ones or not.
   step_.add(attribute_failure{agents_.generation(), first.agent, first.host,
                               attribution::awaited});
-  deferred_.add({agents_.generation(), first, std::move(how)});
+  deferred_.add({agents_.generation(), first, std::move(how), step_.now()});
 }
 
 void generation_end::attribute_failures() {
@@ -304,7 +304,7 @@ void generation_end::attribute_failures() {
     step_.add(attribute_failure{x.generation, x.first.agent, x.first.host, to,
                                 std::move(found)});
     if (to == attribution::program && !job_.is(rendezvous_phase::ended))
-      charge(x);
+      charge(x.at(step_.now()));
   }
 }
 
