@@ -1075,8 +1075,9 @@ void rendezvous_coordinator_state::answer_question(const operator_question& x) {
     case v1::OperatorRequest::kJournal:
       return config_.read_journal
                ? config_.read_journal(x.what.journal(), x.reply)
-               : x.reply(refusal_of(errc::bad_argument,
-                                    "the job keeps no journal (--journal=none)"));
+               : x.reply(
+                 refusal_of(errc::bad_argument,
+                            "the job keeps no journal (--journal=none)"));
     case v1::OperatorRequest::kStacks:
       if (const auto id = stacks_.begin(x, ranks_of_nodes(), world_size))
         tell_later(self_, operator_stacks::timeout, stacks_due{id});

@@ -399,7 +399,8 @@ result<journal_subject> subject_of(const control_settings& settings,
   auto out = journal_subject{
     settings.journal.value_or(own_journal_folder(world.variable)),
     std::move(job->local), std::move(job->remote)};
-  if (!out.remote && out.folder.empty() && out.name.find('/') == std::string::npos)
+  if (!out.remote && out.folder.empty()
+      && out.name.find('/') == std::string::npos)
     return bad_argument("there is no place for journals: neither HOME nor"
                         " XDG_STATE_HOME is an absolute path; give --journal,"
                         " or the path of a journal");

@@ -118,7 +118,8 @@ result<found_journal> find_journal(const journal_subject& x) {
       return why;
   }
   auto here = find_here(x);
-  const auto is_told = why.code != errc{} && why.code != errc::protocol_mismatch;
+  const auto is_told
+    = why.code != errc{} && why.code != errc::protocol_mismatch;
   if (here && is_told)
     std::cerr << warn("this host's journal is read: " + why.text,
                       operator_program);
@@ -448,7 +449,8 @@ int print(const job_explanation& x, const why_print& how) {
 }
 
 int explain_remote_job(const why_arguments& arguments) {
-  const auto told = ask_why(*arguments.what.remote, arguments.all, answer_limit);
+  const auto told
+    = ask_why(*arguments.what.remote, arguments.all, answer_limit);
   if (!told)
     return fail_to_find(told.error(), *arguments.what.remote);
   return print(*told, {.json = arguments.json});

@@ -100,8 +100,8 @@ result<void> journal_copy::go_on() {
 }
 
 journal_place journal_copy::place() const {
-  auto out = journal_place{formatted("/proc/self/fd/{}", members_->file.get()),
-                           {}, {}};
+  auto out = journal_place{
+    formatted("/proc/self/fd/{}", members_->file.get()), {}, {}};
   if (auto known = journal_name_of(members_->name)) {
     out.job = std::move(known->job);
     out.host = std::move(known->host);

@@ -99,9 +99,10 @@ std::string free_text(const std::string& folder) {
   struct statvfs facts {};
   if (::statvfs(folder.c_str(), &facts) != 0)
     return {};
-  return formatted("; {:.1f} GiB free", double(facts.f_bavail)
-                                          * double(facts.f_frsize)
-                                          / (1'024.0 * 1'024 * 1'024));
+  constexpr auto mib = 1'024.0 * 1'024;
+  const auto free = double(facts.f_bavail) * double(facts.f_frsize) / mib;
+  return free < 1'024 ? formatted("; {:.1f} MiB free", free)
+                      : formatted("; {:.1f} GiB free", free / 1'024);
 }
 
 result<void> check_folder(const std::string& folder,

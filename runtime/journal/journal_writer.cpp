@@ -108,12 +108,12 @@ private:
 
   static std::string read(const std::string& path, uint64_t from,
                           uint64_t size) {
-    const auto in = unique_fd{::open(path.c_str(),
-                                     O_RDONLY | O_CLOEXEC | O_NOFOLLOW
-                                       | O_NONBLOCK | O_NOCTTY)};
+    const auto in = unique_fd{::open(
+      path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)};
     if (!in || from >= size)
       return {};
-    auto out = std::string(std::min<uint64_t>(size - from, journal_part_max), 0);
+    auto out
+      = std::string(std::min<uint64_t>(size - from, journal_part_max), 0);
     const auto count = ::pread(in.get(), out.data(), out.size(), off_t(from));
     out.resize(count > 0 ? size_t(count) : 0);
     return out;
@@ -205,8 +205,8 @@ private:
   uint64_t size_max_;
   unique_fd fd_;
   uint64_t size_ = 0;
-  uint64_t begin_ = 0;     ///< The position of its first byte.
-  uint64_t old_begin_ = 0; ///< Likewise, of the file whose place it has taken.
+  uint64_t begin_ = 0;      ///< The position of its first byte.
+  uint64_t old_begin_ = 0;  ///< Likewise, of the file whose place it has taken.
   uint64_t tried_size_ = 0; ///< At which it could not be rotated.
   /// Of the file's first line, when it was rotated.
   uint64_t summary_size_ = 0;

@@ -209,9 +209,9 @@ TEST_CASE_METHOD(journal_scene,
   auto& b = agent({.restart_count_max = 1, .environment = elsewhere});
   const auto before = await_world(4);
   CHECK(contains(ask_there({"journal"}), "coordinator of job job begins"));
-  CHECK(contains(ask_there({"journal", "--rdzv-endpoint=" + endpoint(),
-                            "--rdzv-id=job"}),
-                 " is formed: 2 nodes, 4 workers"));
+  CHECK(contains(
+    ask_there({"journal", "--rdzv-endpoint=" + endpoint(), "--rdzv-id=job"}),
+    " is formed: 2 nodes, 4 workers"));
   CHECK(contains(ask_there({"replay", "job"}), "job job: running"));
   CHECK(contains(ask_there({"time", "--json", "job"}), "\"job\": \"job\""));
   auto& follower = begin_there({"journal", "-f", "job"});
@@ -219,9 +219,8 @@ TEST_CASE_METHOD(journal_scene,
           "the journal is shown");
   order_exit(before[2].pid, 41);
   await_world(4, before[0].generation);
-  CHECK(eventually([&] {
-    return contains(follower.output(), "exited with code 41");
-  }));
+  CHECK(eventually(
+    [&] { return contains(follower.output(), "exited with code 41"); }));
   order_end();
   CHECK(a.wait() == 0);
   CHECK(b.wait() == 0);

@@ -287,9 +287,9 @@ TEST_CASE_METHOD(fixture, "journal: it is read by position, across its files",
   };
   // Nothing is lost while one file takes another one's place.
   for (size_t i = 0; i < job.records.size(); i += 20) {
-    writer.write({job.records.begin() + ptrdiff_t(i),
-                  job.records.begin()
-                    + ptrdiff_t(std::min(job.records.size(), i + 20))});
+    writer.write(
+      {job.records.begin() + ptrdiff_t(i),
+       job.records.begin() + ptrdiff_t(std::min(job.records.size(), i + 20))});
     read_on();
   }
   const auto kept = content_of(path + ".1") + content_of(path);
