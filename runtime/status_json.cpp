@@ -20,19 +20,6 @@ json known(bool is_known, T value) {
   return is_known ? json(value) : json(nullptr);
 }
 
-json name_of(v1::CheckState x) {
-  switch (x) {
-    case v1::CHECK_STATE_GOOD:
-      return "good";
-    case v1::CHECK_STATE_RUNNING:
-      return "running";
-    case v1::CHECK_STATE_FAILED:
-      return "failed";
-    default:
-      return nullptr;
-  }
-}
-
 json vitals_of_node(const v1::AgentStatus& agent) {
   if (!agent.has_vitals())
     return nullptr;
@@ -149,7 +136,7 @@ json to_json(const v1::JobStatus& job, const v1::AgentStatus& x) {
           {"since_ms", x.since_ms()},
           {"lease_age_ms", known(x.has_lease_age_ms(), x.lease_age_ms())},
           {"drain_left_ms", known(x.has_drain_left_ms(), x.drain_left_ms())},
-          {"checks", name_of(x.checks())},
+          {"checks", known(!name_of(x.checks()).empty(), name_of(x.checks()))},
           {"unfit", known(!x.unfit().empty(), x.unfit())},
           {"unfit_age_ms", known(x.has_unfit_age_ms(), x.unfit_age_ms())},
           {"generation_count", x.generation_count()},
@@ -304,6 +291,19 @@ json to_json(const v1::JobStatus& job) {
 bool in_generation(const v1::JobStatus& job, const v1::AgentStatus& agent) {
   return agent.generation() != 0 && agent.generation() == job.generation()
          && agent.share() != v1::SHARE_IDLE;
+}
+
+std::string name_of(v1::CheckState x) {
+  switch (x) {
+    case v1::CHECK_STATE_GOOD:
+      return "good";
+    case v1::CHECK_STATE_RUNNING:
+      return "running";
+    case v1::CHECK_STATE_FAILED:
+      return "failed";
+    default:
+      return {};
+  }
 }
 
 std::string state_of(const v1::JobStatus& job, const v1::AgentStatus& x) {

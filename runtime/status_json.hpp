@@ -24,6 +24,9 @@ bool in_generation(const v1::JobStatus& job, const v1::AgentStatus& agent);
 /// `running`, `standby`, `away`, …
 std::string state_of(const v1::JobStatus& job, const v1::AgentStatus& agent);
 
+/// `good`, `running` or `failed`; empty: it has no checks.
+std::string name_of(v1::CheckState x);
+
 /// Null: not known. An agent's list may be old: the pid tells.
 const v1::WorkerVitals* vitals_of(const v1::AgentStatus& agent,
                                   uint32_t local_rank);

@@ -168,19 +168,6 @@ node_json text_or_null(const std::string& x) {
   return x.empty() ? node_json(nullptr) : node_json(core::printable(x));
 }
 
-node_json name_of_checks(v1::CheckState x) {
-  switch (x) {
-    case v1::CHECK_STATE_GOOD:
-      return "good";
-    case v1::CHECK_STATE_RUNNING:
-      return "running";
-    case v1::CHECK_STATE_FAILED:
-      return "failed";
-    default:
-      return nullptr;
-  }
-}
-
 node_json json_of(const shown_node& x) {
   auto ranks = node_json(nullptr);
   if (x.ranks)
@@ -191,7 +178,7 @@ node_json json_of(const shown_node& x) {
           {"state", x.state},
           {"since_ms", known_or_null(x.since_ms)},
           {"ranks", std::move(ranks)},
-          {"checks", name_of_checks(x.checks)},
+          {"checks", text_or_null(name_of(x.checks))},
           {"checks_ms", known_or_null(x.checks_ms)},
           {"failures", known_or_null(x.failure_count)},
           {"generations", known_or_null(x.generation_count)},

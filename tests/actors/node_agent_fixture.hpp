@@ -20,25 +20,32 @@ namespace actorrun::test {
 struct node_agent_fixture : actor_fixture {
   node_agent_fixture() {
     keep(coordinator.handle);
-    auto config = node_agent_config{};
-    config.offering.agent = {"a"};
-    config.offering.host = "node-a";
-    config.offering.slot_count = 2;
-    config.offering.master_port = 29'500;
-    config.settings = {1, 4, 3};
-    config.supervisor.workers.command = {"train"};
-    config.supervisor.workers.slot_count = 2;
-    config.supervisor.job = {{"job-1"}, "default", 3};
+    auto config = plain_config();
     config.supervisor.host = "node-a";
-    config.supervisor.processes = host;
-    config.supervisor.ports = ports;
-    config.locator = locator;
     config.time_asleep = [x = asleep] { return *x; };
     config.lines = lines.writer(log_level::info);
     config.next_coordinator.endpoint = "n1:29400";
     config.on_finished = [out = endings](core::ending x) { out->push_back(x); };
     uut = keep(spawn_node_agent(system, config));
     run();
+  }
+
+  /// What every agent here has.
+  node_agent_config plain_config() {
+    auto out = node_agent_config{};
+    out.offering.agent = {"a"};
+    out.offering.host = "node-a";
+    out.offering.slot_count = 2;
+    out.offering.master_port = 29'500;
+    out.settings = {1, 4, 3};
+    out.supervisor.workers.command = {"train"};
+    out.supervisor.workers.slot_count = 2;
+    out.supervisor.job = {{"job-1"}, "default", 3};
+    out.supervisor.processes = host;
+    out.supervisor.ports = ports;
+    out.locator = locator;
+    out.on_finished = [](const core::ending&) {};
+    return out;
   }
 
   // -- the link ---------------------------------------------------------------

@@ -16,21 +16,9 @@ namespace {
 struct agent_logs_fixture : node_agent_fixture {
   agent_logs_fixture() {
     end(uut);
-    auto config = node_agent_config{};
-    config.offering.agent = {"a"};
-    config.offering.host = "node-a";
-    config.offering.slot_count = 2;
-    config.offering.master_port = 29'500;
-    config.settings = {1, 4, 3};
-    config.supervisor.workers.command = {"train"};
-    config.supervisor.workers.slot_count = 2;
-    config.supervisor.job = {{"job-1"}, "default", 3};
-    config.supervisor.processes = host;
-    config.supervisor.ports = ports;
+    auto config = plain_config();
     config.supervisor.reader = reader;
     config.supervisor.probe = probe;
-    config.locator = locator;
-    config.on_finished = [](const core::ending&) {};
     uut = keep(spawn_node_agent(system, config));
     run();
     forget();

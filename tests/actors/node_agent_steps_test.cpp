@@ -12,22 +12,11 @@ namespace {
 struct agent_steps_fixture : node_agent_fixture {
   explicit agent_steps_fixture(uint32_t distance = 6) {
     end(uut);
-    auto config = node_agent_config{};
-    config.offering.agent = {"a"};
-    config.offering.slot_count = 2;
-    config.offering.master_port = 29'500;
-    config.settings = {1, 4, 3};
-    config.supervisor.workers.command = {"train"};
-    config.supervisor.workers.slot_count = 2;
-    config.supervisor.job = {{"job-1"}, "default", 3};
-    config.supervisor.processes = host;
-    config.supervisor.ports = ports;
+    auto config = plain_config();
     config.supervisor.vitals = vitals;
-    config.locator = locator;
     config.vitals = vitals;
     config.stragglers = {.distance = distance, .windows = 2};
     config.steps = steps;
-    config.on_finished = [](const core::ending&) {};
     uut = keep(spawn_node_agent(system, config));
     run();
     forget();

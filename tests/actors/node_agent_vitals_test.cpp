@@ -36,23 +36,12 @@ struct agent_vitals_fixture : node_agent_fixture {
 
   void begin(timer_server_actor timers = {}) {
     end(uut);
-    auto config = node_agent_config{};
-    config.offering.agent = {"a"};
-    config.offering.slot_count = 2;
-    config.offering.master_port = 29'500;
-    config.settings = {1, 4, 3};
-    config.supervisor.workers.command = {"train"};
-    config.supervisor.workers.slot_count = 2;
-    config.supervisor.job = {{"job-1"}, "default", 3};
-    config.supervisor.processes = host;
-    config.supervisor.ports = ports;
+    auto config = plain_config();
     config.supervisor.vitals = vitals;
     if (timers)
       keep(timers);
     config.supervisor.timers = timers;
-    config.locator = locator;
     config.vitals = vitals;
-    config.on_finished = [](const core::ending&) {};
     uut = keep(spawn_node_agent(system, config));
     run();
     forget();

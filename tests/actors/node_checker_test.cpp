@@ -31,19 +31,10 @@ private:
 struct checker_fixture : node_agent_fixture {
   checker_fixture() {
     end(uut);
-    auto config = node_agent_config{};
-    config.offering.agent = {"a"};
-    config.offering.host = "node-a";
-    config.settings = {1, 4, 3};
-    config.supervisor.workers.command = {"train"};
-    config.supervisor.job = {{"job-1"}, "default", 3};
+    auto config = plain_config();
     config.supervisor.host = "node-a";
-    config.supervisor.processes = host;
-    config.supervisor.ports = ports;
-    config.locator = locator;
     config.lines = lines.writer(log_level::info);
     config.checks = {{.commands = {"gpu"}}, runner, config.lines};
-    config.on_finished = [](const core::ending&) {};
     uut = keep(spawn_node_agent(system, config));
     run();
   }

@@ -15,10 +15,7 @@ namespace {
 struct two_sites {
   /// False, with a printed reason, where the test cannot be run.
   bool ready() {
-    static const auto obstacle = namespaces::obstacle();
-    if (!obstacle.empty())
-      actorrun::test::skip("netns", obstacle);
-    if (!obstacle.empty() || !etcd_server::is_here())
+    if (!namespaces::are_possible() || !etcd_server::is_here())
       return false;
     net = std::make_unique<namespaces>(tools);
     x = std::make_unique<etcd_scene>(etcd_server_options{

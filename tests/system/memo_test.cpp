@@ -23,11 +23,8 @@ struct memo_scene : scene {
 
   /// False, with a printed reason, where there can be no namespaces.
   bool ready() {
-    static const auto obstacle = namespaces::obstacle();
-    if (!obstacle.empty()) {
-      actorrun::test::skip("netns", obstacle);
+    if (!namespaces::are_possible())
       return false;
-    }
     net.emplace(*this);
     auto more = net->there();
     for (const auto* x : {"ip", "addr", "add", "10.213.7.3/24", "dev", "cable"})

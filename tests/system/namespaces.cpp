@@ -1,5 +1,7 @@
 #include "tests/system/namespaces.hpp"
 
+#include "tests/support/skip.hpp"
+
 #include <unistd.h>
 
 namespace actorrun::test {
@@ -34,6 +36,13 @@ std::string namespaces::obstacle() {
     tools, {"ip", "netns", "exec", name, "nft", "add", "table", "ip", "t"});
   succeeds(tools, {"ip", "netns", "del", name});
   return filters ? "" : "the kernel has no nf_tables";
+}
+
+bool namespaces::are_possible() {
+  static const auto obstacle_here = obstacle();
+  if (!obstacle_here.empty())
+    skip("netns", obstacle_here);
+  return obstacle_here.empty();
 }
 
 namespaces::namespaces(scene& tools)

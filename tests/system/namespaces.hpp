@@ -18,6 +18,9 @@ public:
   /// Why this machine cannot have one; empty if it can.
   static std::string obstacle();
 
+  /// False, with a printed reason, where it cannot; the test is skipped then.
+  static bool are_possible();
+
   /// @param tools Starts the programs that set up the network. Lives longer.
   explicit namespaces(scene& tools);
 

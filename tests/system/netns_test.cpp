@@ -24,11 +24,8 @@ constexpr auto longer_than_lease = 3'500ms;
 struct two_hosts : scene {
   /// False, with a printed reason, where there can be no namespaces.
   bool ready() {
-    static const auto obstacle = namespaces::obstacle();
-    if (!obstacle.empty()) {
-      actorrun::test::skip("netns", obstacle);
+    if (!namespaces::are_possible())
       return false;
-    }
     net.emplace(*this);
     return true;
   }

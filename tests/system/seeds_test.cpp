@@ -21,11 +21,8 @@ struct seeds_scene : scene {
 
   /// False, with a printed reason, where there can be no namespaces.
   bool ready() {
-    static const auto obstacle = namespaces::obstacle();
-    if (!obstacle.empty()) {
-      actorrun::test::skip("netns", obstacle);
+    if (!namespaces::are_possible())
       return false;
-    }
     net.emplace(*this);
     add(net->there(), "10.213.7.3/24", "cable");
     add(net->there(), "10.213.7.4/24", "cable");

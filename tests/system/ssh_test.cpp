@@ -102,11 +102,8 @@ struct ssh_scene : log_scene {
 struct two_ssh_hosts : ssh_scene {
   /// False, with a printed reason, where there are no namespaces or no sshd.
   bool ready() {
-    static const auto obstacle = namespaces::obstacle();
-    if (!obstacle.empty()) {
-      actorrun::test::skip("netns", obstacle);
+    if (!namespaces::are_possible())
       return false;
-    }
     if (!has_keys())
       return false;
     net.emplace(*this);

@@ -251,11 +251,8 @@ namespace {
 struct far_witness : witness_scene {
   /// False, with a printed reason, where there can be no namespaces.
   bool ready() {
-    static const auto obstacle = namespaces::obstacle();
-    if (!obstacle.empty()) {
-      actorrun::test::skip("netns", obstacle);
+    if (!namespaces::are_possible())
       return false;
-    }
     net.emplace(*this);
     auto failed = 0;
     auto command = net->here();
