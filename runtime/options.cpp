@@ -361,7 +361,7 @@ result<void> check_timers(const timer_options& x) {
 
 result<void> check_built_in(const std::string& command,
                             const check_options& x) {
-  const auto which = core::find_built_in(command);
+  const auto which = core::built_in_of(command);
   if (!which)
     return {};
   if (x.built_in.empty() || x.built_in.front().empty())

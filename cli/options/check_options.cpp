@@ -44,7 +44,7 @@ result<core::check_moments> parse_check_moments(const std::string& text) {
 void add_check_options(CLI::App& app, run_settings& out) {
   auto add = option_adder{app, "Checks of this node"};
   add("--check", "COMMAND",
-      "clock, disk, gpu-quick or gpu, which are built in, or any "
+      "clock, disk [FOLDER…], gpu-quick or gpu, which are built in, or any "
       "command for the shell that ends with 0 if this node can take part; "
       "otherwise the node stands by, is named with the last line that the "
       "command has written, and is checked again after a pause; may be given "
@@ -68,7 +68,7 @@ result<void> settle_checks(const run_settings& settings,
   auto& checks = out.agent.checks;
   checks = settings.checks;
   if (std::ranges::any_of(checks.commands, [](const auto& x) {
-        return core::find_built_in(x).has_value();
+        return core::built_in_of(x).has_value();
       })) {
     auto file = world.own_file();
     if (!file)

@@ -58,9 +58,8 @@ public:
 
 private:
   std::string line_of(const std::string& command) const {
-    const auto which = core::find_built_in(command);
-    return which && !own_.program.empty()
-             ? core::command_of(*which, own_.program, own_.folders)
+    return core::built_in_of(command) && !own_.program.empty()
+             ? core::command_of(command, own_.program, own_.folders)
              : command;
   }
 

@@ -19,16 +19,22 @@ inline constexpr auto built_in_checks
 /// `gpu-quick`
 std::string_view to_string(built_in_check x);
 
-/// The check whose name is exactly this; none: it is a command for the shell.
-std::optional<built_in_check> find_built_in(std::string_view command);
+/// The check whose name is exactly this; none: there is none.
+std::optional<built_in_check> find_built_in(std::string_view name);
+
+/// The check that a command is, which is its name, and of `disk` folders behind it; none:
+/// it is one for the shell.
+std::optional<built_in_check> built_in_of(std::string_view command);
 
 /// Whether it takes what workers need, so that it cannot run beside them.
 bool disturbs_workers(built_in_check x);
 
 /// The command for the shell that runs one.
+/// @param command Of which there is a `built_in_of`.
 /// @param program What runs built-in checks, with its first arguments; not empty.
-/// @param folders For `disk`; others take none.
-std::string command_of(built_in_check x, std::span<const std::string> program,
+/// @param folders More of them, for `disk`; others take none.
+std::string command_of(std::string_view command,
+                       std::span<const std::string> program,
                        std::span<const std::string> folders);
 
 } // namespace actorrun::core

@@ -18,6 +18,15 @@ TEST_CASE("built_in: only a text that is exactly a name is a built-in check",
     CHECK_FALSE(find_built_in(x));
 }
 
+TEST_CASE("built_in: folders may stand behind the check of disks", "[core]") {
+  CHECK(built_in_of("disk") == built_in_check::disk);
+  CHECK(built_in_of("disk /scratch '/my data'") == built_in_check::disk);
+  CHECK(built_in_of("gpu") == built_in_check::gpu);
+  for (const auto* x : {"", "./disk /a", "disc /a", "gpu 0", "clock now",
+                        "disk /a; true", "disk /a && true", "disk $(pwd)"})
+    CHECK_FALSE(built_in_of(x));
+}
+
 TEST_CASE("built_in: only the check that takes the memory disturbs workers",
           "[core]") {
   for (const auto x : built_in_checks)
@@ -29,8 +38,10 @@ TEST_CASE("built_in: the command is quoted for the shell, and only disk has "
           "[core]") {
   const auto program = std::vector<std::string>{"/opt/a b/actorctl", "check"};
   const auto folders = std::vector<std::string>{"/it's", "$HOME"};
-  CHECK(command_of(built_in_check::disk, program, folders)
+  CHECK(command_of("disk", program, folders)
         == R"(exec '/opt/a b/actorctl' 'check' disk '/it'\''s' '$HOME')");
-  CHECK(command_of(built_in_check::gpu_quick, program, folders)
+  CHECK(command_of("disk \"$DATA\"", program, {})
+        == R"(exec '/opt/a b/actorctl' 'check' disk "$DATA")");
+  CHECK(command_of("gpu-quick", program, folders)
         == "exec '/opt/a b/actorctl' 'check' gpu-quick");
 }
