@@ -285,6 +285,8 @@ v1::Claim to_wire(const core::claim& x) {
   if (x.drain_left)
     out.set_drain_left_ms(uint64_t(
       std::chrono::ceil<std::chrono::milliseconds>(*x.drain_left).count()));
+  if (x.notice)
+    out.set_notice(*x.notice);
   return out;
 }
 
@@ -553,6 +555,8 @@ core::claim from_wire(const v1::Claim& x) {
   out.parked = from_wire(x.parked());
   if (x.has_drain_left_ms())
     out.drain_left = drain_time(x.drain_left_ms());
+  if (x.has_notice())
+    out.notice = core::one_line(x.notice(), core::notice_words_max);
   return out;
 }
 

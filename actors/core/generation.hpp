@@ -136,6 +136,9 @@ struct parked_share {
   friend bool operator==(const parked_share&, const parked_share&) = default;
 };
 
+/// In bytes, of the words of a notice.
+inline constexpr size_t notice_words_max = 160;
+
 /// What an agent that comes back still holds.
 struct claim {
   generation_plan plan;
@@ -143,8 +146,10 @@ struct claim {
   /// Set if one of its workers has failed, whatever has become of the others.
   std::optional<worker_failure> failure;
   parked_share parked{}; ///< Only while no worker runs.
-  /// An operator lets the agent leave: the rest of its workers' time.
+  /// The agent is to leave: the rest of its workers' time.
   std::optional<duration> drain_left{};
+  /// Its machine is about to go: the words of the notice. None: an operator has asked.
+  std::optional<std::string> notice{};
 
   friend bool operator==(const claim&, const claim&) = default;
 };

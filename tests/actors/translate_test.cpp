@@ -201,6 +201,11 @@ TEST_CASE("translate: a claim arrives as it was sent", "[actors]") {
   auto draining = running;
   draining.drain_left = 59s;
   CHECK(from_wire(to_wire(draining)) == draining);
+  draining.notice = "spot";
+  CHECK(through_the_wire(draining) == draining);
+  auto long_words = to_wire(draining);
+  long_words.set_notice(std::string(500, 'x'));
+  CHECK(from_wire(long_words).notice->size() <= notice_words_max);
   auto parked = claim{a_plan(), share_state::idle, {}};
   parked.parked = {{7}, {0, 1}};
   CHECK(through_the_wire(parked) == parked);

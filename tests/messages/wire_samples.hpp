@@ -122,6 +122,8 @@ inline void fill(v1::Claim& x) {
   fill(*x.mutable_failure());
   x.add_pids(100);
   x.add_pids(-1);
+  x.set_drain_left_ms(1'500);
+  x.set_notice("spot");
 }
 
 inline void fill(v1::JoinRequest& x) {

@@ -37,6 +37,9 @@ public:
   /// The rest of its workers' time if it is draining.
   std::optional<duration> time_left() const;
 
+  /// What was said of its machine, which is about to go.
+  const std::optional<std::string>& notice() const { return notice_; }
+
   bool has_given_notice() const { return noticed_at_.has_value(); }
 
   /// The end of a worker that has been told of the end is no failure.

@@ -59,8 +59,10 @@ void membership::on(const coordinator_found& event) {
                                 : duration::zero());
   // Past the fence the workers have been killed, even if no report says so yet.
   auto held = share_.held(lease_.is_over(now), now);
-  if (held)
+  if (held) {
     held->drain_left = departure_.time_left();
+    held->notice = departure_.notice();
+  }
   auto told = job_;
   if (told)
     told->newest = later(told->newest, workers_.newest());

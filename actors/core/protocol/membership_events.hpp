@@ -162,9 +162,6 @@ struct drain_ordered {
   bool stays = false;
 };
 
-/// In bytes, of the words of a notice.
-inline constexpr size_t notice_words_max = 160;
-
 /// This machine is about to go. Only the first notice has an effect.
 struct notice_received {
   /// Of whoever has said so; one line, at most `notice_words_max`. May be empty.

@@ -1,5 +1,6 @@
 #include "actors/core/protocol/takeover.hpp"
 
+#include "actors/core/protocol/operator_desk.hpp"
 #include "actors/core/protocol/rank_assignment.hpp"
 #include "actors/core/text.hpp"
 
@@ -84,7 +85,7 @@ void takeover::reconcile(agent_record& record,
     end_older(record, held->plan.generation);
 }
 
-// Another coordinator knows why.
+// Which operator it was, another coordinator knows.
 void takeover::take_drain(agent_record& record, const claim& held) {
   if (!held.drain_left || record.drain)
     return;
@@ -92,7 +93,13 @@ void takeover::take_drain(agent_record& record, const claim& held) {
     const auto now = step_.now();
     const auto left
       = std::clamp<duration>(*held.drain_left, duration{0}, drain_time_max);
-    x.drain = drain_order{"an operator", left, now + left, false, now};
+    const auto& words = held.notice;
+    x.drain = drain_order{words ? notice_text(x, *words) : "an operator",
+                          left,
+                          now + left,
+                          false,
+                          now,
+                          words.has_value()};
   });
 }
 

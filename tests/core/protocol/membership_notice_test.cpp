@@ -46,6 +46,7 @@ TEST_CASE_METHOD(fixture,
   at(1s, coordinator_disconnected{});
   at(1s, coordinator_found{true});
   CHECK(last<send_join>().held->drain_left == duration{59s});
+  CHECK(last<send_join>().held->notice == "spot");
   CHECK(at(1s, accepted()).find("send_notice") == std::string::npos);
 }
 

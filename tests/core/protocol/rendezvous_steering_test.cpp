@@ -171,6 +171,7 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "steering: a successor learns which nodes drain",
                  "[core]") {
+  const auto is_notice = GENERATE(false, true);
   run();
   auto next = fixture{};
   next.at(0s, coordinator_started{.successor = true});
@@ -179,6 +180,8 @@ TEST_CASE_METHOD(fixture, "steering: a successor learns which nodes drain",
     const auto drains = x.offering.agent.value == "b";
     if (drains)
       x.held->drain_left = 30s;
+    if (drains && is_notice)
+      x.held->notice = "spot";
     next.at(0s, x);
     if (drains) // There is no safe point to wait for any more.
       CHECK_FALSE(next.last<notify_drain>().at_safe_point);
@@ -187,6 +190,9 @@ TEST_CASE_METHOD(fixture, "steering: a successor learns which nodes drain",
   const auto& record = next.uut.agents().at({"b"});
   CHECK(record.is_draining());
   CHECK(record.drain->due == time_point{30s});
+  CHECK(record.drain->is_notice == is_notice);
+  CHECK(record.drain->by
+        == (is_notice ? "the notice on node-b (\"spot\")" : "an operator"));
   CHECK_FALSE(next.uut.agents().at({"a"}).drain);
   // It is told nothing new when it comes again.
   auto again = next.rejoin("b", plan_of("b"), share_state::running);
