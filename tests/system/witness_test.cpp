@@ -264,7 +264,7 @@ struct far_witness : witness_scene {
   }
 
   agent_options at(const std::string& address, words prefix, bool is_host) {
-    auto x = options(address, is_host, {});
+    auto x = options(address, is_host, conf);
     x.endpoint = namespaces::here_address + (":" + std::to_string(port()));
     x.prefix = std::move(prefix);
     x.environment = {{"ACTORRUN_RUN_DIR", folder() + "/run-" + address}};
@@ -281,6 +281,7 @@ struct far_witness : witness_scene {
     await_votes(*a);
   }
 
+  std::string conf; ///< More of `--rdzv-conf`, begins with a comma.
   std::optional<namespaces> net;
   program* a = nullptr;
   program* b = nullptr;
@@ -311,6 +312,9 @@ TEST_CASE_METHOD(far_witness,
                  "[witness]") {
   if (!ready())
     return;
+  // A machine says for a lease how the job has ended; the first packet that is sent
+  // after the cut may come seconds later.
+  conf = ",keep_alive_max_attempt=30";
   start();
   net->cut();
   order_end();
