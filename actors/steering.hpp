@@ -10,9 +10,6 @@
 
 namespace actorrun {
 
-/// Time that the workers of a drained node get if the operator names none.
-inline constexpr auto drain_time_default = std::chrono::seconds{60};
-
 /// Whether a request changes what the job does; others only look.
 bool is_steering(const v1::OperatorRequest& x);
 

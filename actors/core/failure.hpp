@@ -186,7 +186,14 @@ enum class end_action : uint8_t {
   exclude, ///< The host gets no place any more, and the group starts again.
 };
 
-/// By default everything is as it is without them.
+/// What follows when the driver finds fault with a GPU of a node that takes part.
+enum class gpu_fault_action : uint8_t {
+  report,
+  drain,   ///< The node leaves, once another one can take its place.
+  exclude, ///< Its host gets no place any more, if enough others are left.
+};
+
+/// What the command line says about failures.
 struct restart_rules {
   /// A host with so many failures that have cost a restart is excluded if enough
   /// others are left; 0: never.
@@ -201,6 +208,7 @@ struct restart_rules {
   std::chrono::milliseconds backoff_max{0};
   /// A failure costs no restart if the check of its node that follows it fails.
   bool node_failures_are_free = false;
+  gpu_fault_action on_gpu_fault = gpu_fault_action::drain;
 
   end_action action_for(end_class x) const {
     return actions[static_cast<size_t>(x)];

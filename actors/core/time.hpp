@@ -25,7 +25,10 @@ struct timer_fired {
   timer_id timer;
 };
 
-/// The workers of a drained node get no more time than this.
+/// Time that the workers of a drained node get if none is named.
+inline constexpr auto drain_time_default = std::chrono::seconds{60};
+
+/// They get no more than this.
 inline constexpr auto drain_time_max = std::chrono::hours{7 * 24};
 
 /// How long the parts of the protocol may take. All are positive but where that is

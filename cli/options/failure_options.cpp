@@ -21,6 +21,22 @@ constexpr std::pair<std::string_view, end_action> actions_by_name[] = {
   {"exclude", end_action::exclude},
 };
 
+using core::gpu_fault_action;
+
+constexpr std::pair<std::string_view, gpu_fault_action> fault_actions_by_name[]
+  = {
+    {"report", gpu_fault_action::report},
+    {"drain", gpu_fault_action::drain},
+    {"exclude", gpu_fault_action::exclude},
+};
+
+result<gpu_fault_action> parse_fault_action(const std::string& text) {
+  const auto found = value_of(text, fault_actions_by_name);
+  return found ? result<gpu_fault_action>{*found}
+               : bad_argument(in_quotes(text)
+                              + " is none of report, drain, exclude");
+}
+
 result<void> add_rule(const std::string& text, core::restart_rules& out) {
   const auto refuse = [&](const std::string& why) {
     return bad_argument(formatted("--on-failure: {} {}", in_quotes(text), why));
@@ -71,7 +87,7 @@ void add_failure_options(option_adder& add, failure_settings& out) {
   add("--exclude-after", "N",
       "exclude a host after N failures of its workers that have cost a "
       "restart, if enough other nodes are left; the value on the node "
-      "that hosts the coordinator counts, as for the next four (default: 0, "
+      "that hosts the coordinator counts, as for the next five (default: 0, "
       "never)",
       count_reader(out.exclude_after));
   add("--on-failure", "CLASS:ACTION",
@@ -94,13 +110,21 @@ void add_failure_options(option_adder& add, failure_settings& out) {
     "a failure costs no restart if the check of its node that follows it fails "
     "(--check, --check-when=failure)",
     out.node_failures_are_free);
+  add(
+    "--on-gpu-fault", "report|drain|exclude",
+    "what follows when the driver finds fault with a GPU of a node that takes "
+    "part: it is told, or its node also leaves once another one can take its "
+    "place, or its host gets no place any more if enough others are left "
+    "(default: drain)",
+    into(out.on_gpu_fault, parse_fault_action));
 }
 
 result<core::restart_rules> restart_rules_of(const failure_settings& x) {
   auto out
     = core::restart_rules{.exclude_after = x.exclude_after,
                           .idle_restarts_max = x.idle_restarts_max,
-                          .node_failures_are_free = x.node_failures_are_free};
+                          .node_failures_are_free = x.node_failures_are_free,
+                          .on_gpu_fault = x.on_gpu_fault};
   for (const auto& text : x.on_failure)
     if (auto ok = add_rule(text, out); !ok)
       return ok.error();

@@ -25,6 +25,7 @@ struct failure_settings {
   uint32_t idle_restarts_max = 0;
   std::optional<backoff_range> backoff;
   bool node_failures_are_free = false;
+  core::gpu_fault_action on_gpu_fault = core::restart_rules{}.on_gpu_fault;
 };
 
 /// The longest wait between two starts, unless one is given.

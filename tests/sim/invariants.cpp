@@ -670,9 +670,16 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
     if (const auto* y = std::get_if<core::forget_agent>(&x))
       drained_.erase({coordinator, y->agent});
   }
+  const auto was_active
+    = phase_before == phase::starting || phase_before == phase::running;
+  const auto is_active = after.current_phase() == phase::starting
+                         || after.current_phase() == phase::running;
   for (const auto& x : effects)
-    if (const auto* y = std::get_if<core::report_exclusion>(&x))
+    if (const auto* y = std::get_if<core::report_exclusion>(&x)) {
       excluded_[coordinator].insert(y->host);
+      if (was_active && !is_active && !after.result())
+        ended_by_operator_.emplace(coordinator, generation_before);
+    }
   const auto is_done = answer != nullptr && answer->code == errc::none;
   const auto* size = std::get_if<core::resize_requested>(&event);
   auto expected = before;
@@ -686,10 +693,6 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
       || std::holds_alternative<core::timer_fired>(event);
   if (after.settings() != expected && !may_recover)
     report("steering: the job's settings are not those that were asked for");
-  const auto was_active
-    = phase_before == phase::starting || phase_before == phase::running;
-  const auto is_active = after.current_phase() == phase::starting
-                         || after.current_phase() == phase::running;
   if (answer == nullptr)
     return;
   if (was_active && !is_active && !after.result())

@@ -166,6 +166,46 @@ TEST_CASE_METHOD(gpu_scene, "devices: a GPU that fails marks its node",
   order_end();
 }
 
+TEST_CASE_METHOD(
+  gpu_scene, "devices: a node with a GPU fault leaves for one that stands by",
+  "[devices]") {
+  set_world(gpu("GPU-a") + gpu("GPU-b"));
+  auto& host = agent({.slots = 1});
+  auto& faulty = agent({.slots = 1, .environment = drivers});
+  const auto before = await_world(2);
+  auto& spare = agent({.slots = 1});
+  await_status([](const json& x) { return x["agents"].size() == 3; });
+  set_world(gpu("GPU-a") + gpu("GPU-b") + "xid 1 79\n");
+  const auto after = await_world(2, before[0].generation);
+  CHECK(host.says("--on-gpu-fault: node "));
+  CHECK(after[0].restart_count == 0);
+  CHECK(faulty.says("XID 79: has fallen off the bus"));
+  CHECK(faulty.wait() == 0);
+  order_end();
+  CHECK(host.wait() == 0);
+  CHECK(spare.wait() == 0);
+}
+
+TEST_CASE_METHOD(gpu_scene,
+                 "devices: a node with a GPU fault is excluded where that is "
+                 "asked for",
+                 "[devices]") {
+  set_world(gpu("GPU-a"));
+  const auto options = agent_options{
+    .nodes = "1:2", .slots = 1, .more = {"--on-gpu-fault=exclude"}};
+  auto with = options;
+  with.environment = drivers;
+  with.environment["ACTORRUN_RUN_DIR"] = folder() + "/run";
+  auto& host = agent(options);
+  agent(with);
+  await_world(2);
+  set_world(gpu("GPU-a") + "xid 0 79\n");
+  // All are of one host here, which cannot be spared.
+  CHECK(host.says("is not excluded: too few nodes would be left; "
+                  "--on-gpu-fault: GPU 0: XID 79"));
+  order_end();
+}
+
 TEST_CASE_METHOD(gpu_scene,
                  "devices: workers start again when the memory of the last "
                  "ones is free",

@@ -85,15 +85,6 @@ void agent_reports::lose(const agent_id& agent, const end_reason& reason) {
     generation_.revoke(reason);
 }
 
-void agent_reports::on(const gpus_reported& event) {
-  auto* record = agents_.find(event.agent);
-  if (record == nullptr)
-    return;
-  record->gpu_trouble.reset();
-  if (!event.trouble.empty())
-    record->gpu_trouble = event.trouble;
-}
-
 // -- of their workers ---------------------------------------------------------
 
 void agent_reports::on(const workers_started& event) {

@@ -40,7 +40,6 @@ public:
   void on(const agent_lost& event);
   void on(const agent_leaving& event);
   void on(const agent_left& event);
-  void on(const gpus_reported& event);
 
   // -- of their workers ---------------------------------------------------------
 

@@ -109,6 +109,10 @@ public:
   void note_unkillable() { failures_.note_unkillable(); }
   void note_step(uint64_t step) { policy_.note_step(step); }
 
+  /// Excludes a host as the command line says, unless it is excluded already or too few
+  /// nodes would be left.
+  void exclude_by_rule(const std::string& host, const std::string& why);
+
   bool has_failed() const { return !failures_.empty(); }
   void forget_failures() { failures_.clear(); }
 
@@ -124,7 +128,6 @@ private:
   void apply_row(const worker_failure& first);
   bool exclude(const std::string& host, const std::string& reason);
   std::string host_of(const agent_id& agent) const;
-  void exclude_by_rule(const std::string& host, const std::string& why);
   bool may_be_free(const worker_failure& first) const;
   void defer(const worker_failure& first, outcome how);
   void charge(const deferred_failure& x);

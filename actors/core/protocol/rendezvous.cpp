@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <string>
 #include <utility>
 
 namespace actorrun::core {
@@ -19,6 +20,13 @@ namespace {
 constexpr auto usual_stop_limit = std::chrono::minutes{2};
 /// … and whatever it says.
 constexpr auto longest_stop_limit = std::chrono::hours{1};
+
+constexpr auto gpu_fault_option = "--on-gpu-fault";
+
+answer_operator answer_of(const operator_decision& x, const std::string& by) {
+  return {by, x.what, x.answer ? errc::none : x.answer.error().code,
+          x.answer ? *x.answer : x.answer.error().text};
+}
 
 } // namespace
 
@@ -63,6 +71,7 @@ std::vector<rendezvous_effect> rendezvous::step(const rendezvous_event& event,
         on(x);
     },
     event);
+  act_on_gpu_faults();
   regrouping_.begin_waiting_drains();
   if (!job_.is(phase::ended))
     generation_.attribute_failures();
@@ -162,6 +171,46 @@ void rendezvous::on(const fitness_reported& event) {
     newcomers_.admit({agents_.title(*record) + " may take part again"}, 1);
 }
 
+void rendezvous::on(const gpus_reported& event) {
+  auto* record = agents_.find(event.agent);
+  if (record == nullptr)
+    return;
+  record->gpu_trouble.reset();
+  if (event.trouble.empty())
+    return;
+  record->gpu_trouble = event.trouble;
+  faulty_.insert(event.agent);
+}
+
+// Once for each fault, as soon as orders can be taken.
+void rendezvous::act_on_gpu_faults() {
+  using enum gpu_fault_action;
+  const auto action = generation_.budget().rules().on_gpu_fault;
+  if (faulty_.empty() || !operator_view_now().why_not_now.empty())
+    return;
+  for (const auto& agent : std::exchange(faulty_, {})) {
+    const auto* record = agents_.find(agent);
+    if (record == nullptr || !record->gpu_trouble)
+      continue;
+    if (action == drain)
+      drain_faulty(*record);
+    else if (action == exclude)
+      generation_.exclude_by_rule(record->offering.host,
+                                  std::string{gpu_fault_option} + ": "
+                                    + *record->gpu_trouble);
+  }
+}
+
+void rendezvous::drain_faulty(const agent_record& record) {
+  const auto view = operator_view_now();
+  auto done = operator_desk{agents_, orders_, view}.decide(drain_requested{
+    record.offering.agent.value, drain_time_default, true, gpu_fault_option});
+  auto told
+    = report_rule{std::string{gpu_fault_option} + ": "
+                  + (done.answer ? *done.answer : done.answer.error().text)};
+  carry_out(std::move(done), gpu_fault_option, std::move(told));
+}
+
 // -- what operators ask -------------------------------------------------------
 
 void rendezvous::on(const stop_requested& event) {
@@ -210,7 +259,9 @@ operator_view rendezvous::operator_view_now() const {
 template <class Request>
 void rendezvous::on(const Request& request) {
   const auto view = operator_view_now();
-  carry_out(operator_desk{agents_, orders_, view}.decide(request), request.by);
+  auto done = operator_desk{agents_, orders_, view}.decide(request);
+  auto told = answer_of(done, request.by);
+  carry_out(std::move(done), request.by, std::move(told));
 }
 
 // What comes too early or too late comes again, or is not needed.
@@ -220,11 +271,14 @@ void rendezvous::on(const node_noticed& event) {
   if (record == nullptr || record->leaving || record->is_draining()
       || !view.why_not_now.empty())
     return;
-  carry_out(operator_desk{agents_, orders_, view}.decide(event),
-            notice_text(*record, event.words));
+  const auto by = notice_text(*record, event.words);
+  auto done = operator_desk{agents_, orders_, view}.decide(event);
+  auto told = answer_of(done, by);
+  carry_out(std::move(done), by, std::move(told));
 }
 
-void rendezvous::carry_out(operator_decision x, const std::string& by) {
+void rendezvous::carry_out(operator_decision x, const std::string& by,
+                           rendezvous_effect told) {
   for (const auto& agent : x.no_longer_stand_by)
     if (agents().at(agent).stands_by)
       step_.add(
@@ -247,9 +301,7 @@ void rendezvous::carry_out(operator_decision x, const std::string& by) {
     step_.add(std::move(*x.level));
   if (x.starts_now)
     generation_.start_now();
-  step_.add(answer_operator{by, std::move(x.what),
-                            x.answer ? errc::none : x.answer.error().code,
-                            x.answer ? *x.answer : x.answer.error().text});
+  step_.add(std::move(told));
   if (x.hands_over)
     step_.add(std::move(*x.hands_over));
   if (x.ends_generation)

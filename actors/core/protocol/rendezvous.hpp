@@ -20,6 +20,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -163,6 +164,7 @@ private:
   void on(const coordinator_started& event);
   void on(const agent_joined& event);
   void on(const fitness_reported& event);
+  void on(const gpus_reported& event);
   void on(const timer_fired& event);
 
   // what operators ask
@@ -171,7 +173,14 @@ private:
   template <class Request>
   void on(const Request& request);
   operator_view operator_view_now() const;
-  void carry_out(operator_decision x, const std::string& by);
+  /// @param told Says what is done.
+  void carry_out(operator_decision x, const std::string& by,
+                 rendezvous_effect told);
+
+  // what a GPU fault asks for
+  void act_on_gpu_faults();
+  void drain_faulty(const agent_record& record);
+
   stand_by stand_by_now();
 
   // what follows, whatever the event was
@@ -202,7 +211,9 @@ private:
   regrouping regrouping_;
   agent_reports reports_;
   takeover takeover_;
-  bool hurry_ = false;      ///< Form the next generation as soon as possible.
+  bool hurry_ = false; ///< Form the next generation as soon as possible.
+  /// Whose GPUs have just been found faulty.
+  std::set<agent_id> faulty_;
   bool keeps_list_ = false; ///< Of excluded hosts, beyond the job.
   std::vector<excluded_host>
     listed_; ///< There, as far as it is this job's doing.

@@ -69,6 +69,17 @@ TEST_CASE("checks: what keeps sick nodes out is the coordinator's", "[cli]") {
             "the path of the list of excluded hosts"));
 }
 
+TEST_CASE("checks: what follows from a GPU fault", "[cli]") {
+  using enum core::gpu_fault_action;
+  const auto action
+    = [](const words& typed) { return accepted(typed).job.rules.on_gpu_fault; };
+  CHECK(action({"a"}) == drain);
+  CHECK(action({"--on-gpu-fault=report", "a"}) == report);
+  CHECK(action({"--on-gpu-fault=exclude", "a"}) == exclude);
+  CHECK(has(refused({"--on-gpu-fault=kill", "a"}),
+            "\"kill\" is none of report, drain, exclude"));
+}
+
 TEST_CASE("checks: their moments", "[cli]") {
   const auto when = [](const std::string& text) {
     return accepted({"--check=x", "--check-when=" + text, "a"})

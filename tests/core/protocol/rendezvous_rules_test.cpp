@@ -85,6 +85,66 @@ TEST_CASE("rules: trouble of the node's GPUs explains a failure there",
   CHECK(x.found() == "program: exit code 7");
 }
 
+namespace {
+
+restart_rules on_gpu_fault(gpu_fault_action x) {
+  auto out = restart_rules{};
+  out.on_gpu_fault = x;
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("rules: a node with a GPU fault leaves once another one is here",
+          "[core]") {
+  auto x = fixture{{}};
+  CHECK(x.at(1s, gpus_reported{{"b"}, "GPU 1: XID 79"})
+          .starts_with("report_rule --on-gpu-fault: node node-b leaves when "
+                       "another node can take its place"));
+  CHECK(x.uut.current_phase() == rendezvous_phase::running);
+  CHECK(x.at(2s, join("d")).find("notify_drain b") != std::string::npos);
+}
+
+TEST_CASE("rules: a host with a GPU fault is excluded, if enough are left",
+          "[core]") {
+  auto x = fixture{on_gpu_fault(gpu_fault_action::exclude)};
+  const auto done = x.at(1s, gpus_reported{{"b"}, "GPU 1: XID 79"});
+  CHECK(done.starts_with("report_exclusion node-b"));
+  CHECK(done.find("revoke_generation 1") != std::string::npos);
+  CHECK(x.uut.excluded_hosts().at(0).reason == "--on-gpu-fault: GPU 1: XID 79");
+  x.stop_all(1s, 1);
+  CHECK(x.uut.budget().restart_count() == 0);
+  CHECK(x.at(2s, gpus_reported{{"c"}, "GPU 0: XID 79"})
+          .starts_with("report_rule host node-c is not excluded: too few"));
+}
+
+TEST_CASE("rules: a GPU fault may be told and no more, and once it is over "
+          "nothing follows",
+          "[core]") {
+  auto told = fixture{on_gpu_fault(gpu_fault_action::report)};
+  CHECK(told.at(1s, gpus_reported{{"b"}, "GPU 1: XID 79"}).empty());
+  CHECK(told.at(1s, join("d")).find("notify_drain") == std::string::npos);
+  auto x = fixture{{}};
+  CHECK(x.at(1s, gpus_reported{{"b"}, ""}).empty());
+  CHECK(x.at(1s, gpus_reported{{"z"}, "GPU 1: XID 79"}).empty());
+}
+
+TEST_CASE(
+  "rules: a GPU fault that is told while a coordinator listens is acted "
+  "on later",
+  "[core]") {
+  auto x = fixture{{}};
+  auto next = rendezvous_fixture{};
+  next.at(0s, coordinator_started{.successor = true});
+  next.at(0s, next.rejoin("a", x.plan_of("a"), share_state::running));
+  CHECK(next.at(0s, gpus_reported{{"a"}, "GPU 1: XID 79"}).find("report_rule")
+        == std::string::npos);
+  next.at(0s, next.rejoin("b", x.plan_of("b"), share_state::running));
+  CHECK(next.at(0s, next.rejoin("c", x.plan_of("c"), share_state::running))
+          .find("report_rule --on-gpu-fault: node node-a leaves when")
+        != std::string::npos);
+}
+
 TEST_CASE("rules: a check that has failed explains a failure there, one that "
           "runs does not",
           "[core]") {
