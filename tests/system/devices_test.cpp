@@ -195,7 +195,6 @@ TEST_CASE_METHOD(gpu_scene,
     .nodes = "1:2", .slots = 1, .more = {"--on-gpu-fault=exclude"}};
   auto with = options;
   with.environment = drivers;
-  with.environment["ACTORRUN_RUN_DIR"] = folder() + "/run";
   auto& host = agent(options);
   agent(with);
   await_world(2);

@@ -99,7 +99,7 @@ TEST_CASE("rules: a node with a GPU fault leaves once another one is here",
           "[core]") {
   auto x = fixture{{}};
   CHECK(x.at(1s, gpus_reported{{"b"}, "GPU 1: XID 79"})
-          .starts_with("report_rule --on-gpu-fault: node node-b leaves when "
+          .starts_with("report_rule: --on-gpu-fault: node node-b leaves when "
                        "another node can take its place"));
   CHECK(x.uut.current_phase() == rendezvous_phase::running);
   CHECK(x.at(2s, join("d")).find("notify_drain b") != std::string::npos);
@@ -115,7 +115,7 @@ TEST_CASE("rules: a host with a GPU fault is excluded, if enough are left",
   x.stop_all(1s, 1);
   CHECK(x.uut.budget().restart_count() == 0);
   CHECK(x.at(2s, gpus_reported{{"c"}, "GPU 0: XID 79"})
-          .starts_with("report_rule host node-c is not excluded: too few"));
+          .starts_with("report_rule: host node-c is not excluded: too few"));
 }
 
 TEST_CASE("rules: a GPU fault may be told and no more, and once it is over "
@@ -141,7 +141,7 @@ TEST_CASE(
         == std::string::npos);
   next.at(0s, next.rejoin("b", x.plan_of("b"), share_state::running));
   CHECK(next.at(0s, next.rejoin("c", x.plan_of("c"), share_state::running))
-          .find("report_rule --on-gpu-fault: node node-a leaves when")
+          .find("report_rule: --on-gpu-fault: node node-a leaves when")
         != std::string::npos);
 }
 
