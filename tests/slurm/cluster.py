@@ -91,7 +91,7 @@ class Cluster:
         self.environment = dict(os.environ, SLURM_CONF=str(self.folder / "slurm.conf"))
         for name in ("CONFIG_HOME", "STATE_HOME", "RUNTIME_DIR"):
             self.environment["XDG_" + name] = str(self.folder / name.lower())
-            (self.folder / name.lower()).mkdir(mode=0o700)
+        pathlib.Path(self.environment["XDG_RUNTIME_DIR"]).mkdir(mode=0o700)
         for name in list(self.environment):
             if name.startswith(("SLURM_", "PET_", "ACTORRUN_")) and name != "SLURM_CONF":
                 del self.environment[name]
