@@ -9,7 +9,8 @@ namespace actorrun::core {
 namespace {
 
 constexpr auto look_interval = std::chrono::milliseconds{250};
-constexpr auto idle_interval = std::chrono::seconds{1};
+constexpr auto idle_interval_min = duration{std::chrono::milliseconds{500}};
+constexpr auto idle_interval_max = duration{std::chrono::seconds{16}};
 
 /// Of the last steps of a window.
 duration middle_of(const step_reading& x, uint64_t step_count) {
@@ -27,11 +28,12 @@ bool differs(duration now, duration told) {
 } // namespace
 
 duration node_pace::interval() const {
-  return workers_.empty() ? duration{idle_interval} : duration{look_interval};
+  return workers_.empty() ? idle_interval_ : duration{look_interval};
 }
 
 void node_pace::begin(generation_id generation) {
   generation_ = generation;
+  idle_interval_ = idle_interval_min;
   workers_.clear();
   told_.clear();
   told_at_.reset();
@@ -87,6 +89,8 @@ node_pace::step(const std::map<uint32_t, step_reading>& seen, time_point now) {
                 [&](const auto& x) { return !seen.contains(x.first); });
   for (const auto& [rank, reading] : seen)
     see(workers_[rank], reading, now);
+  if (workers_.empty())
+    idle_interval_ = std::min(2 * idle_interval_, idle_interval_max);
   if (told_at_ && now - *told_at_ < window_time_min)
     return {};
   auto paces = this->paces();

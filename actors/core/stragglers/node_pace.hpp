@@ -57,7 +57,8 @@ public:
   /// @pre `limits.distance > 0`, `limits.windows > 0`
   explicit node_pace(const straggler_limits& limits) : limits_(limits) {}
 
-  /// How often to look: rarely, while no worker says how long it computes.
+  /// How soon to look again: while no worker says how long it computes, after 1 s, then
+  /// 2, 4, 8 and 16 s. A node at rest is woken up for something else more often.
   duration interval() const;
 
   /// All workers of a generation have been started.
@@ -100,7 +101,8 @@ private:
   bool has_changed(const std::map<uint32_t, worker_pace>& paces) const;
 
   straggler_limits limits_;
-  generation_id generation_{};           ///< 0: none is watched.
+  generation_id generation_{}; ///< 0: none is watched.
+  duration idle_interval_{};
   std::map<uint32_t, worker> workers_;   ///< By global rank.
   std::map<uint32_t, worker_pace> told_; ///< The same.
   std::optional<time_point> told_at_;

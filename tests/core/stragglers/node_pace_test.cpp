@@ -46,7 +46,13 @@ TEST_CASE_METHOD(node_pace_fixture,
                  "node pace: it is told after so many windows, and again when "
                  "it has changed",
                  "[core]") {
+  CHECK_FALSE(look(0s));
   CHECK(uut.interval() == 1s);
+  CHECK_FALSE(look(0s));
+  CHECK(uut.interval() == 2s);
+  for (auto i = 0; i < 9; ++i)
+    CHECK_FALSE(look(0s));
+  CHECK(uut.interval() == 16s);
   steps(4, 1, 100ms);
   steps(5, 1, 50ms);
   CHECK_FALSE(look(0s));
