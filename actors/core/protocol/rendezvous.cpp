@@ -179,26 +179,35 @@ void rendezvous::on(const gpus_reported& event) {
   if (event.trouble.empty())
     return;
   record->gpu_trouble = event.trouble;
-  faulty_.insert(event.agent);
+  const auto is_new = faulty_.insert(event.agent).second;
+  if (is_new && agents_.is_at_work(*record) && agents_.counts().newcomers == 0
+      && generation_.budget().rules().on_gpu_fault == gpu_fault_action::drain)
+    step_.add(report_rule{std::string{gpu_fault_option} + ": "
+                          + agents_.title(*record)
+                          + " leaves when another node can take its place"});
 }
 
 // Once for each fault, as soon as orders can be taken.
 void rendezvous::act_on_gpu_faults() {
   using enum gpu_fault_action;
-  const auto action = generation_.budget().rules().on_gpu_fault;
   if (faulty_.empty() || !operator_view_now().why_not_now.empty())
     return;
-  for (const auto& agent : std::exchange(faulty_, {})) {
+  const auto action = generation_.budget().rules().on_gpu_fault;
+  std::erase_if(faulty_, [&](const auto& agent) {
     const auto* record = agents_.find(agent);
-    if (record == nullptr || !record->gpu_trouble)
-      continue;
-    if (action == drain)
-      drain_faulty(*record);
-    else if (action == exclude)
+    if (record == nullptr || !record->gpu_trouble || action == report)
+      return true;
+    if (action == exclude) {
       generation_.exclude_by_rule(record->offering.host,
                                   std::string{gpu_fault_option} + ": "
                                     + *record->gpu_trouble);
-  }
+      return true;
+    }
+    if (!agents_.is_at_work(*record) || agents_.counts().newcomers == 0)
+      return false;
+    drain_faulty(*record);
+    return true;
+  });
 }
 
 void rendezvous::drain_faulty(const agent_record& record) {
