@@ -138,11 +138,11 @@ TEST_CASE(
   auto next = rendezvous_fixture{};
   next.at(0s, coordinator_started{.successor = true});
   next.at(0s, next.rejoin("a", x.plan_of("a"), share_state::running));
-  CHECK(next.at(0s, gpus_reported{{"a"}, "GPU 1: XID 79"}).find("report_rule")
-        == std::string::npos);
+  next.at(0s, gpus_reported{{"a"}, "GPU 1: XID 79"});
+  CHECK(next.at(0s, next.join("d")).find("notify_drain") == std::string::npos);
   next.at(0s, next.rejoin("b", x.plan_of("b"), share_state::running));
   CHECK(next.at(0s, next.rejoin("c", x.plan_of("c"), share_state::running))
-          .find("report_rule: --on-gpu-fault: node node-a leaves when")
+          .find("notify_drain a")
         != std::string::npos);
 }
 
