@@ -714,6 +714,10 @@ void coordinator::perform(const core::announce_generation& x) {
         all_.elections().check_generation(elector->facts(), generation.value);
       });
   }
+  if (!x.plans.empty())
+    show([this, number = x.plans.front().generation] {
+      all_.checks().came_out(number);
+    });
   for (const auto& plan : x.plans)
     send(plan.own.agent, core::generation_formed{plan, brain_.job()});
 }

@@ -69,7 +69,6 @@ bool invariants::announced(int coordinator, const core::announce_generation& x,
   if (record->number <= newest_ && clocks_agree_)
     report("I4: generation " + std::to_string(record->number.value)
            + " was formed after generation " + std::to_string(newest_.value));
-  newest_ = std::max(newest_, record->number);
   has_formed_.insert(coordinator);
   for (const auto& plan : x.plans)
     if (came_done_[coordinator].contains(plan.own.agent))
@@ -86,6 +85,10 @@ bool invariants::announced(int coordinator, const core::announce_generation& x,
            + " is none of them");
   generations_.push_back(std::move(record));
   return true;
+}
+
+void invariants::came_out(generation_id number) {
+  newest_ = std::max(newest_, number);
 }
 
 void invariants::check_ranks(const generation_record& generation) {

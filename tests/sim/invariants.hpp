@@ -71,6 +71,10 @@ public:
   bool announced(int coordinator, const core::announce_generation& x,
                  const core::job_settings& job);
 
+  /// Agents are told of it: what is only decided may be lost with its coordinator, and
+  /// its number comes again.
+  void came_out(generation_id number);
+
   /// What an operator was answered.
   void answered(int coordinator, const core::rendezvous_event& event,
                 const std::vector<core::rendezvous_effect>& effects,
@@ -231,7 +235,7 @@ private:
     last_of_survivors_; ///< That they took part in.
   std::map<int, generation_id>
     floors_;             ///< By coordinator: its generations are newer.
-  generation_id newest_; ///< Of all coordinators.
+  generation_id newest_; ///< That agents were told of, by any coordinator.
   std::map<int, core::outcome> outcomes_;
   std::optional<core::outcome> told_; ///< Of these, to agents.
   std::set<std::pair<int, generation_id>>
