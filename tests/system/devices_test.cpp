@@ -187,25 +187,6 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(gpu_scene,
-                 "devices: a node with a GPU fault is excluded where that is "
-                 "asked for",
-                 "[devices]") {
-  set_world(gpu("GPU-a"));
-  const auto options = agent_options{
-    .nodes = "1:2", .slots = 1, .more = {"--on-gpu-fault=exclude"}};
-  auto with = options;
-  with.environment = drivers;
-  auto& host = agent(options);
-  agent(with);
-  await_world(2);
-  set_world(gpu("GPU-a") + "xid 0 79\n");
-  // All are of one host here, which cannot be spared.
-  CHECK(host.says("is not excluded: too few nodes would be left; "
-                  "--on-gpu-fault: GPU 0: XID 79"));
-  order_end();
-}
-
-TEST_CASE_METHOD(gpu_scene,
                  "devices: workers start again when the memory of the last "
                  "ones is free",
                  "[devices]") {

@@ -179,34 +179,34 @@ void rendezvous::on(const gpus_reported& event) {
   if (event.trouble.empty())
     return;
   record->gpu_trouble = event.trouble;
-  const auto is_new = faulty_.insert(event.agent).second;
-  if (is_new && agents_.is_at_work(*record) && agents_.counts().newcomers == 0
-      && generation_.budget().rules().on_gpu_fault == gpu_fault_action::drain)
-    step_.add(report_rule{std::string{gpu_fault_option} + ": "
-                          + agents_.title(*record)
-                          + " leaves when another node can take its place"});
+  faulty_.insert(event.agent);
 }
 
-// Once for each fault, as soon as orders can be taken.
+// Once for each fault, as soon as it can be done. An agent that says one thing and then
+// another causes no line in the log.
 void rendezvous::act_on_gpu_faults() {
   using enum gpu_fault_action;
-  if (faulty_.empty() || !operator_view_now().why_not_now.empty())
+  const auto view = operator_view_now();
+  if (faulty_.empty() || !view.why_not_now.empty())
     return;
   const auto action = generation_.budget().rules().on_gpu_fault;
   std::erase_if(faulty_, [&](const auto& agent) {
     const auto* record = agents_.find(agent);
     if (record == nullptr || !record->gpu_trouble || action == report)
       return true;
-    if (action == exclude) {
-      generation_.exclude_by_rule(record->offering.host,
-                                  std::string{gpu_fault_option} + ": "
-                                    + *record->gpu_trouble);
+    if (action == drain && record->drain)
       return true;
-    }
-    if (!agents_.is_at_work(*record) || agents_.counts().newcomers == 0)
-      return false;
-    drain_faulty(*record);
-    return true;
+    const auto& host = record->offering.host;
+    const auto can_go
+      = action == drain
+          ? agents_.is_at_work(*record) && agents_.counts().newcomers > 0
+          : operator_desk{agents_, orders_, view}.can_spare_host(host);
+    if (can_go && action == drain)
+      drain_faulty(*record);
+    else if (can_go)
+      generation_.exclude_by_rule(host, std::string{gpu_fault_option} + ": "
+                                          + *record->gpu_trouble);
+    return can_go;
   });
 }
 
@@ -214,9 +214,9 @@ void rendezvous::drain_faulty(const agent_record& record) {
   const auto view = operator_view_now();
   auto done = operator_desk{agents_, orders_, view}.decide(drain_requested{
     record.offering.agent.value, drain_time_default, true, gpu_fault_option});
-  auto told
-    = report_rule{std::string{gpu_fault_option} + ": "
-                  + (done.answer ? *done.answer : done.answer.error().text)};
+  if (!done.answer)
+    return;
+  auto told = report_rule{std::string{gpu_fault_option} + ": " + *done.answer};
   carry_out(std::move(done), gpu_fault_option, std::move(told));
 }
 
