@@ -31,7 +31,7 @@ TEST_CASE("checks: built-in ones are run by this program", "[cli]") {
   const auto checks = accepted({"--check=disk", "--check=x", "a"}).agent.checks;
   CHECK(checks.commands == words{"disk", "x"});
   CHECK(checks.built_in == words{"actorrun", node_check_word});
-  for (const auto* command : {"./disk", "disc", "disk /tmp"})
+  for (const auto* command : {"./disk", "disc", "gpu 0"})
     CHECK(accepted({"--check", command, "a"}).agent.checks.built_in.empty());
 }
 
