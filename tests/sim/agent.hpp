@@ -23,13 +23,6 @@ public:
   agent(cluster& all, std::shared_ptr<os_process> process, uint32_t host,
         core::offer offering, core::job_settings settings);
 
-  /// Tells a coordinator that it has a link to what its driver says; empty: nothing is
-  /// wrong any more.
-  void report_gpus(const std::string& trouble) {
-    if (link_ && !said_left_)
-      send(core::gpus_reported{id(), trouble});
-  }
-
   void start() { handle(core::agent_started{}); }
   void handle(const core::membership_event& event);
 

@@ -722,6 +722,11 @@ void coordinator::perform(const core::announce_generation& x) {
     send(plan.own.agent, core::generation_formed{plan, brain_.job()});
 }
 
+void coordinator::perform(const core::attribute_failure& x) {
+  if (x.to == core::attribution::program)
+    all_.checks().charged(number_, x.generation);
+}
+
 void coordinator::perform(const core::tell_charter& x) {
   for (const auto& agent : x.agents)
     send(agent, core::charter_changed{brain_.job()});

@@ -143,7 +143,7 @@ private:
   void perform(const core::report_exclusion&) {}
   void perform(const core::list_exclusion& x);
   void perform(const core::unlist_exclusion& x);
-  void perform(const core::attribute_failure&) {}
+  void perform(const core::attribute_failure& x);
   void perform(const core::give_up_agent& x) { leases_.close(x.agent); }
   void perform(const core::report_stand_by&) {}
   void perform(const core::report_return&) {}

@@ -580,16 +580,6 @@ void machine_is_to_go(cluster& all) {
   x->handle(core::notice_received{"spot"});
 }
 
-void gpu_fails(cluster& all) {
-  auto* x = any_agent(all);
-  if (x == nullptr || x->process().paused())
-    return;
-  const auto is_well = all.roll().percent(20);
-  all.note("a GPU of " + to_string(x->id())
-           + (is_well ? " is well" : " fails"));
-  x->report_gpus(is_well ? "" : "GPU 1: XID 79");
-}
-
 void operator_resizes(cluster& all) {
   const auto max = uint32_t(all.roll().between(0, all.plan().agent_count + 2));
   const auto min
@@ -711,7 +701,6 @@ constexpr auto harmful = std::array{
   fault_kind{8, messages_come_late},
   fault_kind{8, operator_drains},
   fault_kind{4, machine_is_to_go},
-  fault_kind{3, gpu_fails},
   fault_kind{5, operator_resizes},
   fault_kind{12, operator_changes_their_mind},
   fault_kind{6, time_limit_is_near},

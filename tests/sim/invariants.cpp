@@ -832,6 +832,10 @@ void invariants::check_give_up(int coordinator, const core::rendezvous& after,
     report("I5: the job was given up with restarts left");
 }
 
+void invariants::charged(int coordinator, generation_id generation) {
+  charged_[coordinator] = generation;
+}
+
 void invariants::ended_before(int coordinator, const core::outcome& result) {
   const auto is_it = [&](const auto& x) { return x.second == result; };
   if (std::ranges::none_of(outcomes_, is_it))
@@ -842,7 +846,16 @@ void invariants::ended_before(int coordinator, const core::outcome& result) {
 
 void invariants::ended(int coordinator, const core::rendezvous& after,
                        const core::outcome& result, core::time_point now) {
-  const auto generation = after.generation();
+  // A check of its node may have been awaited while others went on.
+  const auto has_reported = [&](const generation_id& x) {
+    return result.first_failure
+           && reported_[{coordinator, x}].contains(
+             {result.first_failure->agent, result.first_failure->local_rank});
+  };
+  const auto charged = charged_[coordinator];
+  const auto generation = charged.value != 0 && has_reported(charged)
+                            ? charged
+                            : after.generation();
   if (result.kind == core::outcome::verdict::unmet
       && result.reason.find("nothing shows") == std::string::npos
       && able_count(after) >= after.settings().agent_count_min)

@@ -71,6 +71,9 @@ public:
   bool announced(int coordinator, const core::announce_generation& x,
                  const core::job_settings& job);
 
+  /// What was awaited of this generation's failure has shown that it costs a restart.
+  void charged(int coordinator, generation_id generation);
+
   /// Agents are told of it: what is only decided may be lost with its coordinator, and
   /// its number comes again.
   void came_out(generation_id number);
@@ -234,7 +237,9 @@ private:
   std::map<generation_id, generation_id>
     last_of_survivors_; ///< That they took part in.
   std::map<int, generation_id>
-    floors_;             ///< By coordinator: its generations are newer.
+    floors_; ///< By coordinator: its generations are newer.
+  /// By coordinator: whose failure was charged after a check.
+  std::map<int, generation_id> charged_;
   generation_id newest_; ///< That agents were told of, by any coordinator.
   std::map<int, core::outcome> outcomes_;
   std::optional<core::outcome> told_; ///< Of these, to agents.

@@ -177,7 +177,7 @@ TEST_CASE_METHOD(
   await_status([](const json& x) { return x["agents"].size() == 3; });
   set_world(gpu("GPU-a") + gpu("GPU-b") + "xid 1 79\n");
   const auto after = await_world(2, before[0].generation);
-  CHECK(host.says("--on-gpu-fault: node "));
+  CHECK(host.says("--on-gpu-fault: agent "));
   CHECK(after[0].restart_count == 0);
   CHECK(faulty.says("XID 79: has fallen off the bus"));
   CHECK(faulty.wait() == 0);
