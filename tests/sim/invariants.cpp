@@ -307,6 +307,8 @@ void invariants::check_cost(int coordinator,
     if (was_gathering_[coordinator] && is_stopping && after.last_failure())
       owed = debt_of_recovery(spent_before, after);
   } else {
+    if (is_stopping) // A check has shown that an older one costs a restart.
+      owed->spent += after.budget().restart_count() - spent_before;
     check_departures(*owed, coordinator, after);
     for (const auto& agent : owed->members) {
       const auto i = after.agents().find(agent);
@@ -332,7 +334,13 @@ void invariants::check_cost(int coordinator,
   const auto& first = after.result() && after.result()->first_failure
                         ? after.result()->first_failure
                         : after.last_failure();
-  if (first && first->kind != core::failure_kind::not_started
+  // Of an older generation, if a check of its node was awaited.
+  const auto& heard = known_failures_[{coordinator, generation_before}];
+  const auto is_older = node_failures_are_free_ && first
+                        && std::ranges::none_of(heard, [&](const auto& x) {
+                             return x.failure.pid == first->pid;
+                           });
+  if (first && !is_older && first->kind != core::failure_kind::not_started
       && first->kind != core::failure_kind::unkillable
       && (after.budget().restart_count() > owed->spent
           || (after.result()
