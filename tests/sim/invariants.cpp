@@ -855,15 +855,14 @@ void invariants::ended_before(int coordinator, const core::outcome& result) {
 void invariants::ended(int coordinator, const core::rendezvous& after,
                        const core::outcome& result, core::time_point now) {
   // A check of its node may have been awaited while others went on.
-  const auto has_reported = [&](const generation_id& x) {
-    return result.first_failure
-           && reported_[{coordinator, x}].contains(
-             {result.first_failure->agent, result.first_failure->local_rank});
-  };
   const auto charged = charged_[coordinator];
-  const auto generation = charged.value != 0 && has_reported(charged)
-                            ? charged
-                            : after.generation();
+  const auto& heard = known_failures_[{coordinator, charged}];
+  const auto is_charged
+    = result.first_failure && std::ranges::any_of(heard, [&](const auto& x) {
+        return is_same(x.failure, *result.first_failure)
+               && x.failure.pid == result.first_failure->pid;
+      });
+  const auto generation = is_charged ? charged : after.generation();
   if (result.kind == core::outcome::verdict::unmet
       && result.reason.find("nothing shows") == std::string::npos
       && able_count(after) >= after.settings().agent_count_min)
