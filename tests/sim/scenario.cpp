@@ -82,7 +82,6 @@ scenario roll_scenario(uint64_t seed) {
     x.tick = roll.percent(50) ? 1ms : 10ms;
   // Without dice: what older seeds roll stays.
   x.rules.node_failures_are_free = seed % 2 == 0;
-  x.rules.on_gpu_fault = core::gpu_fault_action(seed % 3);
   x.keeps_list = seed % 3 == 0;
   x.rules.exclude_after = roll.percent(20) ? uint32_t(roll.between(1, 2)) : 0;
   // More failures than a list has room for.

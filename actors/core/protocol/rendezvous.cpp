@@ -186,8 +186,10 @@ void rendezvous::on(const gpus_reported& event) {
 // another causes no line in the log.
 void rendezvous::act_on_gpu_faults() {
   using enum gpu_fault_action;
+  if (faulty_.empty())
+    return;
   const auto view = operator_view_now();
-  if (faulty_.empty() || !view.why_not_now.empty())
+  if (!view.why_not_now.empty())
     return;
   const auto action = generation_.budget().rules().on_gpu_fault;
   std::erase_if(faulty_, [&](const auto& agent) {
