@@ -334,13 +334,7 @@ void invariants::check_cost(int coordinator,
   const auto& first = after.result() && after.result()->first_failure
                         ? after.result()->first_failure
                         : after.last_failure();
-  // Of an older generation, if a check of its node was awaited.
-  const auto& heard = known_failures_[{coordinator, generation_before}];
-  const auto is_older = node_failures_are_free_ && first
-                        && std::ranges::none_of(heard, [&](const auto& x) {
-                             return x.failure.pid == first->pid;
-                           });
-  if (first && !is_older && first->kind != core::failure_kind::not_started
+  if (first && first->kind != core::failure_kind::not_started
       && first->kind != core::failure_kind::unkillable
       && (after.budget().restart_count() > owed->spent
           || (after.result()
