@@ -86,8 +86,9 @@ int actorrun_live_safe_point_saving(uint64_t step, int (*save)(void* context),
 int actorrun_live_is_explained(const char* trouble);
 
 /* Has the hook called when a generation ends early: on a thread of the library, at once
-   and every 0.25 s until the program has gone on to the next generation. It is to make
-   whatever the program waits for fail. It may end the program with exit(3). */
+   and every 0.25 s until the program has gone on to the next generation; not at all if
+   it has seen the end by itself. It is to make whatever the program waits for fail. It
+   may end the program with exit(3). */
 void actorrun_live_on_regroup(void (*hook)(const char* reason, void* context),
                               void* context);
 

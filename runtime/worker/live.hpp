@@ -260,8 +260,9 @@ inline generation_range generations() {
 
 /// Has `hook(reason)` called when a generation ends early: on a thread of the
 /// library, at once and every 0.25 s until the program has gone on to the next
-/// generation; so it may be called more than once. It is to make whatever the
-/// program waits for fail. The exception that this throws ends `run`.
+/// generation; so it may be called more than once, and not at all if the program
+/// has seen the end by itself. It is to make whatever the program waits for fail.
+/// The exception that this throws ends `run`.
 void on_regroup(std::function<void(std::string_view reason)> hook);
 
 } // namespace actorrun::worker

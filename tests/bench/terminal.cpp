@@ -54,14 +54,15 @@ result<terminal> terminal::open(size_t columns, size_t rows) {
                   rows};
 }
 
-result<int64_t> terminal::await(std::string_view text) {
+result<int64_t> terminal::await(std::string_view text, std::string_view more) {
   const auto due = deadline();
-  while (!has(text)) {
+  while (!has(text, more)) {
     using std::chrono::milliseconds;
     const auto left = std::chrono::ceil<milliseconds>(due - clock::now());
     if (left.count() <= 0 || !read_some(int(left.count())))
-      return unmeasured("the screen does not show '" + std::string{text}
-                        + "':\n" + picture());
+      return unmeasured(picture() + "This screen has no row with '"
+                        + std::string{text} + "' and '" + std::string{more}
+                        + "'");
   }
   return stamp_now();
 }
@@ -78,9 +79,10 @@ std::string terminal::picture() const {
   return out;
 }
 
-bool terminal::has(std::string_view text) const {
-  return std::any_of(rows_.begin(), rows_.end(),
-                     [&](const auto& x) { return x.find(text) != x.npos; });
+bool terminal::has(std::string_view text, std::string_view more) const {
+  return std::any_of(rows_.begin(), rows_.end(), [&](const auto& x) {
+    return x.find(text) != x.npos && x.find(more) != x.npos;
+  });
 }
 
 // @returns false if there was nothing in time, or there will be nothing more

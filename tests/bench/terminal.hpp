@@ -22,9 +22,9 @@ public:
   int program_end() const { return program_end_.get(); }
   void close_program_end() { program_end_.reset(); }
 
-  /// Reads until one of the rows contains the text.
+  /// Reads until one of the rows contains both texts.
   /// @returns that moment, as in `stamp_now`
-  result<int64_t> await(std::string_view text);
+  result<int64_t> await(std::string_view text, std::string_view more = {});
 
   /// Reads what is there.
   void read_pending();
@@ -38,7 +38,7 @@ private:
 
   enum class state { text, escape, sequence, character_set };
 
-  bool has(std::string_view text) const;
+  bool has(std::string_view text, std::string_view more) const;
   bool read_some(int timeout_ms);
   void take(unsigned char x);
   void take_escape(char x);

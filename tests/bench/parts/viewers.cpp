@@ -65,7 +65,7 @@ measured measure_delay(setting& s) {
   auto top = start_top(s, *screen, {"--job", job});
   if (!top)
     return top.error();
-  if (const auto seen = screen->await("running  generation 1 "); !seen)
+  if (const auto seen = screen->await("running", "  generation 1 "); !seen)
     return seen.error();
   auto x
     = row{.what = "worker dies → next generation on the screen of top, p99",
@@ -77,8 +77,9 @@ measured measure_delay(setting& s) {
       = kill_and_await(victim, group->tracker, group->newest, worker_count);
     if (!regroup)
       return regroup.error();
+    // `running (degraded)` before long: so many failures in a row are a loop.
     const auto seen
-      = screen->await("running  generation " + std::to_string(i + 2) + " ");
+      = screen->await("running", "  generation " + std::to_string(i + 2) + " ");
     if (!seen)
       return seen.error();
     x.ours.add(*regroup

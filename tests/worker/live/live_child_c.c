@@ -127,8 +127,7 @@ static void* look(void* unused) {
 }
 
 static void exit_in_hook(const char* reason, void* context) {
-  (void)reason;
-  (void)context;
+  on_regroup(reason, context);
   exit(3);
 }
 
@@ -176,8 +175,7 @@ static int ordered(void) {
 static int live(void) {
   if (strcmp(way, "watch") == 0)
     return watch_one();
-  if (strcmp(way, "wait") == 0 || strcmp(way, "look") == 0
-      || strcmp(way, "exit") == 0)
+  if (strcmp(way, "wait") == 0 || strcmp(way, "look") == 0)
     return wait_over() || actorrun_live_is_over() == ACTORRUN_LIVE_LOST;
   if (strcmp(way, "flag") == 0)
     return flag();
@@ -188,7 +186,7 @@ static int live(void) {
     return steps();
   if (strcmp(way, "ordered") == 0)
     return ordered();
-  if (strncmp(way, "hook", 4) == 0)
+  if (strncmp(way, "hook", 4) == 0 || strcmp(way, "exit") == 0)
     return hook();
   return strcmp(way, "fork") != 0 || fork_one();
 }
@@ -200,7 +198,7 @@ int main(int argc, char** argv) {
   if (strncmp(way, "hook", 4) == 0)
     actorrun_live_on_regroup(on_regroup, argv[1]);
   if (strcmp(way, "exit") == 0)
-    actorrun_live_on_regroup(exit_in_hook, NULL);
+    actorrun_live_on_regroup(exit_in_hook, "hook");
   if (strcmp(way, "look") == 0)
     pthread_create(&watcher, NULL, look, NULL);
   while ((more = actorrun_live_next()) == ACTORRUN_LIVE_GENERATION) {
