@@ -12,6 +12,7 @@
 #   MIRROR        the Debian mirror; default: the one this machine's apt uses
 #   FRESH_BASES   a folder that keeps bare systems, for a quicker start
 #   CCACHE_DIR    a compiler cache that the build reads and extends
+#   SOURCES       an archive of the sources; default: HEAD of this checkout
 #   TMPDIR        where the system is made; default: /var/tmp; takes 5 GB
 set -euo pipefail
 
@@ -28,6 +29,7 @@ suite=${1:-} preset=${2:-test} compiler=${3:-gcc}
   || fail "'$preset' is neither test nor demo nor packages"
 [[ $compiler =~ ^(gcc|clang-[0-9]+)$ ]] \
   || fail "'$compiler' is neither gcc nor a Clang like clang-19"
+[ -z "${SOURCES:-}" ] || [ -f "$SOURCES" ] || fail "there is no $SOURCES"
 
 bare_packages=git bare_name=
 checkout=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
@@ -55,10 +57,15 @@ enter() { # ROOT PRESET COMPILER
 }
 export -f enter
 
-echo "== actorrun $(git -C "$checkout" describe --always --dirty) on $suite, $compiler"
+echo "== actorrun ${SOURCES:-$(git -C "$checkout" describe --always --dirty)} on $suite, $compiler"
 step "bare system" bare_system || fail "there is no bare system to try it on"
 settings
-git clone -q "$checkout" "$root/root/actorrun"
+if [ -n "${SOURCES:-}" ]; then
+  mkdir "$root/root/actorrun"
+  tar -C "$root/root/actorrun" --strip-components=1 -xzf "$SOURCES"
+else
+  git clone -q "$checkout" "$root/root/actorrun"
+fi
 apart bash -c 'enter "$@"' bash "$root" "$preset" "$compiler"
 if [ "$preset" = packages ]; then
   made=$work/made
