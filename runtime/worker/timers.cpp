@@ -5,9 +5,13 @@
 #include "runtime/worker/detail/timer_message.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <utility>
+
+#include <pthread.h>
 
 namespace actorrun::worker {
 
@@ -26,9 +30,37 @@ int64_t wall_time_after(std::chrono::nanoseconds after) {
   return now + std::clamp(after.count(), -now, room);
 }
 
+/// What the program has chosen instead of the FIFO.
+struct chosen_client {
+  /// Whether there is one: most programs have none, and pay for no lock.
+  std::atomic<bool> is_there{false};
+  std::mutex mutex;
+  std::shared_ptr<timer_client> client;
+
+  std::shared_ptr<timer_client> get() {
+    if (!is_there)
+      return nullptr;
+    const auto lock = std::lock_guard{mutex};
+    return client;
+  }
+};
+
+// Never destroyed: threads may set timers when the process exits.
+chosen_client& client() {
+  static auto& x = *[] {
+    static auto* out = new chosen_client;
+    ::pthread_atfork([] { out->mutex.lock(); }, [] { out->mutex.unlock(); },
+                     [] { out->mutex.unlock(); });
+    return out;
+  }();
+  return x;
+}
+
 /// @param after None: a release.
 timer_status send(std::string_view scope,
                   std::optional<std::chrono::nanoseconds> after) {
+  if (const auto own = client().get())
+    return after ? own->acquire(scope, *after) : own->release(scope);
   auto& channel = timer_channel::instance();
   if (!channel.is_open())
     return timer_status::no_server;
@@ -52,6 +84,13 @@ timer_status configure(const std::string& path, int signal) {
   if (signal > signal_max)
     return timer_status::bad_argument;
   return timer_channel::instance().configure(path, signal);
+}
+
+void configure(std::shared_ptr<timer_client> x) {
+  auto& to = client();
+  const auto lock = std::lock_guard{to.mutex};
+  to.is_there = x != nullptr;
+  to.client.swap(x); // The last one ends after the lock.
 }
 
 timer_status acquire(std::string_view scope, std::chrono::nanoseconds after) {

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -57,6 +59,29 @@ enum class timer_status {
 /// @retval timer_status::bad_argument there is no such signal, or the path cannot
 ///         be opened as that of a FIFO
 timer_status configure(const std::string& path, int signal = SIGKILL);
+
+/// Takes the place of the FIFO: what sets a timer is told to a server of your own,
+/// over a network for example. As torch's TimerClient.
+class timer_client {
+public:
+  virtual ~timer_client() = default;
+
+  /// As the functions of these names below. Called by any thread, by several at
+  /// once; must not throw.
+  virtual timer_status acquire(std::string_view scope,
+                               std::chrono::nanoseconds after)
+    = 0;
+  virtual timer_status release(std::string_view scope) = 0;
+};
+
+/// All timers that are set from now on are told to this client, which stays until
+/// another is chosen and its last call has returned. Null: to the FIFO again. A
+/// timer is released where it was acquired only if nothing is chosen in between. A
+/// forked child has the same client.
+void configure(std::shared_ptr<timer_client> client);
+inline void configure(std::nullptr_t) {
+  configure(std::shared_ptr<timer_client>{});
+}
 
 /// Starts the timer of a scope, or gives it a new deadline.
 /// @param scope Any text; names the timer, and the overrun in the report. UTF-8;

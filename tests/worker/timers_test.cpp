@@ -1,3 +1,4 @@
+#include "runtime/worker/actorrun_worker.h"
 #include "runtime/worker/timers.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/worker/timers_fixture.hpp"
@@ -6,7 +7,9 @@
 
 #include <chrono>
 #include <climits>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -18,6 +21,23 @@ using namespace std::chrono_literals;
 using fixture = test_timers::timers_fixture;
 
 namespace {
+
+/// Writes down what it is told.
+struct noting_client : timer_client {
+  timer_status acquire(std::string_view scope,
+                       std::chrono::nanoseconds after) override {
+    told += "acquire " + std::string{scope} + " "
+            + std::to_string(after.count()) + "\n";
+    return timer_status::ok;
+  }
+
+  timer_status release(std::string_view scope) override {
+    told += "release " + std::string{scope} + "\n";
+    return timer_status::lost;
+  }
+
+  std::string told;
+};
 
 std::chrono::nanoseconds wall_now() {
   return std::chrono::system_clock::now().time_since_epoch();
@@ -221,4 +241,37 @@ TEST_CASE_METHOD(fixture,
   CHECK(std::filesystem::file_size(file) == 0);
   close_server();
   CHECK(configure(path) == timer_status::no_server);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "timers: a client of the program's own is told instead of the "
+                 "FIFO",
+                 "[worker]") {
+  REQUIRE(configure(path) == timer_status::ok);
+  const auto own = std::make_shared<noting_client>();
+  configure(own);
+  {
+    const auto guard = expires(2s, "block");
+    CHECK(guard.status() == timer_status::ok);
+    CHECK(alive("loop", 1ns) == timer_status::ok);
+  }
+  CHECK(release("loop") == timer_status::lost);
+  CHECK(actorrun_timer_acquire("c", 5) == ACTORRUN_TIMER_OK);
+  CHECK(own->told
+        == "acquire block 2000000000\nacquire loop 1\nrelease block\n"
+           "release loop\nacquire c 5\n");
+  CHECK(read_bytes() == "");
+  configure(nullptr);
+  CHECK(own.use_count() == 1);
+  CHECK(acquire("a", 1s) == timer_status::ok);
+  CHECK(read().size() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "timers: without a server there may be a client",
+                 "[worker]") {
+  CHECK(configure("") == timer_status::no_server);
+  configure(std::make_shared<noting_client>());
+  CHECK(acquire("a", 1s) == timer_status::ok);
+  configure(nullptr);
+  CHECK(acquire("a", 1s) == timer_status::no_server);
 }
