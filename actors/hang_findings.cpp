@@ -24,6 +24,9 @@ core::worker_snapshot snapshot_of(const v1::WorkerStack& x) {
   const auto line = [](std::string_view frame) {
     return core::one_line(frame, core::place_name_max);
   };
+  out.behind = core::one_line(x.behind(), core::stack_frame_size_max);
+  if (x.frames().empty())
+    return out;
   if (x.source() == "kernel") {
     out.place = line(x.frames(0));
     return out;
@@ -78,7 +81,7 @@ std::optional<hang_finding> find_cause(const core::job_hang& what,
     return {};
   auto workers = std::vector<core::worker_snapshot>{};
   for (const auto& x : seen.workers())
-    if (x.frames_size() > 0)
+    if (x.frames_size() > 0 || !x.behind().empty())
       workers.push_back(snapshot_of(x));
   std::erase_if(workers, has_ended);
   auto fallback = first->second.first_global_rank;

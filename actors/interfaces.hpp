@@ -54,11 +54,16 @@ using group_order
   = std::variant<fenced_start, core::stop_group, core::kill_group, notify_group,
                  core::order_safe_point, core::check_control>;
 
+/// Live workers have gone past safe points: not of each, but soon after the first.
+struct workers_stepped {
+  generation_id generation;
+};
+
 /// What the worker supervisor tells the owner of its group.
-using group_event
-  = std::variant<core::group_started, core::group_failed, core::group_succeeded,
-                 core::group_stopped, core::group_parked,
-                 core::group_safe_point, core::control_checked>;
+using group_event = std::variant<core::group_started, core::group_failed,
+                                 core::group_succeeded, core::group_stopped,
+                                 core::group_parked, core::group_safe_point,
+                                 core::control_checked, workers_stepped>;
 
 /// What the process host reports to the worker supervisor, in order.
 using process_report = std::vector<ports::process_event>;

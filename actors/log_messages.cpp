@@ -33,6 +33,7 @@ v1::WorkerStack stack_to_wire(const core::worker_stack& x) {
   for (const auto& frame : x.frames)
     out.add_frames(frame);
   out.set_trouble(x.trouble);
+  out.set_behind(x.behind);
   return out;
 }
 

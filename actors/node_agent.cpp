@@ -274,8 +274,11 @@ node_agent_state::node_agent_state(node_agent_actor::pointer self,
               [handle = node_agent_actor{self}](log_lines_read x) {
                 tell_anonymously(handle, std::move(x));
               }) {
-  if (config_.hangs.timeout > duration{0} && config_.vitals)
+  const auto may_hang
+    = config_.hangs.timeout > duration{0} || config_.hangs.learns;
+  if (may_hang && config_.vitals)
     silence_.emplace(config_.hangs);
+  config_.supervisor.tells_steps = silence_.has_value();
   if (config_.stragglers.distance > 0 && config_.steps)
     pace_.emplace(config_.stragglers);
 }
@@ -339,7 +342,14 @@ node_agent_actor::behavior_type node_agent_state::make_behavior() {
     [this](const vitals_report& x) { on(x); },
     [this](const status_due& x) { on(x); },
     [this](const group_event& x) {
-      std::visit([this](const auto& y) { dispatch(on_own_clock(y)); }, x);
+      std::visit(
+        [this]<class Event>(const Event& y) {
+          if constexpr (std::is_same_v<Event, workers_stepped>)
+            note_step(y.generation);
+          else
+            dispatch(on_own_clock(y));
+        },
+        x);
     },
     [this](const leave_requested& x) {
       if (config_.on_leaving)
@@ -853,10 +863,17 @@ void node_agent_state::watch_workers(generation_id generation) {
 void node_agent_state::watch_signs(generation_id generation) {
   if (!silence_)
     return;
+  stepped_.reset();
   if (generation.value == 0)
     return silence_->end();
   silence_->begin(generation, self_->clock().now());
   look_for_signs([] {});
+}
+
+void node_agent_state::note_step(generation_id generation) {
+  const auto& plan = membership_.plan();
+  if (plan && plan->generation == generation)
+    stepped_ = self_->clock().now();
 }
 
 void node_agent_state::on(const signs_due& x) {
@@ -864,18 +881,23 @@ void node_agent_state::on(const signs_due& x) {
     look_for_signs([] {});
 }
 
-/// Those that have not ended, as they were sampled last.
+/// Those that have not ended, as they were sampled last. A safe point of one counts for
+/// all.
 std::vector<worker_signs> node_agent_state::running_workers() const {
   auto out = std::vector<worker_signs>{};
+  const auto said = config_.steps ? config_.steps->read(pids_)
+                                  : std::map<int64_t, step_reading>{};
   for (const auto& x : vitals_.workers) {
     const auto has_ended = x.state == 'Z' || x.state == 'X';
     if (has_ended || x.local_rank >= pids_.size()
         || x.pid != pids_[x.local_rank])
       continue;
-    auto signs = worker_signs{x.local_rank, x.output_size, {}};
+    auto signs = worker_signs{x.local_rank, x.output_size, stepped_};
     const auto last = std::ranges::find(timers_, x.pid, &last_request::pid);
     if (last != timers_.end())
-      signs.last_request = last->when;
+      signs.last_request = std::max(stepped_.value_or(last->when), last->when);
+    if (const auto steps = said.find(x.pid); steps != said.end())
+      signs.step_count = steps->second.step_count;
     out.push_back(signs);
   }
   return out;
@@ -892,6 +914,13 @@ void node_agent_state::look_for_signs(std::function<void()> then) {
     if (const auto news
         = silence_->step(running_workers(), self_->clock().now()))
       report_signs(*news);
+    if (silence_->learns_nothing(self_->clock().now())
+        && !std::exchange(is_deafness_told_, true))
+      config_.lines.warn(formatted(
+        "{}=auto has no effect so far: no worker of this node has made a step "
+        "that it counts (actorrun.computing(), safe points) or used a timer; a "
+        "time in place of auto needs neither",
+        hang_scope));
     then();
   });
 }
@@ -901,9 +930,8 @@ void node_agent_state::report_signs(const silence_report& x) {
       && !std::exchange(is_deafness_told_, true))
     config_.lines.warn(formatted(
       "{} has no effect for this job: a worker of this node writes to no log "
-      "file "
-      "and uses no timers, so it is not known whether it lives; --log-dir with "
-      "--redirects=3 or --tee=3 shows it",
+      "file, uses no timers and counts no steps, so it is not known whether it "
+      "lives; --log-dir with --redirects=3 or --tee=3 shows it",
       hang_scope));
   auto out = to_wire(x);
   out.set_agent_id(id());

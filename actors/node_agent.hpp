@@ -104,6 +104,7 @@ private:
   std::vector<core::worker_signs> running_workers() const;
   void look_for_signs(std::function<void()> then);
   void report_signs(const core::silence_report& x);
+  void note_step(generation_id generation);
   void on(const v1::SafePointOrder& x);
   void on(const v1::StartAhead& x);
   void on(const v1::LogLevelOrder& x);
@@ -193,6 +194,8 @@ private:
   std::optional<core::node_silence> silence_; ///< None: nothing counts as hung.
   uint64_t look_count_ = 0;       ///< Names the newest look for signs of life.
   bool is_deafness_told_ = false; ///< That no sign could be seen.
+  /// When a live worker was last seen to pass a safe point, in this generation.
+  std::optional<core::time_point> stepped_;
   std::optional<core::node_pace> pace_; ///< None: no worker counts as slow.
   uint64_t step_look_count_ = 0;        ///< Names the newest look at steps.
   status_fetch fetch_;

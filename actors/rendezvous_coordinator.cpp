@@ -248,7 +248,7 @@ struct rendezvous_coordinator_state::effect_runner {
                   "{}, and then regroups: {}",
                   to_string(x.generation), x.order.step, x.reason));
     else
-      st.config_.lines.debug(formatted("coordinator tells the workers of  "
+      st.config_.lines.debug(formatted("coordinator tells the workers of "
                                        "generation {} to {}: {}",
                                        to_string(x.generation),
                                        to_string(x.order), x.reason));

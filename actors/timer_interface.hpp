@@ -10,8 +10,10 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace actorrun {
@@ -108,6 +110,23 @@ using timer_server_actor = interface<
   // For the status of workers, and for tests.
   timer_figures(timer_question)>;
 
+/// A timer server of your own in three functions, as torch's TimerServer: ours reads,
+/// watches and wakes up for it. Called by an actor, one after the other; they must not
+/// block. Null: nothing is done. Not for the timers of actors of this program.
+struct timer_functions {
+  /// A process sets a timer, or gives it a new deadline.
+  /// @param left  until the deadline; 0 or less: it is over
+  std::function<void(const core::timed_worker& who, std::string_view scope,
+                     core::duration left)>
+    on_acquired{};
+  std::function<void(const core::timed_worker& who, std::string_view scope)>
+    on_released{};
+  /// A deadline is over.
+  /// @returns whether the worker is to be killed, which ends the generation. If
+  ///          not, it goes on, without the other timers that it has set so far.
+  std::function<bool(const core::overrun&)> on_overrun{};
+};
+
 /// What a timer server is given.
 struct timer_server_config {
   /// Null: workers have no way to write.
@@ -121,6 +140,7 @@ struct timer_server_config {
   core::duration watchdog{0};
   core::timer_limits limits{};
   log lines{};
+  timer_functions functions{};
 };
 
 /// Starts our own; it ends with `kill`.

@@ -166,16 +166,19 @@ void timer_server_state::obey(const release_timer& x) {
 }
 
 void timer_server_state::obey(const acquire_worker_timer& x) {
-  if (x.generation.value != 0)
-    dispatch(timer_acquired{{x.generation, x.local_rank},
-                            x.scope,
-                            saturating_plus(now_, x.after),
-                            x.signal});
+  const auto who = timed_worker{x.generation, x.local_rank};
+  if (x.generation.value == 0)
+    return;
+  dispatch(
+    timer_acquired{who, x.scope, saturating_plus(now_, x.after), x.signal});
+  tell_acquired(who, x.scope, x.after);
 }
 
 void timer_server_state::obey(const release_worker_timer& x) {
-  if (x.generation.value != 0)
-    dispatch(timer_released{{x.generation, x.local_rank}, x.scope});
+  if (x.generation.value == 0)
+    return;
+  dispatch(timer_released{{x.generation, x.local_rank}, x.scope});
+  tell_released({x.generation, x.local_rank}, x.scope);
 }
 
 timer_figures timer_server_state::figures() const {
@@ -188,6 +191,26 @@ timer_figures timer_server_state::figures() const {
 void timer_server_state::dispatch(const timer_event& event) {
   for (const auto& effect : table_->step(event, now_))
     std::visit(effect_runner{*this}, effect);
+}
+
+void timer_server_state::tell_acquired(const timed_worker& who,
+                                       std::string_view scope, duration left) {
+  if (config_.functions.on_acquired)
+    config_.functions.on_acquired(who, scope, left);
+}
+
+void timer_server_state::tell_released(const timed_worker& who,
+                                       std::string_view scope) {
+  if (config_.functions.on_released)
+    config_.functions.on_released(who, scope);
+}
+
+bool timer_server_state::is_pardoned(const overrun& x) {
+  const auto& may_kill = config_.functions.on_overrun;
+  if (!may_kill || may_kill(x))
+    return false;
+  dispatch(overrun_forgiven{x.who});
+  return true;
 }
 
 // One round in one turn: a worker that sends only expired timers must not keep
@@ -208,7 +231,7 @@ void timer_server_state::report(const overrun& x) {
     notify_client(x);
   else if (x.who.process != 0 && !members_.is_alive(x.who))
     end_members(x.who); // Its timers have died with it.
-  else
+  else if (!is_pardoned(x))
     notify_listener(x);
 }
 
@@ -303,14 +326,22 @@ size_t timer_server_state::read_some(size_t limit) {
 
 void timer_server_state::take(const timer_request& x, duration wall_offset,
                               time_point when) {
-  if (table_->find(x.pid) || admit(x, wall_offset))
-    dispatch(timer_requested{.pid = x.pid,
-                             .scope = x.scope,
-                             .is_release = x.is_release,
-                             .expiration = x.expiration,
-                             .signal = x.signal,
-                             .wall_offset = wall_offset,
-                             .age = now_ - when});
+  if (!table_->find(x.pid) && !admit(x, wall_offset))
+    return;
+  dispatch(timer_requested{.pid = x.pid,
+                           .scope = x.scope,
+                           .is_release = x.is_release,
+                           .expiration = x.expiration,
+                           .signal = x.signal,
+                           .wall_offset = wall_offset,
+                           .age = now_ - when});
+  const auto who = table_->find(x.pid);
+  if (who && x.is_release)
+    tell_released(*who, x.scope);
+  else if (who)
+    tell_acquired(*who, x.scope,
+                  saturating_minus(saturating_minus(x.expiration, wall_offset),
+                                   now_.time_since_epoch()));
 }
 
 // Returns false if the request must wait because its worker is not known yet.
@@ -363,12 +394,18 @@ void timer_server_state::take(const progress_notice& x, int64_t pid,
     watchdogs_[pid] = *x.interval;
   const auto own = watchdogs_.find(pid);
   const auto within = own == watchdogs_.end() ? config_.watchdog : own->second;
-  if (x.is_stuck)
-    dispatch(progress_reported{pid, watchdog_scope, duration::zero(), SIGKILL});
-  else if (x.is_stopping || within <= duration::zero())
+  const auto report = [&](duration left) {
+    dispatch(progress_reported{pid, watchdog_scope, left, SIGKILL});
+    tell_acquired(who, watchdog_scope, left);
+  };
+  if (x.is_stuck) {
+    report(duration::zero());
+  } else if (x.is_stopping || within <= duration::zero()) {
     dispatch(timer_released{who, watchdog_scope});
-  else if (x.is_alive || x.interval)
-    dispatch(progress_reported{pid, watchdog_scope, within, SIGKILL});
+    tell_released(who, watchdog_scope);
+  } else if (x.is_alive || x.interval) {
+    report(within);
+  }
 }
 
 // The operator should learn why timers have no effect; one line is enough.

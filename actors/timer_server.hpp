@@ -98,6 +98,10 @@ private:
   // -- decisions --------------------------------------------------------------
 
   void dispatch(const core::timer_event& event);
+  void tell_acquired(const core::timed_worker& who, std::string_view scope,
+                     core::duration left);
+  void tell_released(const core::timed_worker& who, std::string_view scope);
+  bool is_pardoned(const core::overrun& x);
   void settle();
   void report(const core::overrun& x);
   void notify_listener(const core::overrun& x);

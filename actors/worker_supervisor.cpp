@@ -79,6 +79,9 @@ constexpr auto look_back_max = std::chrono::milliseconds{500};
 constexpr auto stop_noted = std::chrono::seconds{5};
 constexpr auto named_max = 8; // processes
 
+/// Between two `workers_stepped`: a hang is one of a second at least.
+constexpr auto step_news_interval = std::chrono::milliseconds{100};
+
 constexpr auto unexamined
   = "its log files did not answer, so its last lines are not known";
 
@@ -853,6 +856,7 @@ void worker_supervisor_state::take(const ports::worker_message& x) {
                                  one_line(trouble->text, subject_size_max)));
   } else if (const auto* at = std::get_if<said_step>(&x.word)) {
     dispatch(worker_stepped{local_rank, at->step});
+    tell_steps();
   } else if (const auto* held = std::get_if<said_held>(&x.word)) {
     if (held->generation == number_of(plan.generation))
       dispatch(worker_held{local_rank, held->step});
@@ -862,6 +866,14 @@ void worker_supervisor_state::take(const ports::worker_message& x) {
   } else if (std::holds_alternative<hung_up>(x.word)) {
     dispatch(worker_hung_up{local_rank});
   }
+}
+
+void worker_supervisor_state::tell_steps() {
+  const auto now = self_->clock().now();
+  if (!config_.tells_steps || now < next_step_news_)
+    return;
+  next_step_news_ = now + step_news_interval;
+  tell(self_, owner_, group_event{workers_stepped{group_->plan().generation}});
 }
 
 void worker_supervisor_state::begin_generation(uint32_t local_rank) {

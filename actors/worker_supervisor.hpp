@@ -61,6 +61,8 @@ struct worker_supervisor_config {
   /// By local rank; empty: workers are not bound. Without effect on processes
   /// that `processes_of` makes.
   std::vector<core::process_binding> bindings{};
+  /// The owner is told `workers_stepped`.
+  bool tells_steps = false;
   /// Called for every event before the group handles it; runs in the actor, must
   /// not block. May be null.
   std::function<void(const core::worker_group_event&, const core::worker_group&,
@@ -141,6 +143,7 @@ private:
   void admit(const process_report& known);
   void admit_all();
   void begin_generation(uint32_t local_rank);
+  void tell_steps();
   void park(uint32_t local_rank);
   void tell_live(const core::worker_order& order);
   void resume(const std::vector<uint32_t>& local_ranks);
@@ -183,11 +186,12 @@ private:
   core::generation_outputs outputs_; ///< Of the group's workers.
   std::string refusal_;      ///< Why they cannot be started; empty: they can.
   bool lacks_store_ = false; ///< That is for lack of what may be free again.
-  bool is_second_attempt_ = false; ///< Or a later one, to start this group.
-  bool is_followed_ = false;       ///< The tailer knows the group's files.
-  bool lacks_spares_ = false;      ///< There should be some, and never were.
-  bool had_files_ = false;         ///< In an earlier generation …
-  bool lost_files_ = false;        ///< … but not in this one.
+  bool is_second_attempt_ = false;    ///< Or a later one, to start this group.
+  bool is_followed_ = false;          ///< The tailer knows the group's files.
+  core::time_point next_step_news_{}; ///< `workers_stepped` not earlier.
+  bool lacks_spares_ = false;         ///< There should be some, and never were.
+  bool had_files_ = false;            ///< In an earlier generation …
+  bool lost_files_ = false;           ///< … but not in this one.
   std::vector<ports::process_spec> given_;          ///< By `processes_of`.
   core::worker_queue<ports::process_event> events_; ///< Of the group.
   uint64_t examination_count_ = 0;

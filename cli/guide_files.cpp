@@ -1,7 +1,8 @@
 // Writes what is installed beside the programs: their manual pages and completion
-// scripts.
+// scripts; and docs/messages.md, to be copied there.
 #include "cli/completion/completion.hpp"
 #include "cli/guide/guide.hpp"
+#include "cli/report/diagnostics.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -37,5 +38,5 @@ int main(int argc, char** argv) {
                   completion_script(shell::fish, guide)))
       return 1;
   }
-  return 0;
+  return write(folder / "messages.md", messages_page()) ? 0 : 1;
 }

@@ -36,7 +36,8 @@ std::string to_json(const v1::Stacks& x) {
        {"source", worker.source()},
        {"frames", std::vector<std::string>(worker.frames().begin(),
                                            worker.frames().end())},
-       {"trouble", worker.trouble()}});
+       {"trouble", worker.trouble()},
+       {"behind", worker.behind()}});
   auto out = nlohmann::json{{"workers", std::move(workers)},
                             {"trouble", x.trouble()},
                             {"truncated", x.truncated()}};

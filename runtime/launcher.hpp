@@ -45,6 +45,8 @@ struct launcher_hooks {
   /// end) per event, in the form of torchrun's event log. Called on several
   /// threads, one after the other; must not block.
   std::function<void(const std::string& line)> on_event{};
+  /// Asked and told by the server of the workers' timers.
+  timer_functions timers{};
   /// Spawns the server of the workers' timers; called once, if there are any.
   /// It gets the FIFO and the socket, which it may use in its own way. Null:
   /// `spawn_timer_server`.

@@ -196,12 +196,17 @@ inline constexpr std::chrono::milliseconds hang_timeout_min
 /// When this node says that its workers show no sign of life; see docs/hangs.md. A job
 /// hangs when all its nodes do.
 struct hang_options {
-  /// Without a line in a log file, a timer, or `WATCHDOG=1` of any worker of the node:
+  /// Without a line in a log file, a step, a timer, or `WATCHDOG=1` of any worker of the
+  /// node:
   /// `hang_timeout_min`..`timeout_max`. 0: the job never counts as hung.
   std::chrono::milliseconds timeout{0};
   /// The worker that hangs is ended, and the group starts again; else the job is only
   /// reported. Of several nodes all must want it.
   bool ends_worker = true;
+  /// The time-out is not given but learned: ten times the longest step of this node's
+  /// workers, a minute at least. They say how long steps take, or pass safe points, or
+  /// use timers.
+  bool learns_timeout = false;
 
   friend bool operator==(const hang_options&, const hang_options&) = default;
 };

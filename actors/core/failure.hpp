@@ -186,6 +186,9 @@ enum class end_action : uint8_t {
   exclude, ///< The host gets no place any more, and the group starts again.
 };
 
+/// Names the rule where it has decided.
+inline constexpr auto gpu_fault_option = std::string_view{"--on-gpu-fault"};
+
 /// What follows when the driver finds fault with a GPU of a node that takes part.
 enum class gpu_fault_action : uint8_t {
   report,

@@ -96,8 +96,8 @@ struct run_settings {
   std::optional<core::check_moments> check_moments;
   std::optional<std::chrono::milliseconds> check_limit;
   bool no_timer = false;
-  std::chrono::milliseconds watchdog{0}; ///< 0: not given.
-  std::optional<std::chrono::milliseconds> hang_timeout;
+  std::chrono::milliseconds watchdog{0};                 ///< 0: not given.
+  std::optional<std::chrono::milliseconds> hang_timeout; ///< 0: `auto`.
   std::optional<bool> ends_hung_worker;
   std::optional<uint32_t> straggler_distance;
   std::optional<uint32_t> straggler_windows;

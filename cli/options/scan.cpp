@@ -231,9 +231,9 @@ private:
     if (is_one)
       return bad_argument(
         formatted("{} is no option; write {}", typed, xs.front().form));
-    return bad_argument(formatted(
-      "{} is short for more than one option: {}{}; write more of it", typed,
-      joined_with(forms, ", "), xs.size() > shown_max ? ", …" : ""));
+    return bad_argument(
+      formatted("{} could be more than one option; write one of {}{}", typed,
+                joined_with(forms, ", "), xs.size() > shown_max ? ", …" : ""));
   }
 
   const spelling* with_letter(char letter) const {

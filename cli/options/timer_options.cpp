@@ -22,6 +22,13 @@ result<bool> parse_switch(std::string_view text) {
               switch_variable, in_quotes(text)));
 }
 
+/// @returns 0: `auto`
+result<std::chrono::milliseconds> parse_hang_timeout(const std::string& text) {
+  if (text == "auto")
+    return std::chrono::milliseconds{0};
+  return parse_span(text, hang_timeout_min, timeout_max);
+}
+
 /// @returns whether the worker that hangs is ended
 result<bool> parse_on_hang(const std::string& text) {
   if (text == "restart" || text == "report")
@@ -45,13 +52,11 @@ void add_timer_options(CLI::App& app, run_settings& out) {
         return parse_span(text, watchdog_min, watchdog_max);
       }));
   add(
-    "--hang-timeout", "TIME",
-    "the job hangs if none of its workers has written to its log files, used a "
-    "timer or sent WATCHDOG=1 for this time: 10m; to be given on all nodes "
-    "(default: off)",
-    into(out.hang_timeout, [](const std::string& text) {
-      return parse_span(text, hang_timeout_min, timeout_max);
-    }));
+    "--hang-timeout", "TIME|auto",
+    "the job hangs if none of its workers has written to its log files, made a "
+    "step, used a timer or sent WATCHDOG=1 for this time: 10m; auto: ten times "
+    "its longest step, at least 1m; to be given on all nodes (default: off)",
+    into(out.hang_timeout, parse_hang_timeout));
   add("--on-hang", "restart|report",
       "what follows: the worker that is elsewhere than all others is ended, "
       "and the "
@@ -75,8 +80,10 @@ result<void> settle_timers(const run_settings& settings,
     return bad_argument(
       "--on-hang has no effect without --hang-timeout: add the "
       "time after which the job counts as hung");
-  out.agent.hangs.timeout
-    = settings.hang_timeout.value_or(std::chrono::milliseconds{0});
+  if (settings.hang_timeout) {
+    out.agent.hangs.timeout = *settings.hang_timeout;
+    out.agent.hangs.learns_timeout = settings.hang_timeout->count() == 0;
+  }
   out.agent.hangs.ends_worker = settings.ends_hung_worker.value_or(true);
   return {};
 }

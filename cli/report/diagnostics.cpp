@@ -2,6 +2,7 @@
 
 #include "actors/core/shortage.hpp"
 #include "actors/core/text.hpp"
+#include "cli/report/exit_code.hpp"
 #include "messages/formatted.hpp"
 
 namespace actorrun::cli {
@@ -223,6 +224,26 @@ std::string sentence_of(const failure& problem) {
 
 std::string remedy_of(const failure& problem) {
   return remedy_for(problem).action;
+}
+
+std::string messages_page() {
+  auto out = std::string{
+    "# Messages\n\nWritten by `guide_files` from what the programs print; a "
+    "test"
+    " compares the two. An error is told in up to\nthree lines: what happened,"
+    " mostly with more words than here, why (`why:`), and what to do (`try:`)."
+    " Lines of the log\nare in [reports.md](reports.md#log-lines), symptoms in"
+    " [troubleshooting.md](troubleshooting.md).\n\n"
+    "| error | why | try | exit code |\n|---|---|---|---|\n"};
+  for (size_t i = 1; i <= size_t(errc::certificate_mismatch); ++i) {
+    const auto x = general_remedy(errc(i));
+    out += formatted("| {} | {} | {} | {} |\n", x.what, x.why, x.action,
+                     static_cast<int>(exit_code_of(errc(i))));
+  }
+  out += "\n## Exit codes\n\n| code | |\n|---|---|\n";
+  for (const auto& [code, meaning] : exit_code_table())
+    out += formatted("| {} | {} |\n", code, meaning);
+  return out;
 }
 
 std::string explain(const failure& problem, std::string_view program) {

@@ -21,6 +21,10 @@ std::string sentence_of(const failure& problem);
 /// What to try; may be empty.
 std::string remedy_of(const failure& problem);
 
+/// docs/messages.md: every kind of error, with what `explain` says of it and the exit
+/// code, and all exit codes.
+std::string messages_page();
+
 /// One printable line with a line end, which `explain` would begin with: for who knows
 /// better than it what to try.
 std::string error_line(std::string_view text, std::string_view program);

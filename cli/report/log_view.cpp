@@ -45,6 +45,8 @@ std::string place_of(const v1::WorkerStack& x) {
     out += "  " + frame + "\n";
   if (!x.trouble().empty())
     out += "  " + x.trouble() + "\n";
+  if (!x.behind().empty())
+    out += "  NCCL: " + x.behind() + "\n";
   return out;
 }
 

@@ -10,6 +10,9 @@ namespace actorrun::detail {
 
 namespace {
 
+/// The shell's code for a command that it does not find.
+constexpr auto code_of_no_command = 127;
+
 /// What has gone wrong; empty: nothing.
 std::string trouble_of(const side_command::ending& x) {
   if (x.signal != 0)
@@ -17,9 +20,17 @@ std::string trouble_of(const side_command::ending& x) {
   return x.code == 0 ? std::string{} : "exit code " + std::to_string(x.code);
 }
 
-/// What has failed mostly says why on its standard error.
+/// What has failed mostly says why on its standard error. A name that is not found may
+/// be meant to be one of ours.
 std::string words_of(const side_command::ending& x) {
-  return x.last_err.empty() ? x.last_out : x.last_err;
+  auto out = x.last_err.empty() ? x.last_out : x.last_err;
+  if (x.code != code_of_no_command)
+    return out;
+  out += "; checks of actorrun are";
+  for (const auto known : core::built_in_checks)
+    out += (known == core::built_in_checks.front() ? " " : ", ")
+           + std::string{core::to_string(known)};
+  return out;
 }
 
 class shell_check_runner final : public reactor_part {

@@ -1,8 +1,10 @@
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
 
+#include "actors/core/hangs/ras_report.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/diagnosis/proc_inspector.hpp"
 #include "runtime/diagnosis/py_spy.hpp"
+#include "runtime/diagnosis/ras_client.hpp"
 #include "runtime/os/file.hpp"
 #include "runtime/os/folder.hpp"
 #include "runtime/os/thread.hpp"
@@ -31,6 +33,9 @@ constexpr auto threads_limit = 2ms;
 
 /// What py-spy leaves for everything else.
 constexpr auto answer_reserve = 20ms;
+
+/// What py-spy leaves for NCCL's answer, which may wait a second for its own.
+constexpr auto ras_reserve = 1500ms;
 
 /// An older snapshot is not used again.
 constexpr auto fresh_limit = 250ms;
@@ -75,13 +80,15 @@ void put_first(std::vector<ports::probed_worker>& workers, uint32_t overdue) {
 
 // The thread and the probe share this: the thread may outlive the probe.
 struct posix_stuck_probe::shared {
-  explicit shared(std::string path) : search_path(std::move(path)) {}
+  shared(std::string path, std::optional<uint16_t> port)
+    : search_path(std::move(path)), ras_port(port) {}
 
   void run();
   void answer(question x);
   const group_snapshot& snapshot_of(const question& x);
 
   const std::string search_path;
+  const std::optional<uint16_t> ras_port;
 
   std::mutex mutex; // Guards what follows.
   std::condition_variable changed;
@@ -143,8 +150,9 @@ void posix_stuck_probe::shared::answer(question x) {
 
 // -- the probe ----------------------------------------------------------------
 
-posix_stuck_probe::posix_stuck_probe(std::string search_path)
-  : shared_(std::make_shared<shared>(std::move(search_path))) {}
+posix_stuck_probe::posix_stuck_probe(std::string search_path,
+                                     std::optional<uint16_t> ras_port)
+  : shared_(std::make_shared<shared>(std::move(search_path), ras_port)) {}
 
 posix_stuck_probe::~posix_stuck_probe() {
   auto guard = std::unique_lock{shared_->mutex};
@@ -176,14 +184,17 @@ void posix_stuck_probe::look(std::vector<ports::probed_worker> workers,
 void posix_stuck_probe::see(
   std::vector<ports::probed_worker> workers, std::chrono::milliseconds limit,
   std::function<void(std::vector<core::worker_stack>)> on_done) {
-  auto task
-    = [to = shared_, workers, due = steady_clock::now() + limit, on_done] {
-        auto seen = see_stacks(workers, find_py_spy(to->search_path), due);
-        const auto guard = std::lock_guard{to->mutex};
-        --to->seeing_count;
-        if (!to->is_over)
-          on_done(std::move(seen));
-      };
+  auto task = [to = shared_, workers, due = steady_clock::now() + limit,
+               on_done] {
+    const auto stacks_due = to->ras_port ? due - ras_reserve : due;
+    auto seen = see_stacks(workers, find_py_spy(to->search_path), stacks_due);
+    if (to->ras_port)
+      add_lagging(seen, ask_ras(*to->ras_port, due - answer_reserve));
+    const auto guard = std::lock_guard{to->mutex};
+    --to->seeing_count;
+    if (!to->is_over)
+      on_done(std::move(seen));
+  };
   auto trouble = "earlier readings of stacks on this node still hang";
   {
     const auto guard = std::lock_guard{shared_->mutex};
@@ -275,6 +286,14 @@ see_stacks(const std::vector<ports::probed_worker>& workers,
     x.source = "py-spy";
   }
   return out;
+}
+
+void add_lagging(std::vector<core::worker_stack>& to, std::string_view answer) {
+  for (const auto& x : core::find_lagging(answer)) {
+    const auto i = std::ranges::find(to, x.pid, &core::worker_stack::pid);
+    if (i != to.end())
+      i->behind = x.words;
+  }
 }
 
 std::string stuck_file_of(const std::string& error_file) {

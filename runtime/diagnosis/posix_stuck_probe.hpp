@@ -6,8 +6,11 @@
 #include "actors/ports/stuck_probe.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace actorrun::detail {
@@ -24,7 +27,9 @@ struct group_snapshot {
 class posix_stuck_probe final : public ports::stuck_probe {
 public:
   /// @param search_path Where py-spy may be; see `find_py_spy`.
-  explicit posix_stuck_probe(std::string search_path);
+  /// @param ras_port    Of NCCL's RAS service in the workers; none: it is not asked.
+  explicit posix_stuck_probe(std::string search_path,
+                             std::optional<uint16_t> ras_port = {});
 
   /// Waits at most a second for the present inspection; answers no more.
   ~posix_stuck_probe() override;
@@ -65,6 +70,10 @@ group_snapshot see_workers(const std::vector<ports::probed_worker>& workers,
 std::vector<core::worker_stack>
 see_stacks(const std::vector<ports::probed_worker>& workers,
            const std::string& py_spy, core::time_point deadline);
+
+/// Adds what NCCL says of these workers.
+/// @param answer Of its RAS service; empty: there is none.
+void add_lagging(std::vector<core::worker_stack>& to, std::string_view answer);
 
 /// Beside an error file: `…/2/error.json` → `…/2/stuck.txt`,
 /// `…/error_2.json` → `…/stuck_2.txt`; of another name, behind it.

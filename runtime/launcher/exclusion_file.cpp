@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -18,6 +19,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace actorrun::detail {
 
@@ -132,6 +134,12 @@ result<void> change_list(const std::string& given, int flags,
   return {};
 }
 
+/// Whether a file can be made there later. Leaves ENOENT if not.
+bool has_folder(const std::string& path) {
+  const auto folder = std::filesystem::path{path}.parent_path();
+  return folder.empty() || ::access(folder.c_str(), F_OK) == 0;
+}
+
 int64_t unix_seconds_now() {
   const auto now = std::chrono::floor<std::chrono::seconds>(
     std::chrono::system_clock::now());
@@ -144,7 +152,7 @@ result<std::vector<core::excluded_host>>
 read_exclusion_file(const std::string& path) {
   const auto fd
     = unique_fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (!fd && errno == ENOENT)
+  if (!fd && errno == ENOENT && has_folder(path))
     return std::vector<core::excluded_host>{};
   if (!fd)
     return cannot_change(path, errno);

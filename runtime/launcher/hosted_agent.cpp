@@ -5,6 +5,7 @@
 #include "runtime/control/worker_control_socket.hpp"
 #include "runtime/diagnosis/posix_stuck_probe.hpp"
 #include "runtime/diagnosis/proc_vitals.hpp"
+#include "runtime/diagnosis/ras_client.hpp"
 #include "runtime/diagnosis/worker_evidence.hpp"
 #include "runtime/launcher/hosting.hpp"
 #include "runtime/os/clock.hpp"
@@ -64,6 +65,27 @@ std::vector<std::string> environment_of_workers() {
   return out;
 }
 
+/// Jobs on one host must not share NCCL's usual port. What a person has chosen stays;
+/// what a launcher above this one has chosen is its own.
+/// @returns where the workers' RAS service is to be asked
+std::optional<uint16_t> settle_ras(std::span<const std::string> inherited,
+                                   core::job_environment& to) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(inherited, [&](const auto& x) {
+      return x.starts_with(name) && x.substr(name.size()).starts_with('=');
+    });
+  };
+  if (has(ras_variable) && !has("ACTORRUN_JOB_ID"))
+    return ras_port_of(inherited);
+  if (is_ras_off(inherited))
+    return {};
+  const auto port = free_ras_port();
+  if (port == 0)
+    return {};
+  to.ras_address = "127.0.0.1:" + std::to_string(port);
+  return port;
+}
+
 } // namespace
 
 // -- before the first worker, and until after the last ------------------------
@@ -91,6 +113,7 @@ hosted_agent::open(caf::actor_system& system, std::shared_ptr<reactor> loop,
   auto timers = node_timers::open(system, out->loop_,
                                   {.options = options.timers,
                                    .spawn = hooks.timer_server,
+                                   .functions = hooks.timers,
                                    .lines = hooks.lines});
   if (!timers)
     return timers.error();
@@ -225,9 +248,11 @@ worker_supervisor_config hosted_agent::supervisors_config(
   auto control = open_control();
   if (control)
     environment.control_socket = control->address();
+  auto inherited = environment_of_workers();
+  const auto ras_port = settle_ras(inherited, environment);
   return {.workers = options.workers,
           .job = std::move(environment),
-          .environment = environment_of_workers(),
+          .environment = std::move(inherited),
           .host = config_.host,
           .processes = std::move(processes),
           .ports = std::move(ports),
@@ -236,8 +261,8 @@ worker_supervisor_config hosted_agent::supervisors_config(
           .files = logs_->files(),
           .tailer = logs_->tailer(),
           .timers = timers_->server(),
-          .probe
-          = std::make_shared<posix_stuck_probe>(search_path_of_this_process()),
+          .probe = std::make_shared<posix_stuck_probe>(
+            search_path_of_this_process(), ras_port),
           .control = std::move(control),
           .vitals = std::make_shared<proc_vitals>(),
           .reader = logs_->reader(),
@@ -302,7 +327,8 @@ result<void> hosted_agent::spawn(node_coordinator& coordinator) {
               .next_coordinator = coordinator.next(),
               .observers = config_.hooks.observers,
               .checks = checks(),
-              .hangs = {options.hangs.timeout, options.hangs.ends_worker},
+              .hangs = {options.hangs.timeout, options.hangs.ends_worker,
+                        options.hangs.learns_timeout},
               .stragglers = limits_of(options.stragglers),
               .steps = steps_,
               .devices = devices_->monitor(),

@@ -139,6 +139,17 @@ private:
   std::shared_ptr<coordinator_link> link_;
 };
 
+namespace {
+
+/// How long a voter's promise binds.
+core::duration promise_for(uint32_t node_count, const core::timeouts& x) {
+  return x.keep_alive_is_given
+           ? core::promise_of(node_count, x.keep_alive_interval, x.fence())
+           : core::promise_of(node_count);
+}
+
+} // namespace
+
 std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
                                              std::shared_ptr<reactor> home,
                                              voter_host_config config) {
@@ -158,7 +169,7 @@ std::unique_ptr<voter_host> voter_host::open(caf::actor_system& system,
     system,
     voter_leadership_config{
       .options = {.self = out->config_.agent,
-                  .promise = core::promise_of(job.agent_count_max)},
+                  .promise = promise_for(job.agent_count_max, job.timeouts)},
       .seeds = std::move(seeds),
       .is_home = out->config_.is_home,
       .own_seed = uint32_t(own),

@@ -71,6 +71,7 @@ void node_timers::spawn(std::shared_ptr<reactor> loop) {
     .members = std::make_shared<posix_session_members>(),
     .watchdog = config_.options.watchdog,
     .lines = config_.lines,
+    .functions = std::move(config_.functions),
   };
   server_ = config_.spawn ? config_.spawn(system_, std::move(config))
                           : spawn_timer_server(system_, std::move(config));

@@ -26,6 +26,7 @@ struct node_timers_config {
   /// Null: our own timer server.
   std::function<timer_server_actor(caf::actor_system&, timer_server_config)>
     spawn{};
+  timer_functions functions{};
   log lines;
 };
 

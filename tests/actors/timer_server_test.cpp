@@ -287,4 +287,59 @@ TEST_CASE_METHOD(timer_server_fixture,
   CHECK(told() == R"(report_overrun 1/0 pid 100 "a" 0 ns late, signal 15)");
 }
 
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: functions are told of all timers of workers",
+                 "[actors]") {
+  auto told_of = std::string{};
+  auto x = config();
+  x.functions.on_acquired = [&](const core::timed_worker& who,
+                                std::string_view scope, core::duration left) {
+    told_of += std::to_string(who.local_rank) + " " + std::string{scope} + " "
+               + std::to_string(left / 1ms) + "\n";
+  };
+  x.functions.on_released
+    = [&](const core::timed_worker& who, std::string_view scope) {
+        told_of += std::to_string(who.local_rank) + " ends "
+                   + std::string{scope} + "\n";
+      };
+  begin(std::move(x));
+  start_worker(1, 0);
+  start_worker(1, 3);
+  write(acquire(100, "a", 2s) + acquire(103, "b", -1s) + release(100, "a"));
+  notify(100, "WATCHDOG=1");
+  notify(100, "STOPPING=1");
+  tell_uut(acquire_worker_timer{{1}, 0, "c", 4s});
+  tell_uut(release_worker_timer{{1}, 0, "c"});
+  CHECK(told_of
+        == "0 a 2000\n3 b -1000\n0 ends a\n0 watchdog 30000\n"
+           "0 ends watchdog\n0 c 4000\n0 ends c\n");
+  CHECK(told() != ""); // Without a function for it, an overrun kills.
+}
+
+TEST_CASE_METHOD(timer_server_fixture,
+                 "timer_server: a function decides whether an overrun kills",
+                 "[actors]") {
+  auto asked = std::string{};
+  auto kills = false;
+  auto x = config();
+  x.functions.on_overrun = [&](const core::overrun& what) {
+    asked += what.scope + " ";
+    return kills;
+  };
+  begin(std::move(x));
+  start_worker(1, 0);
+  write(acquire(100, "a", 2s) + acquire(100, "dropped", 3s));
+  advance(4s);
+  CHECK(asked == "a ");
+  CHECK(told() == "");
+  write(acquire(100, "b", 2s));
+  advance(2s);
+  CHECK(asked == "a b ");
+  CHECK(told() == "");
+  kills = true;
+  write(acquire(100, "c", 2s));
+  advance(2s);
+  CHECK(told() == R"(report_overrun 1/0 pid 100 "c" 0 ns late, signal 9)");
+}
+
 } // namespace actorrun::test

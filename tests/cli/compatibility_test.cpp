@@ -64,6 +64,7 @@ names given_variables() {
   job.timer_file = "fifo";
   job.control_socket = "socket";
   job.steps_prefix = "steps";
+  job.ras_address = "address";
   auto plan = core::generation_plan{};
   plan.own.slot_count = 2;
   auto out = names{};

@@ -66,7 +66,7 @@ shows() { # PAGE REGULAR-EXPRESSION
 export ACTORRUN_GPU_STANDIN=$work/world
 # Where there is a GPU, the steps of CUDA would use it.
 steps=gpu_real,counting,readings,health
-[ -e /dev/nvidiactl ] || steps+=,memory,ddp,live,nccl_abort,allreduce
+[ -e /dev/nvidiactl ] || steps+=,memory,ddp,live,nccl_abort,hang,allreduce
 run_kit "$work/seen" --steps=$steps
 page=$work/seen/gpu.md
 shows "$page" 'a stand-in for the driver'

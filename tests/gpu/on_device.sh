@@ -51,10 +51,11 @@ memory      75  cuda  Memory of a worker that is killed
 ddp        100  cuda  DDP with NCCL, and gloo with CUDA tensors
 live       120  cuda  Workers with a CUDA context that live through a change
 nccl_abort 120  cuda  NCCL's abort
+hang        60  cuda  A rank that NCCL says is behind
+health      75  gpu   The CUDA health check
 allreduce  110  nvcc  The example cuda_allreduce
 torch_cases 160 torch The cases of CTest with torch
 torchrun   150  torch torchrun and actorrun in turns
-health      20  gpu   The CUDA health check
 "
 if [ "$wanted" = --list ]; then
   echo "$steps" | grep .

@@ -562,6 +562,31 @@ def nccl_abort():
                 else "yes" if stayed is True else "no")
 
 
+def hang():
+    """NCCL's RAS service tells which rank the others wait for."""
+    group = Group("behind", NCCL, store_options(), 3, ["--max-restarts=9"])
+    begun = time.monotonic()
+    try:
+        group.await_that(lambda: len(group.said("waits")) == 2 and group.said("behind"),
+                         TIMEOUT, "a rank that comes to no more steps")
+    except AssertionError as error:
+        if HAS_CUDA:
+            raise NotHere(f"no NCCL of several ranks on this GPU: {error}") from error
+        raise
+    at = time.monotonic()
+    told = {}
+    while not told and time.monotonic() < at + (25 if HAS_CUDA else 1):
+        code, output = read(ACTORCTL, "stacks", "--json", "kit")
+        seen = _json(output) or {"workers": []}
+        told = {x["rank"]: x["behind"] for x in seen["workers"] if x.get("behind")}
+    table("three ranks run after", "who is behind is told after", "rank", "as NCCL says it",
+          "as expected")
+    row(f"{at - begun:.1f} s", f"{time.monotonic() - at:.1f} s", *(
+        [", ".join(map(str, told)), "; ".join(told.values())] if told else ["–", "–"]),
+        judge(list(told) == [1] or not HAS_CUDA, f"NCCL names {told or 'none'}"))
+    group.end()
+
+
 def _lose_the_last_one(options, env):
     group = Group("live", NCCL, options, 4, ["--max-restarts=9"], env)
     try:
@@ -717,13 +742,18 @@ def torchrun():
 
 
 def health():
-    """The CUDA health check; to come."""
-    # The place for it: a check of a GPU by a short program before workers start.
-    raise NotHere("actorrun has no CUDA health check yet")
+    """The built-in checks of GPUs."""
+    table("check", "it says", "exit code", "takes", "as expected")
+    for name in ("gpu-quick", "gpu"):
+        begun = time.monotonic()
+        code, output = read(ACTORCTL, "check", name, seconds=TIMEOUT)
+        took = time.monotonic() - begun
+        row(f"`{name}`", output.strip().replace("\n", "<br>"), code, f"{took:.2f} s",
+            judge(code == 0, f"{name}: exit code {code}: {output.strip()}"))
 
 
-STEPS = (counting, readings, memory, ddp, live, nccl_abort, allreduce, torch_cases,
-         torchrun, health)
+STEPS = (counting, readings, memory, ddp, live, nccl_abort, hang, health, allreduce,
+         torch_cases, torchrun)
 
 
 def main():

@@ -6,6 +6,7 @@
     live BACKEND    takes steps and lives through changes; writes when they are done
     plain BACKEND   takes the same steps, and is started again after a change
     late BACKEND    as live; the worker of the last node comes to no step
+    behind BACKEND  takes a few steps; then rank 1 comes to no more
     abort           makes a group of its own alone, aborts it, and makes the next
 
 KIT_DEVICE says where: cuda, or cpu where the steps are only rehearsed.
@@ -189,6 +190,24 @@ def late(backend):
     live(backend, is_late=os.environ["KIT_IS_LAST"] == "yes")
 
 
+def behind(backend):
+    import torch
+    import torch.distributed as dist
+    if backend == "nccl":
+        own_host_for_nccl()
+    dist.init_process_group(backend)
+    x = torch.ones(1 << 10, device=DEVICE)
+    for _ in range(5):
+        dist.all_reduce(x)
+    settle()
+    say(what="behind" if dist.get_rank() == 1 else "waits", rank=dist.get_rank())
+    if dist.get_rank() == 1:
+        while True:
+            signal.pause()
+    dist.all_reduce(x)
+    settle()
+
+
 def abort():
     import actorrun.torch
     import torch
@@ -219,7 +238,7 @@ def abort():
 
 if __name__ == "__main__":
     if sys.argv[1:2] and sys.argv[1] in ("hold", "busy", "train", "live", "plain",
-                                         "late", "abort"):
+                                         "late", "behind", "abort"):
         globals()[sys.argv[1]](*sys.argv[2:])
     else:
         sys.exit(__doc__)

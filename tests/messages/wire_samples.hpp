@@ -391,6 +391,7 @@ inline void fill(v1::WorkerStack& x) {
   x.set_source("kernel");
   x.add_frames("futex_wait");
   x.set_trouble("not allowed");
+  x.set_behind("rank 9 is behind");
 }
 
 inline void fill(v1::StacksReport& x) {

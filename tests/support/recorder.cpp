@@ -56,6 +56,9 @@ struct event_writer {
            + and_others(x.others.listed.size(), x.others.unlisted_count)
            + given_up(x) + parked(x.parked);
   }
+  std::string operator()(const workers_stepped& x) const {
+    return "stepped in " + to_string(x.generation);
+  }
   std::string operator()(const core::group_safe_point& x) const {
     return to_string(x.report) + " of " + to_string(x.generation);
   }

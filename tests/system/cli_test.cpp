@@ -96,8 +96,9 @@ TEST_CASE_METHOD(scene, "workers: their environment is torchrun's and no more",
     env.erase(name); // Set by the shell.
   CHECK(env["ACTORRUN_CONTROL"].starts_with("/"));
   CHECK(env["ACTORRUN_STEPS"].starts_with("/"));
-  // 25 of the job, 5 of the scene and one of this test.
-  CHECK(env.size() == 32);
+  CHECK(env["NCCL_RAS_ADDR"].starts_with("127.0.0.1:"));
+  // 26 of the job, 5 of the scene and two of this test.
+  CHECK(env.size() == 33);
 }
 
 TEST_CASE_METHOD(scene, "workers: three descriptors, their own session",

@@ -6,16 +6,20 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace actorrun::test {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -89,6 +93,52 @@ struct runbook_scene : scene {
 
 constexpr auto sleeper = "exec sleep 600";
 
+/// A group of processes that may have 300 MiB of memory; none where this test may
+/// not make one (cgroups(7)).
+class memory_group {
+public:
+  memory_group() {
+    const auto base = fs::path{"/sys/fs/cgroup"};
+    // The second is what version 2 has; processes are only in its leaves, so the
+    // group is made beside that of the test.
+    for (const auto& [folder, limit] :
+         {std::pair{base / "memory", "memory.limit_in_bytes"},
+          std::pair{base, "memory.max"}}) {
+      const auto path = folder / ("actorrun-" + std::to_string(::getpid()));
+      auto ignored = std::error_code{};
+      if (!fs::create_directory(path, ignored))
+        continue;
+      path_ = path;
+      if (std::ofstream{path / limit} << "314572800" << std::flush)
+        return;
+      leave();
+    }
+  }
+
+  memory_group(const memory_group&) = delete;
+  memory_group& operator=(const memory_group&) = delete;
+
+  ~memory_group() { leave(); }
+
+  explicit operator bool() const { return !path_.empty(); }
+
+  /// Words in front of a program that is to be in it.
+  words prefix() const {
+    return {"sh", "-c",
+            "echo $$ > " + (path_ / "cgroup.procs").string() + "; exec \"$@\"",
+            "sh"};
+  }
+
+private:
+  void leave() {
+    if (!path_.empty())
+      ::rmdir(path_.c_str());
+    path_.clear();
+  }
+
+  fs::path path_;
+};
+
 } // namespace
 
 TEST_CASE_METHOD(runbook_scene, "runbook: one worker hangs", "[runbook]") {
@@ -145,6 +195,23 @@ TEST_CASE_METHOD(runbook_scene, "runbook: a crash loop", "[runbook]") {
   CHECK(contains(logs, "[rank2]:FloatingPointError: loss is nan"));
   CHECK(contains(read({ACTORCTL_PROGRAM, "status"}), " of 50"));
   CHECK(contains(read({ACTORCTL_PROGRAM, "stop", "train"}), "stopped"));
+}
+
+TEST_CASE_METHOD(runbook_scene, "runbook: a leak", "[runbook]") {
+  const auto group = memory_group{};
+  if (!group)
+    return skip("memory groups", "this test may limit no memory");
+  const auto* section = "A leak";
+  // It has more and more, and the other one hardly any.
+  auto& job = node({.nodes = "1", .prefix = group.prefix()},
+                   "[ $RANK = 1 ] || exec sleep 600; x=aaaaaaaaaaaaaaaa; "
+                   "while :; do x=$x$x; done");
+  CHECK(job.wait() != 0);
+  const auto why = told(section, 0);
+  CHECK(contains(why, "rank 1 on "));
+  CHECK(contains(why, "was killed by the kernel for memory"));
+  CHECK(contains(why, "(cgroup limit 300 MiB)"));
+  CHECK(contains(why, "counter of processes that were killed for memory"));
 }
 
 TEST_CASE_METHOD(runbook_scene, "runbook: a disk is full", "[runbook]") {

@@ -20,24 +20,30 @@ constexpr auto stepping_worker
   = "n=0; while [ ! -e end ]; do"
     " n=$((n+1)); echo step $n;"
     " if [ -e hang ]; then"
-    "   if [ $RANK = 1 ]; then exec sleep 1000; else exec cat pipe; fi;"
+    "   if [ $RANK = 1 ] && [ ! -e alike ]; then exec sleep 1000; fi;"
+    "   exec cat pipe;"
     " fi;"
     " sleep 0.05;"
     " done";
+
+/// All wait at one place, and NCCL knows whom for.
+const auto behind_worker = std::string{"[ $RANK != 1 ] || python3 " RAS_SERVICE
+                                       " $$$$ >/dev/null 2>&1 &"}
+                           + stepping_worker;
 
 struct silence_scene : scene {
   silence_scene() {
     REQUIRE(std::system(("mkfifo " + folder() + "/pipe").c_str()) == 0);
   }
 
-  program& node(words more) {
+  program& node(words more, const std::string& script = stepping_worker) {
     more.push_back("--log-dir=" + folder() + "/logs");
     more.push_back("--redirects=3");
     return agent({.nodes = "3",
                   .restart_count_max = 3,
                   .slots = 1,
                   .more = std::move(more),
-                  .command = {"sh", "-c", stepping_worker}});
+                  .command = {"sh", "-c", script}});
   }
 
   json await_generation(uint64_t number) {
@@ -87,6 +93,28 @@ TEST_CASE_METHOD(
   CHECK(why.find("rank 1 is the odd one out") != why.npos);
   const auto time = read({ACTORCTL_PROGRAM, "time", "--json"});
   CHECK(time.find("\"hung\"") != time.npos);
+  end();
+}
+
+TEST_CASE_METHOD(silence_scene,
+                 "silence: NCCL is asked who has not launched what others have",
+                 "[silence]") {
+  write("alike", "");
+  auto& first = node({"--hang-timeout=1s"}, behind_worker);
+  node({"--hang-timeout=1s"}, behind_worker);
+  node({"--hang-timeout=1s"}, behind_worker);
+  await_generation(1);
+  const auto sentence
+    = std::string{"rank 1 of communicator #0-0 has not launched AllReduce "
+                  "48213, which 2 others have"};
+  const auto stacks = [&] { return read({ACTORCTL_PROGRAM, "stacks"}); };
+  CHECK(eventually(
+    [&] { return stacks().find("NCCL: " + sentence) != std::string::npos; }));
+  hang();
+  CHECK(first.says("is behind: " + sentence + " (NCCL)", 30s));
+  go_on(); // For the next generation.
+  const auto again = await_generation(2);
+  CHECK(again["last_failure"]["rank"] == 1);
   end();
 }
 

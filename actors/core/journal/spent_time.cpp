@@ -22,9 +22,11 @@ std::string to_string(time_cause x) {
     case time_cause::standby:
       return "standby";
     case time_cause::hung:
+      return "hung";
+    case time_cause::checking:
       break;
   }
-  return "hung";
+  return "checking";
 }
 
 std::string title_of(time_cause x) {
@@ -33,6 +35,8 @@ std::string title_of(time_cause x) {
       return "waiting for nodes";
     case time_cause::out_of_touch:
       return "out of touch";
+    case time_cause::checking:
+      return "checked or unfit";
     default:
       return to_string(x);
   }

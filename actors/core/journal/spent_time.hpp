@@ -20,10 +20,11 @@ enum class time_cause : uint8_t {
   out_of_touch, ///< Its link is broken: what it does is not known.
   finished,     ///< Its workers have exited with 0; those of others have not.
   standby,      ///< It has no place, or may have none.
-  hung, ///< Its workers run, and none of the job has shown a sign of life.
+  hung,     ///< Its workers run, and none of the job has shown a sign of life.
+  checking, ///< It has no place because a check of it runs, or has failed.
 };
 
-inline constexpr size_t time_cause_count = 8;
+inline constexpr size_t time_cause_count = 9;
 
 /// One word for programs: `training`, `out_of_touch`.
 std::string to_string(time_cause x);

@@ -28,6 +28,8 @@ bool has_place(const node& x, const snapshot& job) {
 /// Its workers do not run, and nothing is asked of them.
 time_cause cause_of_idle(const node& x, const snapshot& job) {
   using enum rendezvous_phase;
+  if (x.unfit)
+    return time_cause::checking;
   if (x.excluded || x.stands_by || gets_no_place(x, job))
     return time_cause::standby;
   if (job.phase == gathering || job.phase == last_call)

@@ -13,10 +13,8 @@ namespace {
 constexpr auto idle_workers_max = std::chrono::minutes{1};
 
 //// By which operator; empty: by none.
-leave_order order_to_leave(const agent_record* x) {
-  return x != nullptr && x->is_draining()
-           ? leave_order{x->drain->by, x->drain->is_notice}
-           : leave_order{};
+leave_order order_of(const agent_record* x) {
+  return x != nullptr ? order_to_leave(*x) : leave_order{};
 }
 
 } // namespace
@@ -57,14 +55,14 @@ void agent_reports::on(const agent_leaving& event) {
     return;
   agents_.change(*record, [](auto& x) { x.leaving = true; });
   const auto reason
-    = agent_leaves(event.agent, event.signal, order_to_leave(record));
+    = agent_leaves(event.agent, event.signal, order_to_leave(*record));
   generation_.add_departure(*record, reason);
   if (job_.is_active() && agents_.is_at_work(*record))
     generation_.revoke(reason);
 }
 
 void agent_reports::on(const agent_left& event) {
-  const auto order = order_to_leave(agents_.find(event.agent));
+  const auto order = order_of(agents_.find(event.agent));
   lose(event.agent, agent_has_left(event.agent, order));
 }
 

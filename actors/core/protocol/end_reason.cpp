@@ -1,5 +1,8 @@
 #include "actors/core/protocol/end_reason.hpp"
 
+#include "actors/core/end_class.hpp"
+#include "actors/core/failure.hpp"
+#include "actors/core/protocol/agent_table.hpp"
 #include "actors/core/text.hpp"
 
 #include <csignal>
@@ -26,12 +29,23 @@ end_finding finding_of_leaving(int signal, const leave_order& order) {
               + (name.empty() ? "signal " + std::to_string(signal) : name)};
   if (order.is_notice)
     return {end_class::preemption, order.by};
+  if (!order.gpu_trouble.empty())
+    return with_node_facts({}, order.gpu_trouble, {});
   if (!order.by.empty())
     return {};
   return {end_class::unknown, "its agent has ended by itself"};
 }
 
 } // namespace
+
+leave_order order_to_leave(const agent_record& x) {
+  if (!x.is_draining())
+    return {};
+  auto out = leave_order{x.drain->by, x.drain->is_notice};
+  if (out.by == gpu_fault_option && x.gpu_trouble)
+    out.gpu_trouble = *x.gpu_trouble;
+  return out;
+}
 
 end_reason agent_leaves(const agent_id& agent, int signal,
                         const leave_order& order) {

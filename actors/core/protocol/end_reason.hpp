@@ -44,7 +44,14 @@ struct leave_order {
   std::string by{}; ///< Empty: it leaves by itself.
   bool is_notice
     = false; ///< Its machine is about to go; otherwise an operator.
+  /// `--on-gpu-fault` has decided it, because of this; empty: it has not.
+  std::string gpu_trouble{};
 };
+
+struct agent_record;
+
+/// Of a node that is drained; else nothing.
+leave_order order_to_leave(const agent_record& x);
 
 /// `agent n2-4711-0badcafe leaves (signal 15)`
 end_reason agent_leaves(const agent_id& agent, int signal,

@@ -129,7 +129,7 @@ void generation_end::add_departure(const agent_record& record,
 void generation_end::add_drained() {
   for (const auto& [id, x] : agents_.records())
     if (x.is_draining() && !x.leaving)
-      add_departure(x, agent_leaves(id, 0, {x.drain->by, x.drain->is_notice}));
+      add_departure(x, agent_leaves(id, 0, order_to_leave(x)));
 }
 
 void generation_end::update_cause() {

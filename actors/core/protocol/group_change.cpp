@@ -1,11 +1,14 @@
 #include "actors/core/protocol/group_change.hpp"
 
+#include "actors/core/end_class.hpp"
+#include "actors/core/failure.hpp"
 #include "actors/core/protocol/newcomers.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace actorrun::core {
@@ -22,13 +25,23 @@ const agent_record& member_that(const agent_table& agents, Condition is) {
   return i->second;
 }
 
+/// @param gpu_trouble What a rule has decided it for; empty: for something else.
+end_reason with_gpus(end_reason x, std::string_view gpu_trouble) {
+  if (!gpu_trouble.empty())
+    x.finding = with_node_facts({}, gpu_trouble, {});
+  return x;
+}
+
 /// Why a node of the generation has no place in it any more.
 end_reason exclusion_of_member(const agent_table& agents,
                                const job_orders& orders) {
   const auto& x = member_that(agents, [](const auto& y) { return y.excluded; });
   const auto* why = orders.excluded().find(x.offering.host);
   assert(why != nullptr);
-  return asked_for(to_string(*why), why->by);
+  const auto is_fault
+    = why->reason.starts_with(gpu_fault_option) && x.gpu_trouble;
+  return with_gpus(asked_for(to_string(*why), why->by),
+                   is_fault ? *x.gpu_trouble : std::string{});
 }
 
 end_reason unfitness_of_member(const agent_table& agents) {
@@ -43,7 +56,8 @@ end_reason drain_of_member(const agent_table& agents) {
   const auto& by = x.drain->by;
   auto text = agents.title(x) + " is to leave, asked for by " + by;
   return x.drain->is_notice ? noticed(std::move(text), by)
-                            : asked_for(std::move(text), by);
+                            : with_gpus(asked_for(std::move(text), by),
+                                        order_to_leave(x).gpu_trouble);
 }
 
 } // namespace

@@ -21,8 +21,6 @@ constexpr auto usual_stop_limit = std::chrono::minutes{2};
 /// … and whatever it says.
 constexpr auto longest_stop_limit = std::chrono::hours{1};
 
-constexpr auto gpu_fault_option = "--on-gpu-fault";
-
 answer_operator answer_of(const operator_decision& x, const std::string& by) {
   return {by, x.what, x.answer ? errc::none : x.answer.error().code,
           x.answer ? *x.answer : x.answer.error().text};
@@ -214,12 +212,13 @@ void rendezvous::act_on_gpu_faults() {
 
 void rendezvous::drain_faulty(const agent_record& record) {
   const auto view = operator_view_now();
-  auto done = operator_desk{agents_, orders_, view}.decide(drain_requested{
-    record.offering.agent.value, drain_time_default, true, gpu_fault_option});
+  auto done = operator_desk{agents_, orders_, view}.decide(
+    drain_requested{record.offering.agent.value, drain_time_default, true,
+                    std::string{gpu_fault_option}});
   if (!done.answer)
     return;
   auto told = report_rule{std::string{gpu_fault_option} + ": " + *done.answer};
-  carry_out(std::move(done), gpu_fault_option, std::move(told));
+  carry_out(std::move(done), std::string{gpu_fault_option}, std::move(told));
 }
 
 // -- what operators ask -------------------------------------------------------

@@ -39,8 +39,9 @@ std::string innermost_frame(std::string_view dump);
 /// What is known about one worker.
 struct worker_snapshot {
   uint32_t global_rank = 0;
-  std::string place{}; ///< Of its first thread: `place_of`.
-  std::string frame{}; ///< `innermost_frame`; empty: it is not known.
+  std::string place{};  ///< Of its first thread: `place_of`.
+  std::string frame{};  ///< `innermost_frame`; empty: it is not known.
+  std::string behind{}; ///< As in `worker_stack`.
 };
 
 /// A few lines: the odd one out, if there is one, then where each rank is.

@@ -23,6 +23,9 @@ struct worker_stack {
   /// One printable line each, the innermost of the main thread first.
   std::vector<std::string> frames{};
   std::string trouble{}; ///< Why there are none; empty: there are.
+  /// What NCCL says that it has not done and others have (`lagging_process::words`);
+  /// empty: nothing.
+  std::string behind{};
 
   friend bool operator==(const worker_stack&, const worker_stack&) = default;
 };

@@ -50,8 +50,24 @@ inline constexpr uint64_t ordered_term_max = uint64_t{1} << 31U;
 /// An operator waits for it so long at most.
 inline constexpr auto order_limit = std::chrono::seconds{2};
 
+/// Who wants a longer fence, for a busy machine or a bad network, waits as much longer
+/// for another leader. What is left of the fence is for its election, and for agents to
+/// find it: so long, and longer with many of them.
+inline constexpr auto election_time = std::chrono::milliseconds{200};
+inline constexpr auto finding_per_node = std::chrono::microseconds{400};
+
 inline constexpr duration promise_of(uint32_t node_count) {
   return std::max<duration>(promise_min, promise_per_node * node_count);
+}
+
+/// Where a person has chosen these two.
+/// @param interval Of the agents' keep-alives; the fence is that of their workers.
+inline constexpr duration promise_of(uint32_t node_count, duration interval,
+                                     duration fence) {
+  const auto rest
+    = fence - interval - election_time - finding_per_node * node_count;
+  return std::max<duration>(promise_of(node_count),
+                            std::min<duration>(fence * 2 / 5, rest));
 }
 
 struct succession_options {

@@ -216,6 +216,12 @@ void timer_table::acquire(uint32_t place, std::string_view scope,
 
 // -- overruns -----------------------------------------------------------------
 
+void timer_table::on(const overrun_forgiven& event, time_point, effects&) {
+  const auto i = by_worker_.find(event.who);
+  if (i != by_worker_.end())
+    watches_[i->second].has_overrun = false;
+}
+
 void timer_table::on(const source_drained& event, time_point now,
                      effects& out) {
   std::erase_if(retired_,

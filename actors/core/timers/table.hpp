@@ -73,6 +73,11 @@ struct timer_released {
   std::string_view scope;
 };
 
+/// A worker that was reported goes on: it may have timers again.
+struct overrun_forgiven {
+  timed_worker who;
+};
+
 /// All that was in the sources when `drain_source` was ordered has come in.
 struct source_drained {
   uint64_t round = 0;
@@ -81,7 +86,7 @@ struct source_drained {
 using timer_event
   = std::variant<timed_worker_started, timed_worker_ended, timer_requested,
                  progress_reported, timer_acquired, timer_released,
-                 source_drained, timer_fired>;
+                 overrun_forgiven, source_drained, timer_fired>;
 
 // -- effects: what the owner must do, in order --------------------------------
 
@@ -93,7 +98,7 @@ struct drain_source {
 };
 
 /// Stop this worker with this signal (1..`timer_signal_max`): it has failed. At
-/// most once per worker.
+/// most once per worker, unless it is forgiven.
 struct report_overrun {
   overrun what;
 };
@@ -164,6 +169,7 @@ private:
   void on(const progress_reported& event, time_point now, effects& out);
   void on(const timer_acquired& event, time_point now, effects& out);
   void on(const timer_released& event, time_point now, effects& out);
+  void on(const overrun_forgiven& event, time_point now, effects& out);
   void on(const source_drained& event, time_point now, effects& out);
   void on(const timer_fired& event, time_point now, effects& out);
 

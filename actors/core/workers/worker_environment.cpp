@@ -161,6 +161,8 @@ variables all_variables(std::span<const std::string> inherited,
     env["ACTORRUN_STEPS"] = job.steps_prefix;
   else
     env.erase("ACTORRUN_STEPS"); // Of a worker that has started this launcher.
+  if (!job.ras_address.empty())
+    env["NCCL_RAS_ADDR"] = job.ras_address;
   set_timers(env, job);
   set_devices(env, job, local_rank);
   env.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");

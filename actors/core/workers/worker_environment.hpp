@@ -31,6 +31,9 @@ struct job_environment {
   /// Where a worker says how long it computes per step: the beginning of a path; empty:
   /// nowhere. ACTORRUN_STEPS.
   std::string steps_prefix{};
+  /// Where NCCL's RAS service of this node listens; empty: as it is inherited, or as NCCL
+  /// has it. NCCL_RAS_ADDR.
+  std::string ras_address{};
   /// The store at MASTER_ADDR and MASTER_PORT is the agent's; else that of the
   /// worker with rank 0. TORCHELASTIC_USE_AGENT_STORE.
   bool agent_store = false;

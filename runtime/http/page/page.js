@@ -6,6 +6,7 @@
   const SPARE = 6; // Rows that are kept above and below the visible ones.
   const STALE_MS = 5000;
   const POLL_MS = 2000;
+  const ENDS_SHOWN = 3;
   const RETRY_MS = 15000;
 
   const by_id = id => document.getElementById(id);
@@ -17,6 +18,7 @@
   let trouble = '';
   let rows = []; // What the tree shows, in order.
   let chosen = ''; // The key of a row.
+  let odd = new Map(); // Ranks that are to be looked at, and why.
   const folded = new Set(); // Agents.
   let drawing = false;
   let is_stale = true; // More than the tree's position has changed.
@@ -72,6 +74,20 @@
     if (element.textContent !== text) element.textContent = text;
   }
 
+  // Ranks that a text names lead to these workers.
+  function set_linked(element, text) {
+    if (element.known === text) return;
+    element.known = text;
+    element.replaceChildren(...text.split(/((?<!local )\brank \d+)/).map(part => {
+      const [, rank] = /^rank (\d+)$/.exec(part) || [];
+      if (!rank) return part;
+      const link = make('a', part);
+      link.href = `#stack=${rank}`;
+      link.addEventListener('click', () => setTimeout(follow_link)); // Also the second time.
+      return link;
+    }));
+  }
+
   function set_class(element, name) {
     if (element.className !== name) element.className = name;
   }
@@ -100,6 +116,24 @@
 
   // -- the head ---------------------------------------------------------------
 
+  // The workers that a hang, or slowness, is put down to: rank and word.
+  function list_odd() {
+    const [, stuck] = (job.hang && /\brank (\d+)/.exec(job.hang)) || [];
+    odd = new Map((job.stragglers || []).map(x => [x.rank, 'slow']));
+    if (stuck) odd.set(Number(stuck), 'stuck');
+  }
+
+  // Of the workers that count their steps: the usual speed, and who is the last.
+  function speed_text() {
+    const all = job.agents.flatMap(x => x.workers).filter(x => known(x.step_us) && x.step_us > 0);
+    if (!all.length) return '';
+    const times = all.map(x => x.step_us).sort((a, b) => a - b);
+    const usual = times[Math.floor(times.length / 2)];
+    const last = all.reduce((a, b) => b.compute_us > a.compute_us ? b : a);
+    const per_second = 1e6 / usual;
+    return `${per_second.toFixed(per_second < 10 ? 2 : 1)} per second; rank ${last.rank} computes longest: ${short_span(last.compute_us)}`;
+  }
+
   function draw_head() {
     const phase = look_of(job.phase);
     set_text(by_id('phase'), phase.text);
@@ -113,8 +147,9 @@
     if (job.loop) reason = `${reason ? `${reason}; ` : ''}goes round in a loop: ${job.loop}`;
     if (job.slow) reason = `Slow: ${job.slow}`;
     if (job.hang) reason = `Hangs for ${span_text(job.hang_age_ms)}: ${job.hang}`;
-    set_text(by_id('reason'), reason);
-    set_text(by_id('failure'), job.last_failure ? `Last failure: ${job.last_failure.text}` : '');
+    list_odd();
+    set_linked(by_id('reason'), reason);
+    set_linked(by_id('failure'), job.last_failure ? `Last failure: ${job.last_failure.text}` : '');
     const nodes = job.nodes_min === job.nodes_max ? job.nodes_min : `${job.nodes_min}:${job.nodes_max}`;
     const facts = [
       [ 'Generation', job.generation ],
@@ -130,6 +165,8 @@
       facts.push([ 'Leader', `${job.leader.agent}, term ${job.leader.term}: ${job.leader.reason}` ]);
       if (job.leader.voters.length) facts.push([ 'Voters', job.leader.voters.join(', ') ]);
     }
+    const speed = speed_text();
+    if (speed) facts.push(['Steps', speed]);
     if (job.age_ms) facts.push(['Age', span_text(job.age_ms)]);
     if (job.outcome) facts.push(['Outcome', job.outcome]);
     for (const x of job.quarantined_nodes) facts.push(['Quarantined', x.host]);
@@ -161,11 +198,11 @@
       if (x.age_ms - begun > 0 || (known(x.regroup_us) && i > 0))
         bars.push({ kind: 'gap', time: Math.max(x.age_ms - begun, (x.regroup_us || 0) / 1000), text: '' });
       bars.push({
-        kind : x.cost_restart ? 'cost' : '',
+        kind : `${x.cost_restart ? 'cost ' : ''}${is_trouble(x) ? 'trouble' : ''}`.trim(),
         time : Math.max(begun - end, 0),
         text : x.generation,
         title : `generation ${x.generation}: ${x.nodes} nodes, ${
-          x.world_size} workers${x.end_reason ? '; ' + x.end_reason : ''}`
+          x.world_size} workers${x.end_reason ? `; ended (${or_dash(x.class)}): ${x.end_reason}` : ''}`
       });
     });
     const line = by_id('timeline');
@@ -179,21 +216,39 @@
       if (bar.style.flexGrow !== grow) bar.style.flexGrow = grow;
       if (bar.title !== (x.title || '')) bar.title = x.title || '';
     });
+    draw_ends(generations);
     draw_time();
     const body = by_id('generations');
     while (body.childElementCount > generations.length) body.lastChild.remove();
     while (body.childElementCount < generations.length) {
       const row = body.appendChild(make('tr'));
-      for (let i = 0; i < 7; ++i) row.append(make('td'));
+      for (let i = 0; i < 8; ++i) row.append(make('td'));
     }
     generations.forEach((x, i) => {
       const cells = [
         x.generation, x.nodes, x.world_size, `${span_text(x.age_ms)} ago`,
         short_span(x.regroup_us), x.cost_restart ? 'spent' : '-',
-        or_dash(x.end_reason)
+        or_dash(x.class), or_dash(x.end_reason)
       ];
       cells.forEach((text, j) => set_text(body.children[i].children[j], String(text)));
     });
+  }
+
+  const is_trouble = x => known(x.class) && x.class !== 'none';
+
+  // What ended the last few, newest first, and how many ends there were of each kind.
+  function draw_ends(generations) {
+    const last = generations.filter(x => x.end_reason).slice(-ENDS_SHOWN).reverse();
+    const list = by_id('ends');
+    while (list.childElementCount > last.length) list.lastChild.remove();
+    while (list.childElementCount < last.length) list.append(make('li'));
+    last.forEach((x, i) => {
+      const kind = is_trouble(x) ? `, ${x.class}` : '';
+      set_linked(list.children[i], `generation ${x.generation} ended ${span_text(x.revoked_age_ms)} ago${kind}: ${x.end_reason}`);
+      set_class(list.children[i], is_trouble(x) ? 'trouble' : '');
+    });
+    const kinds = (job.ends || []).filter(x => x.count > 0).map(x => `${x.class} ${x.count}`);
+    set_text(by_id('kinds'), kinds.length ? `Ends by trouble: ${kinds.join(', ')}` : '');
   }
 
   // Where the time of the places went: a bar, and the same as text.
@@ -218,9 +273,10 @@
 
   function worker_row(agent, x) {
     const state = letters[x.state] || or_dash(x.state);
+    const why = known(x.rank) ? odd.get(x.rank) : undefined;
     return { key: `${agent.agent}/${x.local_rank}`, is_node: false, agent, worker: x,
       cells: { name: known(x.rank) ? `rank ${x.rank}` : `local rank ${x.local_rank}`,
-        state: state === '-' ? { text: '-', colour: 'faint' } : look_of(state), pid: or_dash(x.pid),
+        state: why ? { text: `\u26a0 ${why}`, colour: 'warn' } : state === '-' ? { text: '-', colour: 'faint' } : look_of(state), pid: or_dash(x.pid),
         cpu: known(x.cpu_percent) ? `${x.cpu_percent} %` : '-', compute: short_span(x.compute_us), memory: size_text(x.memory),
         threads: or_dash(x.threads), output: size_text(x.output_bytes), silence: span_text(x.output_age_ms) } };
   }
@@ -230,7 +286,7 @@
     const used = known(v.memory_total) && known(v.memory_available) ? v.memory_total - v.memory_available : null;
     const sign = folded.has(agent.agent) ? '\u25b8' : '\u25be';
     return { key: agent.agent, is_node: true, agent, worker: null,
-      cells: { name: `${sign} ${agent.host}`, state: look_of(agent.state), pid: '',
+      cells: { name: `${sign} ${or_dash(agent.node_rank)} ${agent.host}`, state: look_of(agent.state), pid: '',
         cpu: v.load ? v.load[0].toFixed(1) : '-', compute: '', memory: size_text(used), threads: '', output: '', silence: '' } };
   }
 

@@ -103,8 +103,8 @@ TEST_CASE("scan: an ambiguous beginning is refused", "[cli]") {
   const auto why = scan({"--m", "3"}, known, rest_rule::remainder);
   REQUIRE_FALSE(why);
   CHECK(why.error().text
-        == "--m is short for more than one option: --max-restarts,"
-           " --max_restarts, --module; write more of it");
+        == "--m could be more than one option; write one of --max-restarts,"
+           " --max_restarts, --module");
   // Both spellings of one option count, as in argparse.
   CHECK_FALSE(scan({"--max", "3"}, known, rest_rule::remainder));
 }

@@ -84,6 +84,8 @@ TEST_CASE("timers: a job hangs after a second to a week of silence", "[cli]") {
     accepted({"a"}, {{"PET_HANG_TIMEOUT", "7d"}, {"PET_ON_HANG", "restart"}})
       .agent.hangs
     == hang_options{24h * 7, true});
+  CHECK(accepted({"--hang-timeout=auto", "a"}).agent.hangs
+        == hang_options{0ms, true, true});
   for (const auto& text : words{"999ms", "0", "8d"})
     CHECK(refused({"--hang-timeout=" + text, "a"})
           == "--hang-timeout: \"" + text + "\" is not between 1s and 7 days");

@@ -1,7 +1,9 @@
 #include "cli/report/diagnostics.hpp"
 #include "tests/support/catch.hpp"
 
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -84,4 +86,12 @@ TEST_CASE("diagnostics: U10 a message is one printable line", "[cli]") {
   CHECK(lines_of({errc::bad_argument, text}).front() == first_line + shown);
   CHECK(error_line(text, "actorctl")
         == std::string{"actorctl: error: "} + shown + "\n");
+}
+
+TEST_CASE("diagnostics: docs/messages.md is what the programs say", "[cli]") {
+  auto file = std::ifstream{DOCS_FOLDER "/messages.md"};
+  auto page = std::stringstream{};
+  page << file.rdbuf();
+  INFO("build/release/bin/guide_files FOLDER writes it");
+  CHECK(page.str() == messages_page());
 }

@@ -57,6 +57,24 @@ TEST_CASE("hung worker: frames count only if they are known of all", "[core]") {
   CHECK(x.where == "ranks 0-2 in futex");
 }
 
+TEST_CASE("hung worker: what NCCL says counts more than where they are",
+          "[core]") {
+  auto all = std::vector<worker_snapshot>{
+    at(0, "at load"), at(1, "at all_reduce"), at(2, "at all_reduce")};
+  all[1].behind = "rank 1 of communicator #0-0 has not launched AllReduce 7, "
+                  "which 2 others have";
+  const auto x = find_hung_worker(all, 2);
+  CHECK(x.global_rank == 1);
+  CHECK(x.where
+        == "NCCL: " + all[1].behind
+             + "\nrank 0 is the odd one out\nranks 1-2 at all_reduce\n"
+               "rank 0 at load");
+  CHECK(sentence_of(hang, x, "n2", time_point{5min + 2s})
+        == "no worker has shown a sign of life for 5 min 1 s (--hang-timeout: "
+           "5 min 0 s); rank 1 on n2 is behind: rank 1 of communicator #0-0 "
+           "has not launched AllReduce 7, which 2 others have (NCCL)");
+}
+
 TEST_CASE("hung worker: what could not be seen is not told", "[core]") {
   CHECK(find_hung_worker({}, 3).where.empty());
   auto many = std::vector<worker_snapshot>{};

@@ -1,6 +1,11 @@
 #include "actors/core/hangs/node_silence.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
 using namespace actorrun;
 using namespace actorrun::core;
 using namespace std::chrono_literals;
@@ -149,4 +154,93 @@ TEST_CASE("node silence: it looks eight times per limit, within bounds",
   CHECK(node_silence{{8s, true}}.interval() == 1s);
   CHECK(node_silence{{100ms, true}}.interval() == 50ms);
   CHECK(node_silence{{1h, true}}.interval() == 5s);
+}
+
+TEST_CASE_METHOD(fixture, "node silence: steps are signs of life", "[core]") {
+  auto steps = [](uint64_t count) {
+    return std::vector<worker_signs>{{0, 5, {}, count}, {1, {}, {}, 2}};
+  };
+  CHECK(at(1s, steps(1)) == -1);
+  CHECK(until(10s, steps(2)) == -1);
+  CHECK(until(18s, steps(3)) == -1); // Seen at 11 s, the first look with it.
+  CHECK(until(20'999ms, steps(3)) == -1);
+  CHECK(at(21s, steps(3)) == 10'000);
+  CHECK(last.can_tell);
+  CHECK(at(22s, steps(4)) == 0);
+}
+
+namespace {
+
+struct learning_fixture {
+  learning_fixture() { uut.begin({7}, time_point{100s}); }
+
+  /// Looks each second: at times in seconds, with so many steps.
+  /// @returns when it was told that there is silence, and since when; 0: never
+  std::pair<int64_t, int64_t>
+  silence(int64_t from, int64_t to,
+          const std::function<std::optional<uint64_t>(int64_t)>& steps) {
+    for (auto t = from; t < to; ++t)
+      if (const auto x = uut.step({{0, 0, {}, steps(t)}},
+                                  time_point{100s + std::chrono::seconds{t}});
+          x && x->silent_for > duration{0}) {
+        told = *x;
+        return {t, x->silent_for / 1s};
+      }
+    return {0, 0};
+  }
+
+  node_silence uut{hang_limits{.learns = true}};
+  silence_report told;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(learning_fixture,
+                 "node silence: a limit is learned from the longest step",
+                 "[core]") {
+  CHECK(uut.interval() == 1s);
+  // A step every two seconds, once one of eight; then there is none.
+  const auto steps = [](int64_t t) {
+    return uint64_t(t < 20 ? t / 2 : t < 28 ? 10 : t < 60 ? t / 2 : 30);
+  };
+  const auto [when, since] = silence(1, 1000, steps);
+  CHECK(told.limits.timeout == 80s);
+  CHECK(since == 80);
+  CHECK(when == 60 + 80);
+}
+
+TEST_CASE_METHOD(learning_fixture,
+                 "node silence: a learned limit is a minute at least",
+                 "[core]") {
+  const auto found = silence(
+    1, 500, [](int64_t t) { return uint64_t(std::min<int64_t>(t, 9)); });
+  CHECK(found == std::pair<int64_t, int64_t>{9 + 60, 60});
+  CHECK(told.limits.timeout == 60s);
+}
+
+TEST_CASE_METHOD(learning_fixture,
+                 "node silence: nothing is silent before two steps", "[core]") {
+  CHECK(silence(1, 500, [](int64_t) { return std::nullopt; }).first == 0);
+  CHECK(silence(500, 1000, [](int64_t) { return 1; }).first == 0);
+  CHECK(silence(1000, 1001, [](int64_t) { return 2; }).first == 0);
+  CHECK(silence(1001, 9000, [](int64_t) { return 2; })
+        == std::pair<int64_t, int64_t>{6000, 5000});
+  // What was learned holds in the next generation, from its first step on.
+  uut.begin({8}, time_point{100s + 9000s});
+  CHECK(silence(9001, 20'000, [](int64_t) { return std::nullopt; }).first == 0);
+  CHECK(silence(20'000, 30'000, [](int64_t) { return 1; }).first == 25'000);
+}
+
+TEST_CASE("node silence: timers and safe points teach, output does not",
+          "[core]") {
+  auto uut = node_silence{hang_limits{.learns = true}};
+  uut.begin({7}, time_point{0s});
+  auto told = std::optional<silence_report>{};
+  for (auto t = 1; t < 400 && !told; ++t) {
+    const auto asked = std::chrono::seconds{std::min(t / 8 * 8, 80)};
+    told = uut.step({{0, uint64_t(std::min(t, 100)), time_point{asked}}},
+                    time_point{std::chrono::seconds{t}});
+  }
+  REQUIRE(told);
+  CHECK(told->silent_for == 80s); // Of steps of eight seconds; after 100 s.
 }

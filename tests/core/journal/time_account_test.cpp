@@ -197,6 +197,21 @@ TEST_CASE_METHOD(fixture, "time: nodes that may have no place do not wait",
   check_sums(x);
 }
 
+TEST_CASE_METHOD(fixture, "time: a node that is checked, or unfit", "[core]") {
+  auto checked = node_of("a", share_state::idle);
+  checked.unfit = std::string{"its check runs"};
+  set(0s, checked);
+  checked.unfit = std::string{"`disk` has failed"};
+  set(1s, checked);
+  checked.unfit.reset();
+  phase(2s, rendezvous_phase::last_call);
+  set(3s, checked);
+  const auto x = account(4s);
+  CHECK(x.hosts.at("node-a").of(checking) == 2 * 3 * second);
+  CHECK(x.hosts.at("node-a").of(waiting) == 2 * 1 * second);
+  check_sums(x);
+}
+
 TEST_CASE_METHOD(fixture, "time: a successor's nodes train while it gathers",
                  "[core]") {
   set(1s, "a", share_state::running);
@@ -426,7 +441,8 @@ TEST_CASE("time: causes have names for programs and for people", "[core]") {
   CHECK(names
         == "training/training starting/starting regrouping/regrouping "
            "waiting/waiting for nodes out_of_touch/out of touch "
-           "finished/finished standby/standby hung/hung ");
+           "finished/finished standby/standby hung/hung "
+           "checking/checked or unfit ");
 }
 
 // -- anything ---------------------------------------------------------------------

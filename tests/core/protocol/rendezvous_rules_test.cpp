@@ -105,6 +105,9 @@ TEST_CASE("rules: a node with a GPU fault leaves once another one is here",
   CHECK(done.find("report_rule: --on-gpu-fault: node node-b leaves in 60.0 s")
         != std::string::npos);
   CHECK(x.at(3s, gpus_reported{{"b"}, "GPU 2: XID 79"}).empty());
+  x.at(4s, agent_leaving{{"b"}, 0});
+  x.stop_all(4s, 1);
+  CHECK(x.found() == "node: its GPUs: GPU 2: XID 79");
 }
 
 TEST_CASE("rules: a host with a GPU fault is excluded, once enough are here",
@@ -115,6 +118,7 @@ TEST_CASE("rules: a host with a GPU fault is excluded, once enough are here",
   CHECK(done.find("revoke_generation 1") != std::string::npos);
   CHECK(x.uut.excluded_hosts().at(0).reason == "--on-gpu-fault: GPU 1: XID 79");
   x.stop_all(1s, 1);
+  CHECK(x.found() == "node: its GPUs: GPU 1: XID 79");
   CHECK(x.uut.budget().restart_count() == 0);
   CHECK(x.at(2s, gpus_reported{{"c"}, "GPU 0: XID 79"}).empty());
   CHECK(x.at(3s, x.join("d")).find("report_exclusion node-c")

@@ -345,6 +345,12 @@ TEST_CASE_METHOD(changes, "succession: a new leader knows why it leads",
 TEST_CASE("succession: promises are longer in large jobs", "[core]") {
   CHECK(promise_of(24) == 360ms);
   CHECK(promise_of(10'000) == 2s);
+  CHECK(promise_of(24, 300ms, 900ms) == 360ms);
+  CHECK(promise_of(24, 60ms, 180ms) == 360ms);
+  CHECK(promise_of(10'000, 2500ms, 8s) == 2s);
+  // Two fifths of a longer fence, as far as that leaves time to find the next one.
+  CHECK(promise_of(24, 300ms, 1800ms) == 720ms);
+  CHECK(promise_of(1'000, 1s, 2s) == 400ms);
 }
 
 TEST_CASE("succession: phases have names", "[core]") {

@@ -429,3 +429,15 @@ TEST_CASE(
   CHECK(variable(generation_environment(training, plan, 2), "LOCAL_RANK")
         == "LOCAL_RANK=2");
 }
+
+TEST_CASE("worker_environment: where NCCL's RAS service listens", "[core]") {
+  CHECK(variable(environment({"NCCL_RAS_ADDR=localhost:7"}), "NCCL_RAS_ADDR")
+        == "NCCL_RAS_ADDR=localhost:7");
+  auto job = training;
+  job.ras_address = "127.0.0.1:8";
+  const auto inherited = std::vector<std::string>{"NCCL_RAS_ADDR=localhost:7"};
+  CHECK(
+    variable(worker_environment(inherited, job, plans({offered("a", 1)})[0], 0),
+             "NCCL_RAS_ADDR")
+    == "NCCL_RAS_ADDR=127.0.0.1:8");
+}

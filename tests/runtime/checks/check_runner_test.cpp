@@ -54,7 +54,10 @@ TEST_CASE_METHOD(fixture,
   CHECK(x.trouble == "killed by SIGSEGV");
   x = result_of("nosuchcommand");
   CHECK(x.trouble == "exit code 127");
-  CHECK(x.words.find("not found") != std::string::npos);
+  CHECK(
+    x.words.find("not found; checks of actorrun are clock, disk, gpu-quick, "
+                 "gpu")
+    != std::string::npos);
 }
 
 TEST_CASE_METHOD(fixture,

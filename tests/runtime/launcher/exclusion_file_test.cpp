@@ -99,6 +99,10 @@ TEST_CASE_METHOD(exclusion_file_fixture,
   CHECK(content() == before);
   CHECK(read_exclusion_file(folder.path()).error().text.find("is a directory")
         != std::string::npos);
+  const auto nowhere = folder / "none/list";
+  REQUIRE_FALSE(read_exclusion_file(nowhere));
+  CHECK(read_exclusion_file(nowhere).error().text.find("No such file")
+        != std::string::npos);
 }
 
 TEST_CASE_METHOD(exclusion_file_fixture,
