@@ -136,6 +136,8 @@
 
   function draw_head() {
     const phase = look_of(job.phase);
+    if (job.phase === 'running' && job.healthy === false) // As `actorctl top` says it.
+      [ phase.text, phase.colour ] = [ '\u26a0 running (degraded)', 'warn' ];
     set_text(by_id('phase'), phase.text);
     set_class(by_id('phase'), `badge ${phase.colour}`);
     set_text(by_id('job'), `Job ${job.job}`);
@@ -483,7 +485,8 @@
   function draw_stack(x) {
     const worker = x.workers[0];
     const frames = worker ? worker.frames : [];
-    by_id('view').textContent = frames.map(plain).join('\n');
+    const nccl = worker && worker.behind ? [ `NCCL: ${worker.behind}`, '' ] : [];
+    by_id('view').textContent = [ ...nccl, ...frames ].map(plain).join('\n');
     if (!worker) return x.trouble || 'the worker was not seen';
     return worker.trouble || (worker.source ? `seen by ${worker.source}` : '');
   }
