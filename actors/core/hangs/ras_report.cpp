@@ -129,7 +129,7 @@ private:
   // or `Rank 17 has launched up to operation 48212 -- GPU …`, a group of its own.
   void read_rank(words_of_line words) {
     const auto rank = words.number();
-    if (!rank)
+    if (!rank || groups_.size() == groups_max)
       return;
     if (words.skip(" has launched up to operation "))
       begin_group(1, words.number().value_or(0));
