@@ -7,7 +7,7 @@
 #   --with-torch  also PyTorch, for the tests of its jobs
 set -eu
 
-build="g++ cmake ninja-build ccache git pkg-config
+build="g++ mold cmake ninja-build ccache git pkg-config
        libcaf-dev libprotobuf-dev protobuf-compiler libspdlog-dev
        nlohmann-json3-dev libcli11-dev libssl-dev libhwloc-dev
        libcurl4-openssl-dev libncurses-dev libjemalloc-dev catch2 python3"

@@ -5,8 +5,8 @@
 
 #include <string>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::coordinator_causes_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -130,3 +130,5 @@ TEST_CASE_METHOD(last_try,
   CHECK(seen.outcome().others().listed_size() == 0);
   CHECK(seen.outcome().others().unlisted_count() == core::other_failures_max);
 }
+
+} // namespace actorrun::test::coordinator_causes_test

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <string>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::coordinator_devices_test {
 
 namespace {
 
@@ -163,3 +162,5 @@ TEST_CASE_METHOD(devices_fixture,
                "warning coordinator flags node node-2: GPU 0: XID 0\n"
                "warning coordinator flags node node-2: GPU 0: XID 1\n");
 }
+
+} // namespace actorrun::test::coordinator_devices_test

@@ -3,8 +3,7 @@
 #include "actors/operator_questions.hpp"
 #include "tests/actors/coordinator_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::coordinator_links_test {
 
 TEST_CASE_METHOD(coordinator_fixture,
                  "coordinator: an agent of another process gets a lease",
@@ -243,3 +242,5 @@ TEST_CASE_METHOD(impatient_fixture,
   CHECK(answer_count == 1);
   CHECK_FALSE(is_missed());
 }
+
+} // namespace actorrun::test::coordinator_links_test

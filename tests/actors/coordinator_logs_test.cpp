@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::coordinator_logs_test {
 
 namespace {
 
@@ -300,3 +299,5 @@ TEST_CASE_METHOD(logs_fixture,
   CHECK(all->front().stacks().workers_size() == 2);
   CHECK(all->front().stacks().trouble() == "node-2 has not answered");
 }
+
+} // namespace actorrun::test::coordinator_logs_test

@@ -3,8 +3,7 @@
 #include "actors/core/generation.hpp"
 #include "tests/actors/coordinator_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::coordinator_status_test {
 
 TEST_CASE_METHOD(
   coordinator_fixture,
@@ -251,3 +250,5 @@ TEST_CASE_METHOD(coordinator_fixture,
   CHECK(all.parts(0).sentence().starts_with("Generation 1 ended: "));
   CHECK(all.parts(1).sentence() == now.parts(0).sentence());
 }
+
+} // namespace actorrun::test::coordinator_status_test

@@ -5,8 +5,7 @@
 #include <memory>
 #include <optional>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::coordinator_steering_test {
 
 namespace {
 
@@ -178,3 +177,5 @@ TEST_CASE_METHOD(
   send(b.handle, uut, notice);
   CHECK(b.told().empty());
 }
+
+} // namespace actorrun::test::coordinator_steering_test

@@ -1,8 +1,7 @@
 // Tests how the coordinator compares workers by what their agents say.
 #include "tests/actors/coordinator_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::coordinator_stragglers_test {
 
 namespace {
 
@@ -109,3 +108,5 @@ TEST_CASE_METHOD(stragglers_fixture,
   }
   CHECK(slow_after(10s).empty());
 }
+
+} // namespace actorrun::test::coordinator_stragglers_test

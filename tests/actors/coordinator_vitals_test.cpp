@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <string>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::coordinator_vitals_test {
 
 namespace {
 
@@ -276,3 +275,5 @@ TEST_CASE_METHOD(vitals_fixture,
   for (const auto& x : waiting)
     CHECK(x->has_value());
 }
+
+} // namespace actorrun::test::coordinator_vitals_test

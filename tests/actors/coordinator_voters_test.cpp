@@ -5,8 +5,7 @@
 #include <memory>
 #include <optional>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::coordinator_voters_test {
 
 namespace {
 
@@ -223,3 +222,5 @@ TEST_CASE_METHOD(ended_before,
   leave(a, "1", true);
   CHECK(asked->job.decided->signal == 15);
 }
+
+} // namespace actorrun::test::coordinator_voters_test

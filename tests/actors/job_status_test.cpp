@@ -7,9 +7,9 @@
 
 #include <random>
 
-using namespace actorrun;
+namespace actorrun::test::job_status_test {
+
 using namespace actorrun::core;
-using namespace actorrun::test;
 
 namespace {
 
@@ -189,3 +189,5 @@ TEST_CASE("job status: a long history leaves room for the nodes", "[actors]") {
   CHECK(seen.generations(0).end_reason() == "-");
   CHECK(seen.generations(63).end_reason().size() >= 100);
 }
+
+} // namespace actorrun::test::job_status_test

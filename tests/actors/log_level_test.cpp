@@ -3,7 +3,8 @@
 
 #include <spdlog/logger.h>
 
-using namespace actorrun;
+namespace actorrun::test::log_level_test {
+
 using level = spdlog::level::level_enum;
 
 TEST_CASE("log_level: the program's logger follows, as long as it lives",
@@ -39,3 +40,5 @@ TEST_CASE("log_level: a program without a logger of ours keeps its own",
   CHECK(set_program_log_level("DEBUG"));
   CHECK(own->level() == level::warn);
 }
+
+} // namespace actorrun::test::log_level_test

@@ -2,7 +2,7 @@
 #include "messages/type_ids.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::log_messages_test {
 
 TEST_CASE("log_messages: a selection is read as it was written", "[actors]") {
   auto wire = v1::LogSelection{};
@@ -96,3 +96,5 @@ TEST_CASE("log_messages: stacks fit into a message", "[actors]") {
   CHECK(large.workers_size() >= 5);
   CHECK(large.ByteSizeLong() <= v1::message_size_max);
 }
+
+} // namespace actorrun::test::log_messages_test

@@ -1,7 +1,6 @@
 #include "tests/actors/log_tailer_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::log_tailer_end_test {
 
 using log_tailer_end_fixture = log_tailer_fixture;
 
@@ -324,3 +323,5 @@ TEST_CASE("log_tailer: it ends when the last handle is gone", "[actors]") {
   CHECK(x.files->open_count() == 0);
   CHECK(x.files.use_count() == 1);
 }
+
+} // namespace actorrun::test::log_tailer_end_test

@@ -1,7 +1,6 @@
 #include "tests/actors/log_tailer_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::log_tailer_files_test {
 
 namespace {
 
@@ -300,3 +299,5 @@ TEST_CASE_METHOD(log_tailer_files_fixture,
   CHECK(files->discarded.empty());
   CHECK(said().empty());
 }
+
+} // namespace actorrun::test::log_tailer_files_test

@@ -1,7 +1,6 @@
 #include "tests/actors/log_tailer_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::log_tailer_filter_test {
 
 using log_tailer_filter_fixture = log_tailer_fixture;
 
@@ -159,3 +158,5 @@ TEST_CASE_METHOD(folding_fixture,
       += labelled("[×4 10-13] ", many_lines("x" + std::to_string(i), 100));
   CHECK((out() == expected));
 }
+
+} // namespace actorrun::test::log_tailer_filter_test

@@ -1,8 +1,7 @@
 // The files of workers that live through a change.
 #include "tests/actors/log_tailer_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::log_tailer_live_test {
 
 namespace {
 
@@ -88,3 +87,5 @@ TEST_CASE_METHOD(fixture,
   write(1, "train\n");
   CHECK(out() == "0/20> train\n");
 }
+
+} // namespace actorrun::test::log_tailer_live_test

@@ -3,8 +3,7 @@
 #include <array>
 #include <random>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::log_tailer_random_test {
 
 namespace {
 
@@ -129,3 +128,5 @@ TEST_CASE("log_tailer: in random histories each stream is shown as written",
     CHECK(shown[0].size() + shown[1].size() == size);
   }
 }
+
+} // namespace actorrun::test::log_tailer_random_test

@@ -1,7 +1,6 @@
 #include "tests/actors/log_tailer_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::log_tailer_test {
 
 using log_tailer_fixture = log_tailer_fixture;
 
@@ -306,3 +305,5 @@ TEST_CASE_METHOD(log_tailer_fixture,
   CHECK(*flushed);
   CHECK(files->open_count() == 0);
 }
+
+} // namespace actorrun::test::log_tailer_test

@@ -3,8 +3,7 @@
 #include "tests/support/fake_device_monitor.hpp"
 #include "tests/support/log_lines.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::node_agent_devices_test {
 
 namespace {
 
@@ -190,3 +189,5 @@ TEST_CASE_METHOD(node_agent_fixture,
   CHECK(coordinator.node->agent_id() == "a");
   CHECK(coordinator.node->request() == 7);
 }
+
+} // namespace actorrun::test::node_agent_devices_test

@@ -5,8 +5,7 @@
 
 #include <csignal>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::node_agent_link_test {
 
 namespace {
 
@@ -324,3 +323,5 @@ TEST_CASE_METHOD(
   exit_all(1, 0, SIGKILL);
   CHECK(status().agents(0).pids_size() == 0);
 }
+
+} // namespace actorrun::test::node_agent_link_test

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::node_agent_logs_test {
 
 namespace {
 
@@ -215,3 +214,5 @@ TEST_CASE_METHOD(agent_logs_fixture,
   advance(4s);
   CHECK(ask(question)->empty());
 }
+
+} // namespace actorrun::test::node_agent_logs_test

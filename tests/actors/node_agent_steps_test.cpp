@@ -3,8 +3,7 @@
 #include "tests/support/fake_node_vitals.hpp"
 #include "tests/support/fake_step_counters.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::node_agent_steps_test {
 
 namespace {
 
@@ -117,3 +116,5 @@ TEST_CASE_METHOD(unwatched_fixture,
   step(100ms);
   CHECK(steps->read_count == 0);
 }
+
+} // namespace actorrun::test::node_agent_steps_test

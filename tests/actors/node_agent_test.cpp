@@ -3,8 +3,7 @@
 
 #include <csignal>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::node_agent_test {
 
 // -- generations
 // -------------------------------------------------------------------
@@ -508,3 +507,5 @@ TEST_CASE_METHOD(node_agent_fixture,
     CHECK(coordinator.told() == "succeeded 1");
   }
 }
+
+} // namespace actorrun::test::node_agent_test

@@ -2,8 +2,7 @@
 #include "tests/actors/node_agent_fixture.hpp"
 #include "tests/support/fake_node_vitals.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::node_agent_vitals_test {
 
 namespace {
 
@@ -165,3 +164,5 @@ TEST_CASE_METHOD(agent_vitals_fixture,
   CHECK(coordinator.node->vitals().workers_size() == 2);
   CHECK(coordinator.node->request() == 3);
 }
+
+} // namespace actorrun::test::node_agent_vitals_test

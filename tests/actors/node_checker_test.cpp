@@ -2,8 +2,7 @@
 #include "actors/node_checker.hpp"
 #include "tests/actors/node_agent_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::node_checker_test {
 
 namespace {
 
@@ -94,3 +93,5 @@ TEST_CASE_METHOD(checker_fixture,
   run();
   CHECK(coordinator.told() == "fit");
 }
+
+} // namespace actorrun::test::node_checker_test

@@ -7,8 +7,7 @@
 #include <memory>
 #include <string>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::node_readings_test {
 
 namespace {
 
@@ -195,3 +194,5 @@ TEST_CASE_METHOD(readings_fixture,
   begin(operators);
   CHECK(lines.told() == "5/7:this process reads no log files end");
 }
+
+} // namespace actorrun::test::node_readings_test

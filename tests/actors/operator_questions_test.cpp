@@ -4,8 +4,7 @@
 #include <memory>
 #include <optional>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::operator_questions_test {
 
 namespace {
 
@@ -58,3 +57,5 @@ TEST_CASE_METHOD(
   REQUIRE(*got);
   CHECK((*got)->status().agents_size() == 1);
 }
+
+} // namespace actorrun::test::operator_questions_test

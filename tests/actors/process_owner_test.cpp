@@ -6,8 +6,7 @@
 #include <csignal>
 #include <optional>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::process_owner_test {
 
 namespace {
 
@@ -162,3 +161,5 @@ TEST_CASE_METHOD(owner_fixture, "process_owner: the end is reported once",
   CHECK(ending_count == 1);
   CHECK(host->told() == "release 1");
 }
+
+} // namespace actorrun::test::process_owner_test

@@ -1,7 +1,6 @@
 #include "tests/actors/coordinator_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_coordinator_test {
 
 namespace {
 
@@ -346,3 +345,5 @@ TEST_CASE_METHOD(coordinator_fixture,
   leave(b, "2", true);
   CHECK(join(local(), "2") == "accepted");
 }
+
+} // namespace actorrun::test::rendezvous_coordinator_test

@@ -6,7 +6,8 @@
 #include <thread>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::shared_lease_desk_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -75,3 +76,5 @@ TEST_CASE("shared_lease_desk: no agent is heard between renewals and a close",
   for (auto& x : links)
     x.join();
 }
+
+} // namespace actorrun::test::shared_lease_desk_test

@@ -7,9 +7,9 @@
 
 #include <caf/event_based_actor.hpp>
 
-using namespace actorrun;
+namespace actorrun::test::status_desk_test {
+
 using namespace actorrun::core;
-using namespace actorrun::test;
 
 namespace {
 
@@ -158,3 +158,5 @@ TEST_CASE_METHOD(desk_fixture, "status desk: at its end, who waits is answered",
   REQUIRE(*waiting);
   CHECK((*waiting)->whole->agents_size() == 2'001);
 }
+
+} // namespace actorrun::test::status_desk_test

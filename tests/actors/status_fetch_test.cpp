@@ -11,8 +11,7 @@
 #include <string>
 #include <utility>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::status_fetch_test {
 
 namespace {
 
@@ -302,3 +301,5 @@ TEST_CASE_METHOD(fetch_fixture,
   answer(first, "stopping");
   CHECK(came.told() == "a stopping");
 }
+
+} // namespace actorrun::test::status_fetch_test

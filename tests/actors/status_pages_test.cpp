@@ -4,7 +4,7 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::status_pages_test {
 
 namespace {
 
@@ -172,3 +172,5 @@ TEST_CASE("status_pages: viewers of large jobs get fewer pictures",
   CHECK(pace_of(10'000) == 5s);
   CHECK(pace_of(size_t(-1)) == 5s);
 }
+
+} // namespace actorrun::test::status_pages_test

@@ -9,8 +9,8 @@
 #include <map>
 #include <string>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::status_vitals_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -200,3 +200,5 @@ TEST_CASE("status vitals: where room is short, nodes come before workers",
   CHECK(in(with_bytes_left(2 * node_size)) == "a[] b[] truncated");
   CHECK(in(with_bytes_left(10'000)) == "a[100 101 102] b[200] whole");
 }
+
+} // namespace actorrun::test::status_vitals_test

@@ -2,7 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_timer_source.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::timed_sessions_test {
 
 namespace {
 
@@ -147,4 +147,4 @@ TEST_CASE_METHOD(timed_sessions_fixture,
   CHECK(uut.remove_of({1}, 1).empty());
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::timed_sessions_test

@@ -2,7 +2,7 @@
 // says of it.
 #include "tests/actors/timer_server_fixture.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::timer_interface_test {
 
 namespace {
 
@@ -181,4 +181,4 @@ TEST_CASE_METHOD(timer_interface_fixture,
   CHECK(inbox.told() == "a 0");
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::timer_interface_test

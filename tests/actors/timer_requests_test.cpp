@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::timer_requests_test {
 
 namespace {
 
@@ -152,4 +152,4 @@ TEST_CASE("timer_requests: without a FIFO there are none", "[actors]") {
   CHECK(said.told() == "");
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::timer_requests_test

@@ -1,6 +1,6 @@
 #include "tests/actors/timer_server_fixture.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::timer_server_clients_test {
 
 namespace {
 
@@ -131,4 +131,4 @@ TEST_CASE_METHOD(clients_fixture,
   CHECK(figures().timer_count == 1);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::timer_server_clients_test

@@ -1,6 +1,6 @@
 #include "tests/actors/timer_server_fixture.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::timer_server_reading_test {
 
 namespace {
 
@@ -186,4 +186,4 @@ TEST_CASE_METHOD(reading_fixture, "timer_server: too many timers are refused",
   CHECK(figures().requests.refused == 1);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::timer_server_reading_test

@@ -1,6 +1,6 @@
 #include "tests/actors/timer_server_fixture.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::timer_server_sessions_test {
 
 namespace {
 
@@ -117,4 +117,4 @@ TEST_CASE_METHOD(session_fixture,
   CHECK(members->birth_count - before <= session_member_count_max);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::timer_server_sessions_test

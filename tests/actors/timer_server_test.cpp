@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace actorrun::test {
+namespace actorrun::test::timer_server_test {
 
 using timer_server_fixture = timer_server_fixture;
 
@@ -342,4 +342,4 @@ TEST_CASE_METHOD(timer_server_fixture,
   CHECK(told() == R"(report_overrun 1/0 pid 100 "c" 0 ns late, signal 9)");
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::timer_server_test

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::translate_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -514,3 +515,5 @@ TEST_CASE("translate: of foreign vitals no more is taken than can be true",
   CHECK(taken.workers[1].timer_scope == "a b");
   CHECK(taken.workers[0].age > std::chrono::hours{24 * 365});
 }
+
+} // namespace actorrun::test::translate_test

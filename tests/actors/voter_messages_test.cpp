@@ -4,7 +4,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::voter_messages_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -272,3 +273,5 @@ TEST_CASE("voters: a silence of years counts as one of a day", "[actors]") {
   REQUIRE(out);
   CHECK(std::get<vote>(std::get<succession_message>(*out)).silence == 24h);
 }
+
+} // namespace actorrun::test::voter_messages_test

@@ -5,8 +5,7 @@
 
 #include <csignal>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::worker_supervisor_hangs_test {
 
 namespace {
 
@@ -207,3 +206,5 @@ TEST_CASE("worker_supervisor: a worker whose death waits for its files is not "
   x.run();
   CHECK(x.agent.told().empty());
 }
+
+} // namespace actorrun::test::worker_supervisor_hangs_test

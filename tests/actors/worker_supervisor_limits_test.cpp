@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <csignal>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::worker_supervisor_limits_test {
+
 using namespace std::chrono_literals;
 
 TEST_CASE_METHOD(
@@ -55,3 +55,5 @@ TEST_CASE_METHOD(
   advance(2s);
   CHECK(host->told() == "signal 1 9");
 }
+
+} // namespace actorrun::test::worker_supervisor_limits_test

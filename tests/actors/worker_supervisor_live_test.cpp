@@ -6,9 +6,9 @@
 
 #include <csignal>
 
-using namespace actorrun;
+namespace actorrun::test::worker_supervisor_live_test {
+
 using namespace actorrun::core;
-using namespace actorrun::test;
 
 namespace {
 
@@ -407,3 +407,5 @@ TEST_CASE_METHOD(live_setting,
   CHECK(host->told() == "release 1");
   CHECK(lines.told().find("there were no spare workers") != std::string::npos);
 }
+
+} // namespace actorrun::test::worker_supervisor_live_test

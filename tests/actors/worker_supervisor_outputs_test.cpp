@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <csignal>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::worker_supervisor_outputs_test {
+
 using kind = core::stream_target::kind;
 
 namespace {
@@ -445,3 +445,5 @@ TEST_CASE_METHOD(supervisor_fixture,
   CHECK(host->told() == "notify 1 10");
   CHECK(agent.told().empty());
 }
+
+} // namespace actorrun::test::worker_supervisor_outputs_test

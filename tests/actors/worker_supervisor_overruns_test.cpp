@@ -4,8 +4,8 @@
 
 #include <csignal>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::worker_supervisor_overruns_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -128,3 +128,5 @@ TEST_CASE_METHOD(worker_supervisor_overruns_fixture,
   advance(2s);
   CHECK(agent.told() == "stopped 1, port 29501 +2 unkillable=2: , ");
 }
+
+} // namespace actorrun::test::worker_supervisor_overruns_test

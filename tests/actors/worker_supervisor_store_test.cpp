@@ -1,9 +1,9 @@
 // When the store of a generation is served, and when that ends.
 #include "tests/actors/worker_supervisor_fixture.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::worker_supervisor_store_test {
+
 using namespace actorrun::core;
-using namespace actorrun::test;
 
 namespace {
 
@@ -72,3 +72,5 @@ TEST_CASE_METHOD(worker_supervisor_store_fixture,
   CHECK(host->told().empty());
   CHECK(agent.told().find("the port is gone") != std::string::npos);
 }
+
+} // namespace actorrun::test::worker_supervisor_store_test

@@ -4,8 +4,7 @@
 #include <cerrno>
 #include <csignal>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::worker_supervisor_test {
 
 TEST_CASE_METHOD(supervisor_fixture,
                  "worker_supervisor: it starts a worker in every slot",
@@ -241,3 +240,5 @@ TEST_CASE_METHOD(supervisor_setting,
   advance(6s);
   CHECK(lines.told() == "");
 }
+
+} // namespace actorrun::test::worker_supervisor_test

@@ -2,8 +2,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_node_vitals.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::worker_timers_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -79,3 +79,5 @@ TEST_CASE("worker timers: newer requests replace older ones", "[actors]") {
   CHECK(vitals.workers[0].timer_scope == "step");
   CHECK(vitals.workers[0].timer_age == 1s);
 }
+
+} // namespace actorrun::test::worker_timers_test

@@ -2,7 +2,8 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::actorctl_arguments_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -582,3 +583,5 @@ TEST_CASE("actorctl: a question can be answered in advance (P5)", "[cli]") {
   }
   CHECK(has(refused_control({"loglevel", "info", "-y"}), "unknown option -y"));
 }
+
+} // namespace actorrun::test::actorctl_arguments_test

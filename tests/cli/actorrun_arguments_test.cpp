@@ -2,7 +2,8 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::actorrun_arguments_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -274,3 +275,5 @@ TEST_CASE("arguments: the interpreter comes from the environment", "[cli]") {
   CHECK(accepted({"a"}, {{"PYTHON_EXEC", "/opt/python"}}).program.interpreter
         == "/opt/python");
 }
+
+} // namespace actorrun::test::actorrun_arguments_test

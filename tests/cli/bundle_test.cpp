@@ -1,6 +1,8 @@
 #include "cli/bundle_command.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::bundle_test {
+
 using namespace actorrun::cli;
 
 TEST_CASE("bundle: values that may be secrets are left out", "[cli]") {
@@ -17,3 +19,5 @@ TEST_CASE("bundle: other words stay", "[cli]") {
        {"--nnodes=2", "train.py", "--lr=1e-3", "MASTER_PORT=29500", "", "="})
     CHECK(without_secret(word) == word);
 }
+
+} // namespace actorrun::test::bundle_test

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::compatibility_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -112,3 +113,5 @@ TEST_CASE("compatibility: every difference is explained", "[cli]") {
       CHECK((speaks_for_itself || !x.text.empty()));
     }
 }
+
+} // namespace actorrun::test::compatibility_test

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+namespace actorrun::test::documentation_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,3 +74,5 @@ TEST_CASE("documentation: links lead to files and headings", "[cli]") {
   }
   CHECK(count > 10);
 }
+
+} // namespace actorrun::test::documentation_test

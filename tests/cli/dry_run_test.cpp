@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-using namespace actorrun;
+namespace actorrun::test::dry_run_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -98,3 +99,5 @@ TEST_CASE("dry run: a line that is wrong is refused as always", "[cli]") {
   CHECK_FALSE(parse({"--dry-run", "--nnodes=0", "a"}));
   CHECK_FALSE(parse({"--dry-run"}));
 }
+
+} // namespace actorrun::test::dry_run_test

@@ -4,7 +4,8 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::log_arguments_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -92,3 +93,5 @@ TEST_CASE("actorctl: stacks asks for some ranks, or all", "[cli]") {
   CHECK(remote.job.remote->job.value == "j");
   CHECK(has(refused_control({"stacks", "--rank=job"}), "is no rank"));
 }
+
+} // namespace actorrun::test::log_arguments_test

@@ -9,7 +9,8 @@
 #include <set>
 #include <sstream>
 
-using namespace actorrun;
+namespace actorrun::test::operations_page_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -113,3 +114,5 @@ TEST_CASE("operations page: every option exists", "[cli]") {
       CHECK(known.contains(x));
     }
 }
+
+} // namespace actorrun::test::operations_page_test

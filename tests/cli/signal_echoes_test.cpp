@@ -3,6 +3,8 @@
 
 #include <csignal>
 
+namespace actorrun::test::signal_echoes_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -81,3 +83,5 @@ TEST_CASE_METHOD(fixture, "signal echoes: another signal is no echo", "[cli]") {
   CHECK(counts(5ms, wrapper, SIGTERM));
   CHECK_FALSE(counts(6ms, wrapper, SIGINT));
 }
+
+} // namespace actorrun::test::signal_echoes_test

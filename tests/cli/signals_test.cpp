@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace actorrun::test::signals_test {
+
 namespace {
 
 using namespace actorrun::cli;
@@ -190,3 +192,5 @@ TEST_CASE("signal_inbox: a parent that sends the signal and ends asks once",
 }
 
 } // namespace
+
+} // namespace actorrun::test::signals_test

@@ -4,7 +4,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::slurm_time_limit_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -51,3 +52,5 @@ TEST_CASE("slurm time limit: another answer is quoted", "[cli]") {
   CHECK(left_in("2:00\n") == "squeue says \"2:00\"");
   CHECK(left_in("2:00\nx y z\n") == "squeue says \"2:00\"");
 }
+
+} // namespace actorrun::test::slurm_time_limit_test

@@ -3,7 +3,8 @@
 
 #include <chrono>
 
-using namespace actorrun;
+namespace actorrun::test::alarm_set_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -53,3 +54,5 @@ TEST_CASE("alarm_set: a further timer is none of an alarm", "[core]") {
   CHECK(uut.find({2}) == which::first);
   CHECK(uut.is_armed(which::first));
 }
+
+} // namespace actorrun::test::alarm_set_test

@@ -4,7 +4,8 @@
 #include <cerrno>
 #include <csignal>
 
-using namespace actorrun;
+namespace actorrun::test::end_class_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -132,3 +133,5 @@ TEST_CASE("end_class: classes have names", "[core]") {
   CHECK_FALSE(trouble_named("nodes"));
   CHECK(to_string(static_cast<end_class>(99)) == "unknown");
 }
+
+} // namespace actorrun::test::end_class_test

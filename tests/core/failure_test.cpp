@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::failure_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -408,3 +409,5 @@ TEST_CASE(
   CHECK(last_whole_lines(std::string(100, 'x'), 60) == std::string(60, 'x'));
   CHECK(last_whole_lines(std::string(100, 'x') + "\n", 60).size() == 60);
 }
+
+} // namespace actorrun::test::failure_test

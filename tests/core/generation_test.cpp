@@ -1,7 +1,8 @@
 #include "actors/core/generation.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::generation_test {
+
 using namespace actorrun::core;
 
 TEST_CASE("generation: shares and verdicts have their names as text",
@@ -94,3 +95,5 @@ TEST_CASE(
     CHECK_FALSE(ending{.result = outcome{.kind = kind}, .why = {}, .signal = 0}
                   .succeeded());
 }
+
+} // namespace actorrun::test::generation_test

@@ -1,6 +1,8 @@
 #include "actors/core/job_settings.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::job_settings_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -28,3 +30,5 @@ TEST_CASE("job_settings: a difference names both sides", "[core]") {
              + " and a lease of 3200 ms (keep_alive_interval x"
                " keep_alive_max_attempt + fence_guard)");
 }
+
+} // namespace actorrun::test::job_settings_test

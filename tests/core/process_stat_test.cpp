@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::process_stat_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE(
   CHECK(stat_of("R", "4194560", "9").exit_code == 9);
   CHECK_FALSE(parse_stat("12 (a) R 7 12 12 0 -1")->is_ending());
 }
+
+} // namespace actorrun::test::process_stat_test

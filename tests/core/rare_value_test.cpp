@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+namespace actorrun::test::rare_value_test {
+
 using text = actorrun::core::rare_value<std::string>;
 
 TEST_CASE("rare_value: is none until it gets a value", "[core]") {
@@ -42,3 +44,5 @@ TEST_CASE(
   CHECK(*c == "ab");
   CHECK_FALSE(b);
 }
+
+} // namespace actorrun::test::rare_value_test

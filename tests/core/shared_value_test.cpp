@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+namespace actorrun::test::shared_value_test {
+
 using actorrun::core::shared_value;
 
 TEST_CASE("shared_value: copies are one in memory, and compared as values",
@@ -29,3 +31,5 @@ TEST_CASE("shared_value: none is empty, not even one that was moved",
   CHECK(*b == "x");
   CHECK(*a == "y");
 }
+
+} // namespace actorrun::test::shared_value_test

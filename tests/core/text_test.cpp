@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::text_test {
+
 using namespace actorrun::core;
 using namespace std::literals;
 
@@ -177,3 +179,5 @@ TEST_CASE("error_text: the description, and the number of what has none",
   CHECK(error_text(12345) == "error 12345");
   CHECK(system_failure("epoll", EMFILE).text == "epoll: Too many open files");
 }
+
+} // namespace actorrun::test::text_test

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+namespace actorrun::test::time_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -168,3 +170,5 @@ TEST_CASE("time: the lease outlasts the fence by the guard", "[core]") {
         CHECK(x.lease() == x.fence() + guard);
       }
 }
+
+} // namespace actorrun::test::time_test

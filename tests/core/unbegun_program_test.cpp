@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::unbegun_program_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -212,3 +214,5 @@ TEST_CASE("unbegun program: what has happened says so, in one line (U17)",
     = "  File \"/x/b.py\", line 1\nSyntaxError: " + std::string(500, 'x');
   CHECK(why_not_begun(x).size() <= line_message_max);
 }
+
+} // namespace actorrun::test::unbegun_program_test

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::errc_test {
 
 namespace {
 
@@ -67,3 +67,5 @@ TEST_CASE("errc: a number from elsewhere has no name", "[messages]") {
   CHECK(to_string(static_cast<errc>(std::size(all))) == "unknown");
   CHECK(to_string(static_cast<errc>(255)) == "unknown");
 }
+
+} // namespace actorrun::test::errc_test

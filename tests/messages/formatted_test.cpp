@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-using namespace actorrun;
+namespace actorrun::test::formatted_test {
 
 TEST_CASE("formatted: text without places stays as it is", "[messages]") {
   CHECK(formatted("") == "");
@@ -47,3 +47,5 @@ TEST_CASE("formatted: ids are passed as text or number", "[messages]") {
         == "generation 4");
   CHECK(formatted("agent {}", agent_id{"n1"}.value) == "agent n1");
 }
+
+} // namespace actorrun::test::formatted_test

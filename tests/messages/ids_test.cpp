@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <unordered_set>
 
-using namespace actorrun;
+namespace actorrun::test::ids_test {
 
 TEST_CASE("ids: a default id is none", "[messages]") {
   CHECK(generation_id{}.value == 0);
@@ -63,3 +63,5 @@ TEST_CASE("ids: equal ids have equal hashes", "[messages]") {
   CHECK(timers.size() == 2);
   CHECK(std::hash<generation_id>{}({5}) == std::hash<uint64_t>{}(5));
 }
+
+} // namespace actorrun::test::ids_test

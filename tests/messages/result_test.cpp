@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::result_test {
 
 namespace {
 
@@ -79,3 +79,5 @@ TEST_CASE("result: failures are made with their code", "[messages]") {
   CHECK(bad_argument("x") == failure{errc::bad_argument, "x"});
   CHECK(system_failure("x") == failure{errc::system_failure, "x"});
 }
+
+} // namespace actorrun::test::result_test

@@ -11,8 +11,7 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::wire_test {
 
 namespace {
 
@@ -206,3 +205,5 @@ TEST_CASE("wire: a message's text is its type", "[messages]") {
                                                : "actorrun.v1.KeepAlive"};
   CHECK(caf::deep_to_string(x).find(name) != std::string::npos);
 }
+
+} // namespace actorrun::test::wire_test

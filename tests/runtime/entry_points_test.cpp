@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::entry_points_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -146,3 +147,5 @@ TEST_CASE("entry_points: a name has 1 to 255 bytes", "[runtime]") {
   CHECK_FALSE(find_entry_point(""));
   CHECK_FALSE(find_entry_point(std::string{"a\0b", 3}));
 }
+
+} // namespace actorrun::test::entry_points_test

@@ -9,7 +9,8 @@
 #include <mutex>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::jobs_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 
@@ -222,3 +223,5 @@ TEST_CASE_METHOD(fixture, "jobs: a job explains itself in sentences",
   CHECK(got->front().sentence.find('\x1b') == std::string::npos);
   CHECK(got->front().evidence == std::vector<std::string>{"exit code 137"});
 }
+
+} // namespace actorrun::test::jobs_test

@@ -2,7 +2,8 @@
 #include "runtime/options.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::options_rendezvous_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -152,3 +153,5 @@ TEST_CASE("options: a node rank is needed exactly where ranks are fixed",
   idle.workers.command.clear();
   CHECK_FALSE(validate(fixed_job(), idle));
 }
+
+} // namespace actorrun::test::options_rendezvous_test

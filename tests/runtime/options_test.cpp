@@ -4,7 +4,8 @@
 
 #include <functional>
 
-using namespace actorrun;
+namespace actorrun::test::options_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -402,3 +403,5 @@ TEST_CASE("options: T3 spares have no local rank before they have a place",
     has(with([](auto& x) { x.logs.tees.by_rank[0] = core::std_streams::all; }),
         "filters of single local ranks"));
 }
+
+} // namespace actorrun::test::options_test

@@ -12,7 +12,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-using namespace actorrun;
+namespace actorrun::test::program_support_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::console_test;
 using namespace std::chrono_literals;
@@ -117,3 +118,5 @@ TEST_CASE(
         == 1);
   CHECK_FALSE(write_own_file(place / "no/x", "text"));
 }
+
+} // namespace actorrun::test::program_support_test

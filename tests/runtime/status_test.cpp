@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::status_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -210,3 +211,5 @@ TEST_CASE_METHOD(remote_fixture,
                  "[runtime]") {
   expect_flat_memory([this] { return bool{ask_status(job, timeout)}; });
 }
+
+} // namespace actorrun::test::status_test

@@ -12,12 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Delay between the mailboxes of two actors of one process.
-constexpr auto mailbox_delay = core::duration{5us};
-
 constexpr auto fresh_port_percent = 30;
-
-constexpr auto uptime_max = core::duration{1'000h};
 
 /// Agents that lost their coordinator do not storm the next one.
 constexpr auto retry_delay_min = core::duration{15ms};

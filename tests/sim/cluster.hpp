@@ -9,9 +9,17 @@
 #include "tests/sim/promises.hpp"
 #include "tests/sim/registry.hpp"
 
+#include <chrono>
 #include <unordered_map>
 
 namespace actorrun::sim {
+
+/// A warden that waits for the end of the workers looks so often, …
+inline constexpr auto look_interval
+  = core::duration{std::chrono::milliseconds{1}};
+/// … and who asks waits so long.
+inline constexpr auto examination_limit
+  = core::duration{std::chrono::seconds{1}};
 
 /// Runs one scenario. Everything follows from its seed.
 class cluster {

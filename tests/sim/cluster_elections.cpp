@@ -18,10 +18,6 @@ constexpr auto late_min = duration{50ms};
 constexpr auto late_max = duration{1500ms};
 /// The system closes the connections of a process that ends.
 constexpr auto break_max = duration{5ms};
-/// A warden that waits for the end of the workers looks so often, …
-constexpr auto look_interval = duration{1ms};
-/// … and who asks waits so long.
-constexpr auto examination_limit = duration{1s};
 
 } // namespace
 

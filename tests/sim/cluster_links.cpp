@@ -10,10 +10,6 @@ using namespace std::chrono_literals;
 
 constexpr auto local_delay_max = core::duration{50us};
 constexpr auto probe_delay_max = core::duration{3ms};
-/// A warden that waits for the end of the workers looks so often, …
-constexpr auto look_interval = core::duration{1ms};
-/// … and who asks waits so long.
-constexpr auto probe_limit = core::duration{1s};
 constexpr auto second_way_pause = core::duration{20ms};
 /// The answer may be late, when the agent's place is long another's.
 constexpr auto late_proof_percent = 10;
@@ -207,7 +203,7 @@ void cluster::probe(coordinator& who, const agent_id& whom) {
   auto* target = find(whom);
   if (!target->process().alive() && !target->has_tombstone())
     return;
-  await_end(who, *target, now() + probe_limit);
+  await_end(who, *target, now() + examination_limit);
 }
 
 void cluster::await_end(coordinator& who, agent& target, core::time_point due) {

@@ -6,6 +6,8 @@
 #include "tests/sim/seed_choice.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::cluster_sim_test {
+
 namespace {
 
 using namespace actorrun::sim;
@@ -41,3 +43,5 @@ TEST_CASE("cluster: the invariants hold under all faults", "[sim]") {
 TEST_CASE("cluster: short faults do not cost a generation", "[sim]") {
   check_seeds(roll_harmless, number_from("ACTORRUN_SIM_SEEDS", seed_count) / 4);
 }
+
+} // namespace actorrun::test::cluster_sim_test

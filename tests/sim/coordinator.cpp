@@ -12,8 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto uptime_max = core::duration{1'000h};
-
 bool explains(const std::vector<core::rendezvous_effect>& effects) {
   return std::any_of(effects.begin(), effects.end(), [](const auto& x) {
     return std::holds_alternative<core::explain_failures>(x);

@@ -11,8 +11,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto uptime_max = duration{1'000h};
-constexpr auto mailbox_delay = duration{5us};
 /// As voter_leadership asks where the coordinator is.
 constexpr auto poll_pause = duration{20ms};
 constexpr auto polls_max = 30;

@@ -5,6 +5,8 @@
 #include "tests/sim/seed_choice.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::founding_sim_test {
+
 namespace {
 
 using namespace actorrun::sim;
@@ -38,3 +40,5 @@ TEST_CASE("founding: newborns that are cut in halves never begin two jobs, and "
   // Some are killed everywhere, and begin again.
   CHECK(jobs > founding_seed_count);
 }
+
+} // namespace actorrun::test::founding_sim_test

@@ -3,9 +3,10 @@
 #include "actors/core/protocol/rendezvous.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::joins_sim_test {
+
 namespace {
 
-using namespace actorrun;
 using namespace std::chrono_literals;
 
 constexpr uint32_t agent_count = 10'000;
@@ -77,3 +78,5 @@ TEST_CASE("rendezvous: ten thousand keep-alives have no effect", "[sim]") {
   CHECK(uut.step(core::leases_renewed{renewals}, now).empty());
   CHECK(uut.current_phase() == core::rendezvous::phase::running);
 }
+
+} // namespace actorrun::test::joins_sim_test

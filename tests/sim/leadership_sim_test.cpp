@@ -5,6 +5,8 @@
 #include "tests/sim/seed_choice.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::leadership_sim_test {
+
 namespace {
 
 using namespace actorrun::sim;
@@ -39,3 +41,5 @@ TEST_CASE(
   // The histories do include changes of the leader.
   CHECK(reigns > 3 * seed_count);
 }
+
+} // namespace actorrun::test::leadership_sim_test

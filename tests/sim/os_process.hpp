@@ -3,10 +3,18 @@
 
 #include "tests/sim/event_queue.hpp"
 
+#include <chrono>
 #include <deque>
 #include <vector>
 
 namespace actorrun::sim {
+
+/// Delay between the mailboxes of two actors of one process.
+inline constexpr auto mailbox_delay
+  = core::duration{std::chrono::microseconds{5}};
+
+/// For how long a machine may have been on when its process starts.
+inline constexpr auto uptime_max = core::duration{std::chrono::hours{1'000}};
 
 /// An action that is posted to it runs at once, or when it is resumed, or
 /// never.

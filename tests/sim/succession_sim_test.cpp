@@ -6,6 +6,8 @@
 #include "tests/sim/succession_world.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::succession_sim_test {
+
 namespace {
 
 using namespace actorrun::sim;
@@ -134,3 +136,5 @@ TEST_CASE("succession: nodes may vanish one by one, and the last one by proof",
     }
   }
 }
+
+} // namespace actorrun::test::succession_sim_test

@@ -6,6 +6,8 @@
 #include "tests/sim/seed_choice.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::voting_sim_test {
+
 namespace {
 
 using namespace actorrun::sim;
@@ -51,3 +53,5 @@ TEST_CASE("voting: one fault of a leader stops no worker elsewhere", "[sim]") {
 TEST_CASE("voting: nodes may be lost one by one, down to one", "[sim]") {
   check_seeds(roll_shrinking, count() / 4);
 }
+
+} // namespace actorrun::test::voting_sim_test

@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::allocator_test {
 
 namespace {
 
@@ -51,4 +51,4 @@ TEST_CASE_METHOD(scene,
   CHECK(x.wait() == 128 + SIGTERM);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::allocator_test

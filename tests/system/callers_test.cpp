@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::callers_test {
 
 namespace {
 
@@ -353,4 +353,4 @@ TEST_CASE_METHOD(caller_scene,
   CHECK(count_of(gone.output(), "events are lost") == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::callers_test

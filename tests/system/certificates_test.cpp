@@ -4,7 +4,7 @@
 #include "tests/system/healthy.hpp"
 #include "tests/system/scene.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::certificates_test {
 
 namespace {
 
@@ -90,4 +90,4 @@ TEST_CASE_METHOD(scene,
   CHECK(count_of(x.output(), "does not name 127.0.0.1") >= 1);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::certificates_test

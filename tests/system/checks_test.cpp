@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::checks_test {
 
 namespace {
 
@@ -267,4 +267,4 @@ TEST_CASE_METHOD(
   CHECK(refused.says(file + ": line 3 has no time behind the host"));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::checks_test

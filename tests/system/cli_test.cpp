@@ -7,7 +7,7 @@
 #include <csignal>
 #include <set>
 
-namespace actorrun::test {
+namespace actorrun::test::cli_test {
 
 namespace {
 
@@ -281,4 +281,4 @@ TEST_CASE_METHOD(scene, "jobs: two on one host do not mix", "[cli]") {
   CHECK(b.wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::cli_test

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <filesystem>
 
-namespace actorrun::test {
+namespace actorrun::test::coordinator_test {
 
 namespace {
 
@@ -504,4 +504,4 @@ TEST_CASE_METHOD(
   CHECK(first->wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::coordinator_test

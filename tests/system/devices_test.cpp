@@ -12,7 +12,7 @@
 
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::devices_test {
 
 namespace {
 
@@ -266,4 +266,4 @@ TEST_CASE_METHOD(gpu_scene,
   CHECK(count_of(text, "usable cores for") == 1);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::devices_test

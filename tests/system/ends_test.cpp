@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::ends_test {
 
 namespace {
 
@@ -108,4 +108,4 @@ TEST_CASE_METHOD(ends_scene,
     CHECK(x.wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::ends_test

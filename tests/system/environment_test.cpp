@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace actorrun::test {
+namespace actorrun::test::environment_test {
 
 namespace {
 
@@ -198,4 +198,4 @@ TEST_CASE_METHOD(world, "environment: virtual local ranks see a device each",
   CHECK(count_of(x.output(), "rank 1 local 0 sees GPU-8f2e argument 1\n") == 1);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::environment_test

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace actorrun::test {
+namespace actorrun::test::etcd_network_test {
 
 namespace {
 
@@ -159,4 +159,4 @@ TEST_CASE_METHOD(
   CHECK(x->records().size() == count);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::etcd_network_test

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace actorrun::test {
+namespace actorrun::test::etcd_test {
 
 namespace {
 
@@ -346,4 +346,4 @@ TEST_CASE_METHOD(scene, "etcd: missing files of TLS end the agent at once",
   CHECK(a.says("/nonexistent.pem"));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::etcd_test

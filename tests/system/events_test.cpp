@@ -7,7 +7,7 @@
 #include <ctime>
 #include <sstream>
 
-namespace actorrun::test {
+namespace actorrun::test::events_test {
 
 namespace {
 
@@ -102,4 +102,4 @@ TEST_CASE_METHOD(scene, "events: an agent that is terminated has failed",
   CHECK(states.back() == "FAILED agent");
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::events_test

@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::guards_test {
 
 namespace {
 
@@ -156,4 +156,4 @@ TEST_CASE_METHOD(
   CHECK(content_of(folder() + "/saved") == "saved\n");
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::guards_test

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::habits_test {
 
 namespace {
 
@@ -263,4 +263,4 @@ TEST_CASE_METHOD(scene,
   CHECK(y.output() == "done\n");
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::habits_test

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <filesystem>
 
-namespace actorrun::test {
+namespace actorrun::test::hangs_test {
 
 namespace {
 
@@ -134,4 +134,4 @@ TEST_CASE_METHOD(hangs_scene,
   recover();
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::hangs_test

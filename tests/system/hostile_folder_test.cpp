@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::hostile_folder_test {
 
 namespace {
 
@@ -110,4 +110,4 @@ TEST_CASE_METHOD(attacked_folder,
     CHECK(content_of(x) == precious);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::hostile_folder_test

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::hosts_test {
 
 namespace {
 
@@ -411,4 +411,4 @@ TEST_CASE_METHOD(hosts_scene,
 
 } // namespace
 
-} // namespace actorrun::test
+} // namespace actorrun::test::hosts_test

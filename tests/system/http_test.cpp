@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::http_test {
 
 namespace {
 
@@ -239,4 +239,4 @@ TEST_CASE_METHOD(scene, "http: a browser shows the workers of a job",
   job.wait();
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::http_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
-namespace actorrun::test {
+namespace actorrun::test::joining_test {
 
 TEST_CASE_METHOD(scene, "joiner: one regroup, a larger world", "[joining]") {
   auto& a = agent({.nodes = "1:4"});
@@ -193,4 +193,4 @@ TEST_CASE_METHOD(
   CHECK(sick->wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::joining_test

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::journal_test {
 
 namespace {
 
@@ -348,4 +348,4 @@ TEST_CASE_METHOD(journal_scene, "journal: a full disk costs one warning",
   CHECK(contains(text, "The job succeeded"));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::journal_test

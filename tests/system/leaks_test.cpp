@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::leaks_test {
 
 namespace {
 
@@ -169,4 +169,4 @@ TEST_CASE_METHOD(scene, "killed agents: the next one cleans up", "[leaks]") {
   CHECK(is_empty(folder() + "/tmp"));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::leaks_test

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace actorrun::test {
+namespace actorrun::test::lease_test {
 
 TEST_CASE_METHOD(scene, "agent stopped: its workers end before others start",
                  "[lease]") {
@@ -65,4 +65,4 @@ TEST_CASE_METHOD(scene,
   CHECK(b.wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::lease_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
-namespace actorrun::test {
+namespace actorrun::test::leaving_test {
 
 namespace {
 
@@ -224,4 +224,4 @@ TEST_CASE_METHOD(scene, "host killed: the others wait, then end and report why",
   CHECK(all_dead(before));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::leaving_test

@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::lies_test {
 
 namespace {
 
@@ -224,4 +224,4 @@ TEST_CASE_METHOD(broken_link,
   check_end();
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::lies_test

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::limits_test {
 
 namespace {
 
@@ -192,4 +192,4 @@ TEST_CASE_METHOD(limits_scene,
   CHECK(x.wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::limits_test

@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-namespace actorrun::test {
+namespace actorrun::test::live_steps_test {
 
 namespace {
 
@@ -229,4 +229,4 @@ TEST_CASE_METHOD(fixture, "live: there may be no time for a safe point",
   CHECK(b.wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::live_steps_test

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-namespace actorrun::test {
+namespace actorrun::test::live_test {
 
 namespace {
 
@@ -278,4 +278,4 @@ TEST_CASE_METHOD(scene, "live: T3 spares take the places of dead workers",
     CHECK_FALSE(alive(pid));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::live_test

@@ -2,7 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/system/log_scene.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::logs_console_test {
 
 namespace {
 
@@ -164,4 +164,4 @@ TEST_CASE_METHOD(log_scene, "rotation: the kept files have the newest bytes",
   CHECK(all.ends_with(kept));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::logs_console_test

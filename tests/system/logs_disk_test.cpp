@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace actorrun::test {
+namespace actorrun::test::logs_disk_test {
 
 namespace {
 
@@ -82,4 +82,4 @@ TEST_CASE_METHOD(disk_scene, "full disk: rotated files make room", "[logs]") {
   CHECK(used < 3 * 512 + 128); // In KiB: two kept, one written, and folders.
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::logs_disk_test

@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-namespace actorrun::test {
+namespace actorrun::test::logs_layout_test {
 
 namespace {
 
@@ -197,4 +197,4 @@ TEST_CASE_METHOD(log_scene, "logs: without files no folder is made", "[logs]") {
   CHECK(runs_in(folder() + "/tmp").empty());
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::logs_layout_test

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <filesystem>
 
-namespace actorrun::test {
+namespace actorrun::test::logs_reader_test {
 
 namespace {
 
@@ -132,4 +132,4 @@ TEST_CASE_METHOD(log_scene, "console: a job runs without one", "[logs]") {
   CHECK(read_logs(logs())["attempt_0/0/stderr.log"] == "err\n");
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::logs_reader_test

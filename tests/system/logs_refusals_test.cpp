@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::logs_refusals_test {
 
 namespace {
 
@@ -143,4 +143,4 @@ TEST_CASE_METHOD(scene, "log options: torchrun's without effect are warnings",
   }
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::logs_refusals_test

@@ -8,7 +8,7 @@
 
 #include <sys/stat.h>
 
-namespace actorrun::test {
+namespace actorrun::test::meddling_test {
 
 namespace {
 
@@ -97,4 +97,4 @@ TEST_CASE_METHOD(meddled_job,
   CHECK(far->wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::meddling_test

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::memo_test {
 
 namespace {
 
@@ -168,4 +168,4 @@ TEST_CASE_METHOD(memo_scene,
   check_end(*b, d, e);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::memo_test

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace actorrun::test {
+namespace actorrun::test::mixed_nodes_test {
 
 namespace {
 
@@ -131,4 +131,4 @@ TEST_CASE("mixed nodes: a job that meets through etcd takes no others",
   x.check_end(a, b);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::mixed_nodes_test

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <optional>
 
-namespace actorrun::test {
+namespace actorrun::test::netns_test {
 
 namespace {
 
@@ -401,4 +401,4 @@ TEST_CASE_METHOD(
   check_end();
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::netns_test

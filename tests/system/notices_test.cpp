@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::notices_test {
 
 namespace {
 
@@ -281,4 +281,4 @@ TEST_CASE_METHOD(notice_scene, "notices: a batch script has all workers save",
   CHECK_FALSE(fs::exists(folder() + "/going.7"));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::notices_test

@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::one_job_test {
 
 namespace {
 
@@ -239,4 +239,4 @@ TEST_CASE_METHOD(scene, "one job: U3 what no other host can reach is said",
   CHECK(b.wait() == 143);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::one_job_test

@@ -103,11 +103,11 @@ program::program(program_options options) : options_(std::move(options)) {
   auto settings = std::vector<std::string>{};
   for (const auto& [name, value] : options_.environment)
     settings.push_back(name + "=" + value);
-  const auto words = pointers(options_.words);
+  const auto arguments = pointers(options_.words);
   const auto environment = pointers(settings);
   pid_ = ::fork();
   if (pid_ == 0)
-    become(options_, const_cast<char**>(words.data()),
+    become(options_, const_cast<char**>(arguments.data()),
            const_cast<char**>(environment.data()));
   watched().insert(pid_);
 }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::refusals_test {
 
 namespace {
 
@@ -209,4 +209,4 @@ TEST_CASE_METHOD(scene, "nodes: too few in time is exit code 3", "[refusals]") {
   CHECK(records().empty());
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::refusals_test

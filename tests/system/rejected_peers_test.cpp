@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::rejected_peers_test {
 
 namespace {
 
@@ -162,4 +162,4 @@ TEST_CASE_METHOD(probed_job, "rejected: a browser", "[rejected]") {
   check_undisturbed();
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::rejected_peers_test

@@ -7,7 +7,7 @@
 #include <regex>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::report_test {
 
 namespace {
 
@@ -213,4 +213,4 @@ TEST_CASE_METHOD(report_scene, "report: success has no report", "[report]") {
   CHECK(content_of(own_file()) == "");
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::report_test

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace actorrun::test {
+namespace actorrun::test::restarts_test {
 
 namespace {
 
@@ -142,4 +142,4 @@ TEST_CASE_METHOD(scene, "job: workers that succeed one by one are no failure",
   CHECK(b.wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::restarts_test

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-namespace actorrun::test {
+namespace actorrun::test::roles_test {
 
 namespace {
 
@@ -177,4 +177,4 @@ TEST_CASE_METHOD(roles_scene,
     CHECK(x->wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::roles_test

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::runbook_test {
 
 namespace {
 
@@ -319,4 +319,4 @@ TEST_CASE_METHOD(runbook_scene, "runbook: many workers", "[runbook]") {
   end();
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::runbook_test

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::seeds_test {
 
 namespace {
 
@@ -172,4 +172,4 @@ TEST_CASE_METHOD(
   check_end(x, y, z);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::seeds_test

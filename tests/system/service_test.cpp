@@ -6,7 +6,7 @@
 #include <csignal>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::service_test {
 
 namespace {
 
@@ -133,4 +133,4 @@ TEST_CASE_METHOD(scene,
   CHECK(first.has("STOPPING=1"));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::service_test

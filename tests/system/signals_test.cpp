@@ -7,7 +7,7 @@
 #include <csignal>
 #include <filesystem>
 
-namespace actorrun::test {
+namespace actorrun::test::signals_test {
 
 namespace {
 
@@ -195,4 +195,4 @@ TEST_CASE_METHOD(signal_scene,
   CHECK(x.wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::signals_test

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::silence_test {
 
 namespace {
 
@@ -179,4 +179,4 @@ TEST_CASE_METHOD(scene, "silence: that no sign of life can be seen is said",
   CHECK(x.wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::silence_test

@@ -3,7 +3,7 @@
 #include "tests/support/skip.hpp"
 #include "tests/system/scene.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::spellings_test {
 
 namespace {
 
@@ -83,4 +83,4 @@ TEST_CASE_METHOD(scene, "completion: bash accepts the printed script",
         == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::spellings_test

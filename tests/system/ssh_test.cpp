@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace actorrun::test {
+namespace actorrun::test::ssh_test {
 
 namespace {
 
@@ -235,4 +235,4 @@ TEST_CASE_METHOD(two_ssh_hosts,
 
 } // namespace
 
-} // namespace actorrun::test
+} // namespace actorrun::test::ssh_test

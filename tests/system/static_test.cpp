@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace actorrun::test {
+namespace actorrun::test::static_test {
 
 namespace {
 
@@ -127,4 +127,4 @@ TEST_CASE_METHOD(static_scene,
   CHECK(b.says("--rdzv-backend=static"));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::static_test

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::status_test {
 
 namespace {
 
@@ -187,4 +187,4 @@ TEST_CASE_METHOD(scene, "why: the coordinator is asked from afar", "[status]") {
   order_end();
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::status_test

@@ -8,7 +8,7 @@
 
 #include <sys/stat.h>
 
-namespace actorrun::test {
+namespace actorrun::test::steering_test {
 
 namespace {
 
@@ -337,4 +337,4 @@ TEST_CASE_METHOD(steering_scene, "steering: without a job nothing is done",
   CHECK(code == 2);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::steering_test

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace actorrun::test {
+namespace actorrun::test::store_test {
 
 namespace {
 
@@ -107,4 +107,4 @@ TEST_CASE_METHOD(scene, "store: rank 0 finds the port free if it shall serve",
   CHECK(node.wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::store_test

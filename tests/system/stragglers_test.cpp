@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::stragglers_test {
 
 namespace {
 
@@ -165,4 +165,4 @@ TEST_CASE_METHOD(stragglers_scene,
   end();
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::stragglers_test

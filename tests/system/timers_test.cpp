@@ -6,7 +6,7 @@
 #include <csignal>
 #include <set>
 
-namespace actorrun::test {
+namespace actorrun::test::timers_test {
 
 namespace {
 
@@ -363,4 +363,4 @@ TEST_CASE_METHOD(timers_scene,
   CHECK(count_of(x.output(), "timer \"watchdog\" is overdue by ") == 1);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::timers_test

@@ -4,7 +4,7 @@
 #include "tests/support/skip.hpp"
 #include "tests/system/timers_scene.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::timers_torch_test {
 
 namespace {
 
@@ -91,4 +91,4 @@ TEST_CASE_METHOD(torch_scene,
   CHECK(count_of(output, "Error") == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::timers_torch_test

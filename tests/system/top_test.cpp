@@ -6,7 +6,7 @@
 #include <csignal>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::top_test {
 
 namespace {
 
@@ -289,4 +289,4 @@ TEST_CASE_METHOD(scene, "top: without a terminal it says so", "[top]") {
   CHECK(job.wait() == 128 + SIGTERM);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::top_test

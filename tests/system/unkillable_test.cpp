@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::unkillable_test {
 
 namespace {
 
@@ -55,4 +55,4 @@ TEST_CASE_METHOD(
   CHECK_FALSE(contains(x.output(), "outlived"));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::unkillable_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace actorrun::test {
+namespace actorrun::test::voters_test {
 
 namespace {
 
@@ -467,4 +467,4 @@ TEST_CASE("voters: on two hosts the other one says at once what helps",
   CHECK(a.wait() == 5);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::voters_test

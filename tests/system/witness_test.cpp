@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::witness_test {
 
 namespace {
 
@@ -325,4 +325,4 @@ TEST_CASE_METHOD(far_witness,
   CHECK(w->wait() == 0);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::witness_test

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::worker_logs_test {
 
 namespace {
 
@@ -373,4 +373,4 @@ TEST_CASE_METHOD(log_scene, "actorctl stacks: names the odd one out",
   x.wait();
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::worker_logs_test

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace actorrun::test {
+namespace actorrun::test::elastic_test {
 
 // No restart is left: the survivors' workers fail because they miss their peer,
 // and that must not use up a restart.
@@ -36,4 +36,4 @@ TEST_CASE_METHOD(training_scene,
   CHECK(are_close(end.weights, undisturbed_weights(150)));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::elastic_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace actorrun::test {
+namespace actorrun::test::exception_test {
 
 TEST_CASE_METHOD(
   training_scene,
@@ -46,4 +46,4 @@ TEST_CASE_METHOD(training_scene, "training: an exception costs one restart",
   CHECK(are_close(end.weights, undisturbed_weights()));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::exception_test

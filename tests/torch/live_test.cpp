@@ -5,7 +5,7 @@
 #include <csignal>
 #include <set>
 
-namespace actorrun::test {
+namespace actorrun::test::live_test {
 
 namespace {
 
@@ -76,4 +76,4 @@ TEST_CASE_METHOD(training_scene,
   CHECK(are_close(end.weights, undisturbed_weights(400)));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::live_test

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-namespace actorrun::test {
+namespace actorrun::test::nodes_test {
 
 TEST_CASE_METHOD(training_scene,
                  "training: two ranks learn what one alone learns",
@@ -74,4 +74,4 @@ TEST_CASE_METHOD(training_scene,
   CHECK(are_close(end.weights, undisturbed_weights()));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::nodes_test

@@ -5,7 +5,7 @@
 #include <regex>
 #include <set>
 
-namespace actorrun::test {
+namespace actorrun::test::store_test {
 
 namespace {
 
@@ -96,4 +96,4 @@ TEST_CASE_METHOD(store_scene, "store: rank 0 can serve the store itself",
   CHECK(count_of(node.output(), "reduced at port") == 2);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::store_test

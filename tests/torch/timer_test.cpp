@@ -2,7 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/torch/training_scene.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::timer_test {
 
 // Peers that wait for the hanging one overrun as well, so any may be first.
 TEST_CASE_METHOD(training_scene,
@@ -40,4 +40,4 @@ TEST_CASE_METHOD(training_scene, "training: the report names the timer",
         == 1);
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::timer_test

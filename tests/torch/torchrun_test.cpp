@@ -3,7 +3,7 @@
 #include "tests/support/skip.hpp"
 #include "tests/torch/training_scene.hpp"
 
-namespace actorrun::test {
+namespace actorrun::test::torchrun_test {
 
 TEST_CASE_METHOD(training_scene,
                  "training: actorrun continues where torchrun has stopped",
@@ -39,4 +39,4 @@ TEST_CASE_METHOD(training_scene,
   CHECK(are_close(end_in(ours.output()).weights, undisturbed_weights()));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::torchrun_test

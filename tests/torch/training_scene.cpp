@@ -13,7 +13,7 @@ namespace actorrun::test {
 namespace {
 
 // As in tests/system: jobs form quickly.
-constexpr auto quick = "quiet_period=500ms,join_settle=300ms";
+constexpr auto short_times = "quiet_period=500ms,join_settle=300ms";
 
 // A torch without libuv, as Debian's from 2.4 on, opens no store by default, and
 // is no client of an agent's either.
@@ -108,7 +108,7 @@ program& training_scene::node(const node_options& x) {
                        "--max-restarts=" + std::to_string(x.restart_count_max),
                        "--rdzv-id=training",
                        "--rdzv-endpoint=" + endpoint(),
-                       std::string{"--rdzv-conf="} + quick
+                       std::string{"--rdzv-conf="} + short_times
                          + ",is_host=" + (host ? "yes" : "no")};
   for (const auto& more :
        {launcher_options(), x.launcher, script(x.training, x.is_live)})

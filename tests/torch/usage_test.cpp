@@ -6,7 +6,7 @@
 #include <csignal>
 #include <filesystem>
 
-namespace actorrun::test {
+namespace actorrun::test::usage_test {
 
 namespace {
 
@@ -51,4 +51,4 @@ TEST_CASE_METHOD(usage_scene, "usage: a worker saves its state at SIGTERM",
     CHECK(std::filesystem::exists(folder() + "/sigterm." + rank));
 }
 
-} // namespace actorrun::test
+} // namespace actorrun::test::usage_test

@@ -7,6 +7,8 @@
 
 #include <sys/mman.h>
 
+namespace actorrun::test::call_stack_test {
+
 using namespace actorrun::recording;
 
 namespace {
@@ -144,3 +146,5 @@ TEST_CASE("program map: a null address has no place", "[worker]") {
     CHECK(find_place(x).file == "");
   }
 }
+
+} // namespace actorrun::test::call_stack_test

@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+namespace actorrun::test::fixed_text_test {
+
 using namespace actorrun::recording;
 
 namespace {
@@ -84,3 +86,5 @@ TEST_CASE("fixed text: the end of a text has a given length", "[worker]") {
   CHECK(end_of("abc", 2) == "bc");
   CHECK(end_of("abc", 4) == "abc");
 }
+
+} // namespace actorrun::test::fixed_text_test

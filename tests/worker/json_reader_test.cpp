@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::json_reader_test {
+
 using namespace actorrun::worker;
 
 namespace {
@@ -141,3 +143,5 @@ TEST_CASE("json reader: what is written can be read", "[worker]") {
   CHECK(there_and_back("\u00e4\U0001F600") == "\u00e4\U0001F600");
   CHECK(there_and_back("a\xff\xc3") == "a??");
 }
+
+} // namespace actorrun::test::json_reader_test

@@ -5,7 +5,8 @@
 #include <string>
 #include <variant>
 
-using namespace actorrun;
+namespace actorrun::test::live_orders_test {
+
 using namespace actorrun::worker;
 using namespace std::chrono_literals;
 
@@ -106,3 +107,5 @@ TEST_CASE("live orders: what is none is nothing", "[worker]") {
   CHECK(parse_order(packet));
   CHECK_FALSE(parse_order(packet + " "));
 }
+
+} // namespace actorrun::test::live_orders_test

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+namespace actorrun::test::live_test {
+
 using namespace actorrun::worker;
 using namespace std::chrono_literals;
 
@@ -76,3 +78,5 @@ TEST_CASE_METHOD(fixture, "live: numbers of the environment are not believed",
     CHECK(loop.next() == nullptr);
   }
 }
+
+} // namespace actorrun::test::live_test

@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+namespace actorrun::test::pipe_write_test {
+
 using namespace actorrun::worker;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE_METHOD(fixture, "pipe_write: another file counts as a broken pipe",
   CHECK(write_to_pipe(-1, "x") == pipe_outcome::broken);
   CHECK(write_to_pipe(ends[0], "x") == pipe_outcome::broken);
 }
+
+} // namespace actorrun::test::pipe_write_test

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::record_test {
 
 namespace {
 
@@ -368,3 +368,5 @@ TEST_CASE_METHOD(fixture, "record: the example fails as documented",
   CHECK(await(start({RECORD_EXAMPLE, "crash"}, file)).signal == SIGSEGV);
   CHECK(message() == "SIGSEGV: Segmentation fault at 0x0");
 }
+
+} // namespace actorrun::test::record_test

@@ -18,7 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::steps_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -191,3 +192,5 @@ TEST_CASE_METHOD(step_worker, "steps: one costs less than 2 us", "[worker]") {
         })
         == 0);
 }
+
+} // namespace actorrun::test::steps_test

@@ -14,7 +14,8 @@
 
 #include <sys/wait.h>
 
-using namespace actorrun;
+namespace actorrun::test::timers_server_test {
+
 using namespace actorrun::worker;
 using namespace std::chrono_literals;
 using actorrun::detail::test_deadline::soon;
@@ -293,3 +294,5 @@ TEST_CASE_METHOD(fixture, "timers: a program without a launcher runs the same",
   CHECK(output_of("TORCHELASTIC_TIMER_FILE=" + folder + "/none " + timers_child)
         == nothing);
 }
+
+} // namespace actorrun::test::timers_server_test

@@ -14,7 +14,8 @@
 
 #include <fcntl.h>
 
-using namespace actorrun;
+namespace actorrun::test::timers_test {
+
 using namespace actorrun::worker;
 using namespace std::chrono_literals;
 
@@ -275,3 +276,5 @@ TEST_CASE_METHOD(fixture, "timers: without a server there may be a client",
   configure(nullptr);
   CHECK(acquire("a", 1s) == timer_status::no_server);
 }
+
+} // namespace actorrun::test::timers_test

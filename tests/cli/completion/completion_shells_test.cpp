@@ -6,7 +6,8 @@
 
 #include <sstream>
 
-using namespace actorrun;
+namespace actorrun::test::completion_shells_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -158,3 +159,5 @@ TEST_CASE("completion: tcsh completes commands and options", "[cli][shells]") {
   CHECK(uut.completed("actorctl status --rdzv-backend=sta")
         == "status --rdzv-backend=static");
 }
+
+} // namespace actorrun::test::completion_shells_test

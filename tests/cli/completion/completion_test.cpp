@@ -3,7 +3,8 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::completion_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -152,3 +153,5 @@ TEST_CASE("completion: bash completes the options of each command", "[cli]") {
         == "/proc/self/environ");
   CHECK(offered("actorctl status /proc/self/envir").empty());
 }
+
+} // namespace actorrun::test::completion_test

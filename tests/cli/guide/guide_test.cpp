@@ -14,7 +14,8 @@
 
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::guide_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -205,3 +206,5 @@ TEST_CASE("manual: groff and mandoc report no problem", "[cli]") {
       CHECK(text->empty());
   }
 }
+
+} // namespace actorrun::test::guide_test

@@ -7,7 +7,8 @@
 #include <csignal>
 #include <set>
 
-using namespace actorrun;
+namespace actorrun::test::actorrun_options_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -381,3 +382,5 @@ TEST_CASE("arguments: the help names every option, variable and exit code",
     start = end + 1;
   }
 }
+
+} // namespace actorrun::test::actorrun_options_test

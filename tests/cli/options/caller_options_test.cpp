@@ -1,7 +1,8 @@
 #include "cli/options/caller_options.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::caller_options_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -163,3 +164,5 @@ TEST_CASE("caller options: a line that is refused may still name the report"
   CHECK(in({"--nonsense", "4", "--report-file=r"}) == "");
   CHECK(in({"--", "--report-file=r"}) == "");
 }
+
+} // namespace actorrun::test::caller_options_test

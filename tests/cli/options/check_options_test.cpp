@@ -4,7 +4,8 @@
 
 #include <chrono>
 
-using namespace actorrun;
+namespace actorrun::test::check_options_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -111,3 +112,5 @@ TEST_CASE("checks: what is about checks needs one", "[cli]") {
   CHECK(has(refused({"--check=", "a"}), "a check is empty"));
   CHECK(has(refused({"--check=" + std::string(4097, 'x'), "a"}), "a check"));
 }
+
+} // namespace actorrun::test::check_options_test

@@ -4,7 +4,8 @@
 
 #include <map>
 
-using namespace actorrun;
+namespace actorrun::test::command_line_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -135,3 +136,5 @@ TEST_CASE("options: a program is described as it was put together", "[cli]") {
   CHECK(commands.front().purpose == "move");
   CHECK(commands.front().usage == words{"tool go"});
 }
+
+} // namespace actorrun::test::command_line_test

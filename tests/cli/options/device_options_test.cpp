@@ -1,7 +1,8 @@
 #include "cli/options/device_options.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::device_options_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -232,3 +233,5 @@ TEST_CASE("arguments: bindings are reported on request", "[cli]") {
   CHECK_FALSE(accepted({"a"}).reports_bindings);
   CHECK(accepted({"--report-bindings", "a"}).reports_bindings);
 }
+
+} // namespace actorrun::test::device_options_test

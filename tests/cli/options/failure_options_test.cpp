@@ -4,7 +4,8 @@
 
 #include <chrono>
 
-using namespace actorrun;
+namespace actorrun::test::failure_options_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 using core::end_action;
@@ -76,3 +77,5 @@ TEST_CASE("failures: counts", "[cli]") {
   CHECK(has(refused_with({"--restarts-without-progress=-1"}),
             "--restarts-without-progress"));
 }
+
+} // namespace actorrun::test::failure_options_test

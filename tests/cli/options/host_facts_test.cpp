@@ -8,7 +8,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::host_facts_test {
+
 using namespace actorrun::cli;
 
 TEST_CASE("host facts: this process has variables, CPUs and new ids", "[cli]") {
@@ -75,3 +76,5 @@ TEST_CASE("host facts: a descriptor is what it is open for", "[cli]") {
   CHECK(both.is_readable);
   CHECK(both.is_writable);
 }
+
+} // namespace actorrun::test::host_facts_test

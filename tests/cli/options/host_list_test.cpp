@@ -4,9 +4,10 @@
 #include <random>
 #include <string>
 
+namespace actorrun::test::host_list_test {
+
 namespace {
 
-using namespace actorrun;
 using namespace actorrun::cli;
 
 using shares = std::vector<host_share>;
@@ -164,3 +165,5 @@ TEST_CASE("host_list: this host needs no remote shell", "[cli]") {
 }
 
 } // namespace
+
+} // namespace actorrun::test::host_list_test

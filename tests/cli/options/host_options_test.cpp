@@ -3,9 +3,10 @@
 
 #include <csignal>
 
+namespace actorrun::test::host_options_test {
+
 namespace {
 
-using namespace actorrun;
 using namespace actorrun::cli;
 
 const auto files = variables{{"hosts", "a slots=2\nb\n"}};
@@ -326,3 +327,5 @@ TEST_CASE("hosts: the command for the shell of a host", "[cli]") {
 }
 
 } // namespace
+
+} // namespace actorrun::test::host_options_test

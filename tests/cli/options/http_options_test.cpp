@@ -2,7 +2,8 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::http_options_test {
+
 using namespace actorrun::cli;
 
 TEST_CASE("http options: a port alone is for this host only", "[cli]") {
@@ -38,3 +39,5 @@ TEST_CASE("http options: what names no port of an address is refused",
     CHECK(has(why, "is not a port"));
   }
 }
+
+} // namespace actorrun::test::http_options_test

@@ -2,7 +2,8 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::log_options_test {
+
 using namespace actorrun::cli;
 using core::std_streams;
 
@@ -185,3 +186,5 @@ TEST_CASE("logs: texts are bounded", "[cli]") {
   CHECK(has(refused({"-t3", "--duplicate-stdout-filters=a\nb", "a"}),
             "the filters of stdout"));
 }
+
+} // namespace actorrun::test::log_options_test

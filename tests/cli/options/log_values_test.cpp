@@ -3,7 +3,8 @@
 #include "runtime/options.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::log_values_test {
+
 using namespace actorrun::cli;
 using core::std_streams;
 
@@ -121,3 +122,5 @@ TEST_CASE("log values: sizes have units and bounds", "[cli]") {
                            "1T", "99999999999999999999999"})
     CHECK(has(refusal(parse_rotate_size(text)), "is not a size; 65536, 64K"));
 }
+
+} // namespace actorrun::test::log_values_test

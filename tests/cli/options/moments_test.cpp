@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <ctime>
 
-using namespace actorrun;
+namespace actorrun::test::moments_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -85,3 +86,5 @@ TEST_CASE("moments: what is none is refused", "[cli]") {
     CHECK_FALSE(parse_moment(text));
   }
 }
+
+} // namespace actorrun::test::moments_test

@@ -1,7 +1,8 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::node_options_test {
+
 using namespace actorrun::cli;
 using enum rendezvous_backend;
 
@@ -446,3 +447,5 @@ TEST_CASE("nodes: standalone ignores back ends with a warning", "[cli]") {
   CHECK(
     accepted({"--standalone", "--rdzv-backend=c10d", "a"}).warnings.empty());
 }
+
+} // namespace actorrun::test::node_options_test

@@ -1,7 +1,8 @@
 #include "cli/options/rendezvous_conf.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::rendezvous_conf_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -252,3 +253,5 @@ TEST_CASE("rendezvous conf: keys of another back end are refused", "[cli]") {
           " coordinator; leave out is_host; it has no effect"});
   CHECK(remarks_on(x, etcd).empty());
 }
+
+} // namespace actorrun::test::rendezvous_conf_test

@@ -1,7 +1,8 @@
 #include "cli/options/scan.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::scan_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -175,3 +176,5 @@ TEST_CASE("scan: of a line with mistakes it has what is right", "[cli]") {
   CHECK(in({"a", "--tee=3"}).empty());
   CHECK(in({"--", "--tee=3"}).empty());
 }
+
+} // namespace actorrun::test::scan_test

@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::secret_file_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -200,3 +201,5 @@ TEST_CASE("secret file: what another user could change is refused", "[cli]") {
   REQUIRE_FALSE(x);
   CHECK(x.error().text.find("another user (uid 10001)") != std::string::npos);
 }
+
+} // namespace actorrun::test::secret_file_test

@@ -3,7 +3,8 @@
 
 #include <map>
 
-using namespace actorrun;
+namespace actorrun::test::service_variables_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -84,3 +85,5 @@ TEST_CASE("service variables: a watchdog that is no time gets a warning",
                + "\" is not a number of microseconds above 0");
   }
 }
+
+} // namespace actorrun::test::service_variables_test

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::signal_options_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -163,3 +164,5 @@ TEST_CASE("signals: P14 --shutdown-timeout takes units", "[cli]") {
     CHECK(has(refused({std::string{"--shutdown-timeout="} + value, "a"}),
               "--shutdown-timeout: "));
 }
+
+} // namespace actorrun::test::signal_options_test

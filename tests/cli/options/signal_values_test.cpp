@@ -4,7 +4,8 @@
 
 #include <csignal>
 
-using namespace actorrun;
+namespace actorrun::test::signal_values_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -118,3 +119,5 @@ TEST_CASE("signals: lists are shown as they can be typed", "[cli]") {
   CHECK(signals(signal_names({SIGIO, SIGHUP}).c_str())
         == std::vector{SIGIO, SIGHUP});
 }
+
+} // namespace actorrun::test::signal_values_test

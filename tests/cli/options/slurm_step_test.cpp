@@ -2,7 +2,8 @@
 #include "cli/slurm_address.hpp"
 #include "tests/cli/options/arguments_fixture.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::slurm_step_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -217,3 +218,5 @@ TEST_CASE("slurm: U19 an address in what scontrol says", "[cli]") {
   CHECK_FALSE(address_in_scontrol("XNodeAddr=10.0.0.1", "n1"));
   CHECK_FALSE(address_in_scontrol("", "n1"));
 }
+
+} // namespace actorrun::test::slurm_step_test

@@ -1,6 +1,8 @@
 #include "cli/options/spelling.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::spelling_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -37,3 +39,5 @@ TEST_CASE("nearest: a suggestion ends a message", "[cli]") {
   CHECK(guess("--modul", known) == "; is --module meant?");
   CHECK(guess("--something-else", known).empty());
 }
+
+} // namespace actorrun::test::spelling_test

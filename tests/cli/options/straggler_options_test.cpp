@@ -1,7 +1,8 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::straggler_options_test {
+
 using namespace actorrun::cli;
 
 TEST_CASE("stragglers: the distance, the windows, and what follows", "[cli]") {
@@ -34,3 +35,5 @@ TEST_CASE("stragglers: what cannot be is refused", "[cli]") {
   CHECK(has(refused({"--on-straggler=drain", "--straggler-distance=0", "a"}),
             "have no effect with --straggler-distance=0"));
 }
+
+} // namespace actorrun::test::straggler_options_test

@@ -3,7 +3,8 @@
 
 #include <chrono>
 
-using namespace actorrun;
+namespace actorrun::test::timer_options_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -105,3 +106,5 @@ TEST_CASE("timers: the help lists them under their own heading", "[cli]") {
   CHECK(text.find("[PET_NO_TIMER]", begin) != text.npos);
   CHECK(text.find("--watchdog TIME", begin) != text.npos);
 }
+
+} // namespace actorrun::test::timer_options_test

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-using namespace actorrun;
+namespace actorrun::test::torchrun_options_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -131,3 +132,5 @@ TEST_CASE("variables: an empty value that is refused gets a hint", "[cli]") {
            " maybe a variable of the shell is not set");
   CHECK(has(refused({"--secret-file=", "a"}), "no file is named"));
 }
+
+} // namespace actorrun::test::torchrun_options_test

@@ -3,7 +3,8 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::torchrun_scripts_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -172,3 +173,5 @@ TEST_CASE("wild: programs and interpreters", "[cli]") {
   CHECK(run({"-r3", "-t3", "tools/train.py", "--launcher", "pytorch"})
         == "script tools/train.py --launcher pytorch");
 }
+
+} // namespace actorrun::test::torchrun_scripts_test

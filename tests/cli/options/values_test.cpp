@@ -1,7 +1,8 @@
 #include "cli/options/values.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::values_test {
+
 using namespace actorrun::cli;
 using namespace std::chrono_literals;
 
@@ -149,3 +150,5 @@ TEST_CASE("values: a text is UTF-8 of a bounded size", "[cli]") {
         == "the text has 4097 bytes, and may have 4096");
   CHECK(parse_text("x\xff").error().text.ends_with(" is not valid UTF-8"));
 }
+
+} // namespace actorrun::test::values_test

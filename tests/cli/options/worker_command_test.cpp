@@ -7,7 +7,8 @@
 
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::worker_command_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -253,3 +254,5 @@ TEST_CASE("worker command: T6 a report names the script, not its interpreter",
   script.arguments = {"x"};
   CHECK(title_of(script) == "python.py");
 }
+
+} // namespace actorrun::test::worker_command_test

@@ -1,7 +1,8 @@
 #include "tests/cli/options/arguments_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::worker_options_test {
+
 using namespace actorrun::cli;
 
 TEST_CASE("store: the agent serves it by default", "[cli]") {
@@ -69,3 +70,5 @@ TEST_CASE("arguments: torchrun's option against a shared store counts",
   CHECK(accepted({"a"}, {{name, "1"}, {"PET_NO_AGENT_STORE", "0"}})
           .agent.agent_store);
 }
+
+} // namespace actorrun::test::worker_options_test

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::diagnostics_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -95,3 +96,5 @@ TEST_CASE("diagnostics: docs/messages.md is what the programs say", "[cli]") {
   INFO("build/release/bin/guide_files FOLDER writes it");
   CHECK(page.str() == messages_page());
 }
+
+} // namespace actorrun::test::diagnostics_test

@@ -4,7 +4,8 @@
 #include <cerrno>
 #include <csignal>
 
-using namespace actorrun;
+namespace actorrun::test::ending_view_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -145,3 +146,5 @@ TEST_CASE("ending: each class has a code where that is asked", "[cli]") {
         == 130);
   CHECK(exit_code_of(ended({.kind = kind::succeeded}), true) == 0);
 }
+
+} // namespace actorrun::test::ending_view_test

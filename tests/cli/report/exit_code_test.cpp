@@ -5,7 +5,8 @@
 #include <string>
 #include <utility>
 
-using namespace actorrun;
+namespace actorrun::test::exit_code_test {
+
 using namespace actorrun::cli;
 
 TEST_CASE("exit code: every error has its code", "[cli]") {
@@ -69,3 +70,5 @@ TEST_CASE("exit code: the table has every code that an error has", "[cli]") {
   CHECK(codes.contains("9")); // P5: the answer to a question was no.
   CHECK(codes.contains("128+n"));
 }
+
+} // namespace actorrun::test::exit_code_test

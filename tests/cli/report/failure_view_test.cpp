@@ -7,7 +7,8 @@
 #include <ctime>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::failure_view_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -150,3 +151,5 @@ TEST_CASE_METHOD(worker_files,
   REQUIRE_FALSE(done);
   CHECK(done.error().code == errc::log_failed);
 }
+
+} // namespace actorrun::test::failure_view_test

@@ -2,7 +2,8 @@
 #include "cli/report/journal_view.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::journal_view_test {
+
 using namespace actorrun::cli;
 using namespace actorrun::core::journal;
 
@@ -64,3 +65,5 @@ TEST_CASE("journal_view: another message is another end", "[cli]") {
   }
   CHECK(to_text(parts) == all);
 }
+
+} // namespace actorrun::test::journal_view_test

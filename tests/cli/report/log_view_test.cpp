@@ -6,7 +6,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::log_view_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -66,3 +67,5 @@ TEST_CASE("log_view: stacks name the odd one out first", "[cli]") {
   CHECK(document["workers"][2]["frames"][0] == "in futex_wait_queue");
   CHECK(to_text(v1::Stacks{}) == "no worker was seen\n");
 }
+
+} // namespace actorrun::test::log_view_test

@@ -7,7 +7,8 @@
 #include <string>
 #include <string_view>
 
-using namespace actorrun;
+namespace actorrun::test::nodes_view_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -128,3 +129,5 @@ TEST_CASE("nodes: programs get the same", "[cli]") {
   CHECK(nodes[4]["state"] == "gone");
   CHECK(nodes[4]["since_ms"] == 1'000);
 }
+
+} // namespace actorrun::test::nodes_view_test

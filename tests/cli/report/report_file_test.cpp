@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::report_file_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -167,3 +168,5 @@ TEST_CASE_METHOD(worker_files,
   CHECK(left.error().code == errc::log_failed);
   CHECK(leave_report_file("", failed(), "node-a", ""));
 }
+
+} // namespace actorrun::test::report_file_test

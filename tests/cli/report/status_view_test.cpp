@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::status_view_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -423,3 +424,5 @@ TEST_CASE(
     CHECK(has(text, "one two"));
   }
 }
+
+} // namespace actorrun::test::status_view_test

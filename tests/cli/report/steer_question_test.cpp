@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::steer_question_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -159,3 +160,5 @@ TEST_CASE("steer question: an election without hosts that may live", "[cli]") {
   job.set_coordinator_pid(4711); // Refused.
   CHECK(question_before(two, job).empty());
 }
+
+} // namespace actorrun::test::steer_question_test

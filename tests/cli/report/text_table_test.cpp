@@ -1,6 +1,8 @@
 #include "cli/report/text_table.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::text_table_test {
+
 using namespace actorrun::cli;
 
 TEST_CASE("text_table: cells are aligned, also with letters beyond ASCII",
@@ -10,3 +12,5 @@ TEST_CASE("text_table: cells are aligned, also with letters beyond ASCII",
            "  nä    up\n"
            "  node  down\n");
 }
+
+} // namespace actorrun::test::text_table_test

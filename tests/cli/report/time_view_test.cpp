@@ -6,7 +6,8 @@
 #include <sstream>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::time_view_test {
+
 using namespace actorrun::cli;
 using namespace actorrun::core::journal;
 
@@ -145,3 +146,5 @@ TEST_CASE("time view: JSON has all of it", "[cli]") {
   CHECK(document["cost"] == 2.0);
   CHECK(document["price_per_node_hour"] == 36.0);
 }
+
+} // namespace actorrun::test::time_view_test

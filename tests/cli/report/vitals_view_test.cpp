@@ -8,7 +8,8 @@
 #include <limits>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::vitals_view_test {
+
 using namespace actorrun::cli;
 
 namespace {
@@ -215,3 +216,5 @@ TEST_CASE("status_vitals: JSON has every number, and null for unknown ones",
           to_json(std::vector{silent}))["jobs"][0]["agents"][0]["vitals"]
         == nullptr);
 }
+
+} // namespace actorrun::test::vitals_view_test

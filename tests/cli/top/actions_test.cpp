@@ -6,9 +6,9 @@
 
 #include <set>
 
-using namespace actorrun;
+namespace actorrun::test::actions_test {
+
 using namespace actorrun::cli::top;
-using namespace actorrun::test;
 
 namespace {
 
@@ -95,3 +95,5 @@ TEST_CASE("top actions: a log is that of the worker, or of all of its node",
   CHECK(log_of(job).what.follow);
   CHECK(log_of(job).what.tail.has_value());
 }
+
+} // namespace actorrun::test::actions_test

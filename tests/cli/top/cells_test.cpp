@@ -2,8 +2,9 @@
 #include "tests/cli/top/picture.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::cells_test {
+
 using namespace actorrun::cli::top;
-using namespace actorrun::test;
 
 TEST_CASE("top cells: texts are cut and filled by columns, not by bytes",
           "[cli]") {
@@ -72,3 +73,5 @@ TEST_CASE("top cells: what has no room beside a name is below it", "[cli]") {
   CHECK(plain_text(narrow[2]) == "  move there");
   CHECK(wrapped({{" "}, {"日本日本日本日本日本"}}, 12).size() == 2);
 }
+
+} // namespace actorrun::test::cells_test

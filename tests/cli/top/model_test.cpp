@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <random>
 
-using namespace actorrun;
+namespace actorrun::test::model_test {
+
 using namespace actorrun::cli;
 using namespace actorrun::cli::top;
-using namespace actorrun::test;
 
 namespace {
 
@@ -502,3 +502,5 @@ TEST_CASE_METHOD(
   CHECK(press_low(letter).size() == (letter == 'y' ? 1 : 0));
   CHECK(uut.typing() == entry::none);
 }
+
+} // namespace actorrun::test::model_test

@@ -2,9 +2,9 @@
 #include "tests/cli/top/picture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::rows_test {
+
 using namespace actorrun::cli::top;
-using namespace actorrun::test;
 
 namespace {
 
@@ -125,3 +125,5 @@ TEST_CASE("top rows: a job that has ended is that, whatever it said last",
   jobs["job1"].end = cli::ended_job{};
   CHECK(phase_of(jobs["job1"]) == "ended");
 }
+
+} // namespace actorrun::test::rows_test

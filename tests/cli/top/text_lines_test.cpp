@@ -4,9 +4,9 @@
 
 #include "messages/operator.pb.h"
 
-using namespace actorrun;
+namespace actorrun::test::text_lines_test {
+
 using namespace actorrun::cli::top;
-using namespace actorrun::test;
 
 namespace {
 
@@ -58,3 +58,5 @@ TEST_CASE("text_lines: what is missing comes last", "[cli]") {
   CHECK(all.back().front().look == style::warning);
   CHECK(lines_of(v1::LogLines{}).empty());
 }
+
+} // namespace actorrun::test::text_lines_test

@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::text_page_test {
+
 using namespace actorrun::cli::top;
 
 namespace {
@@ -71,3 +73,5 @@ TEST_CASE("text_page: news wait while the operator reads what came before",
   CHECK(last_of(uut) == std::to_string(page_lines_max + 24));
   CHECK(uut.lines().size() == page_lines_max);
 }
+
+} // namespace actorrun::test::text_page_test

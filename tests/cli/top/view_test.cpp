@@ -4,9 +4,9 @@
 #include "tests/cli/top/picture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::view_test {
+
 using namespace actorrun::cli::top;
-using namespace actorrun::test;
 
 namespace {
 
@@ -473,3 +473,5 @@ TEST_CASE("top view: a sparkline shows shares of the largest", "[cli]") {
   CHECK(sparkline({0, 0}, 2, {.unicode = false}) == "__");
   CHECK(sparkline({}, 2, {}).empty());
 }
+
+} // namespace actorrun::test::view_test

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::built_in_test {
+
 using namespace actorrun::core;
 
 TEST_CASE("built_in: only a text that is exactly a name is a built-in check",
@@ -45,3 +47,5 @@ TEST_CASE("built_in: the command is quoted for the shell, and only disk has "
   CHECK(command_of("gpu-quick", program, folders)
         == "exec '/opt/a b/actorctl' 'check' gpu-quick");
 }
+
+} // namespace actorrun::test::built_in_test

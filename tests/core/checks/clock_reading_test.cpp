@@ -2,6 +2,8 @@
 #include "actors/core/checks/clock_reading.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::clock_reading_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -43,3 +45,5 @@ TEST_CASE("clock_reading: a clock that was reset is named first", "[core]") {
   x.unix_seconds = clock_unix_min - 1;
   CHECK(fault_of(x).starts_with("the clock shows a time before 2025"));
 }
+
+} // namespace actorrun::test::clock_reading_test

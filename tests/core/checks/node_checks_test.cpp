@@ -2,7 +2,8 @@
 #include "actors/core/checks/node_checks.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::node_checks_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -173,3 +174,5 @@ TEST_CASE_METHOD(watched, "node_checks: a node is checked beside its workers",
     CHECK(at(1h + 3s, check_ended{2}) == "fit; arm_timer 2");
   }
 }
+
+} // namespace actorrun::test::node_checks_test

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::binding_plan_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -216,3 +217,5 @@ TEST_CASE("binding_plan: a binding reads like a sentence", "[core]") {
   CHECK(to_string(process_binding{{2}, {}}, small) == "CPU 2 of NUMA node 0");
   CHECK(to_string(process_binding{}, small) == "not bound");
 }
+
+} // namespace actorrun::test::binding_plan_test

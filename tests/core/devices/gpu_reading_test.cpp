@@ -2,6 +2,8 @@
 #include "actors/core/devices/gpu_reading.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::gpu_reading_test {
+
 using namespace actorrun::core;
 
 TEST_CASE("gpu_reading: what a driver cannot tell is no fault", "[core]") {
@@ -42,3 +44,5 @@ TEST_CASE("gpu_reading: a link that stays slow under load is a fault",
   CHECK(to_string(pcie_link{}).empty());
   CHECK(to_string(pcie_link{0, 8}) == "PCIe x8");
 }
+
+} // namespace actorrun::test::gpu_reading_test

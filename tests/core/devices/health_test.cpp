@@ -1,6 +1,8 @@
 #include "actors/core/devices/health.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::health_test {
+
 using namespace actorrun::core;
 
 TEST_CASE("device_health: a fault of the machine marks the GPU", "[core]") {
@@ -35,3 +37,5 @@ TEST_CASE("device_health: so does what the driver cannot name", "[core]") {
   CHECK(read_xid(999).text
         == "XID 999: an error that the driver does not name");
 }
+
+} // namespace actorrun::test::health_test

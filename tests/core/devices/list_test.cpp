@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::list_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -169,3 +170,5 @@ TEST_CASE("device_list: chosen numbers count visible devices", "[core]") {
   CHECK(third.error().text == "there is no GPU 2: the GPUs are 0..1");
   CHECK(choose_gpus(std::vector{0u}, {}).error().text == "no GPU is visible");
 }
+
+} // namespace actorrun::test::list_test

@@ -2,7 +2,8 @@
 #include "actors/core/hangs/hung_worker.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::hung_worker_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -82,3 +83,5 @@ TEST_CASE("hung worker: what could not be seen is not told", "[core]") {
     many.push_back(at(i, "at function_" + std::to_string(i)));
   CHECK(find_hung_worker(many, 3).where.size() <= failure_where_max);
 }
+
+} // namespace actorrun::test::hung_worker_test

@@ -1,7 +1,8 @@
 #include "actors/core/hangs/job_silence.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::job_silence_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -109,3 +110,5 @@ TEST_CASE_METHOD(fixture, "job silence: without a generation nothing hangs",
   CHECK_FALSE(uut.find({}, {{"a"}}, time_point{100s}));
   CHECK_FALSE(uut.find(seven, {}, time_point{100s}));
 }
+
+} // namespace actorrun::test::job_silence_test

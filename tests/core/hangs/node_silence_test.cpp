@@ -6,7 +6,8 @@
 #include <optional>
 #include <utility>
 
-using namespace actorrun;
+namespace actorrun::test::node_silence_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -244,3 +245,5 @@ TEST_CASE("node silence: timers and safe points teach, output does not",
   REQUIRE(told);
   CHECK(told->silent_for == 80s); // Of steps of eight seconds; after 100 s.
 }
+
+} // namespace actorrun::test::node_silence_test

@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::ras_report_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -126,3 +128,5 @@ TEST_CASE("ras report: it is bounded", "[core]") {
             + std::to_string(i) + " on node n\n";
   CHECK(find_lagging(text).size() == lagging_processes_max);
 }
+
+} // namespace actorrun::test::ras_report_test

@@ -4,9 +4,10 @@
 #include <random>
 #include <string>
 
+namespace actorrun::test::agent_order_test {
+
 namespace {
 
-using namespace actorrun;
 using namespace actorrun::core;
 
 agent_order sample() {
@@ -142,3 +143,5 @@ TEST_CASE("agent_notice: says what a signal is for", "[core]") {
 }
 
 } // namespace
+
+} // namespace actorrun::test::agent_order_test

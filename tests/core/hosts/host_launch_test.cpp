@@ -4,6 +4,8 @@
 #include <csignal>
 #include <string>
 
+namespace actorrun::test::host_launch_test {
+
 namespace {
 
 using namespace actorrun::core;
@@ -402,3 +404,5 @@ TEST_CASE(
 }
 
 } // namespace
+
+} // namespace actorrun::test::host_launch_test

@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::line_labeller_test {
+
 namespace {
 
 using namespace actorrun::core;
@@ -55,3 +57,5 @@ TEST_CASE("line_labeller: a line of the limit is one, a longer one is two",
 }
 
 } // namespace
+
+} // namespace actorrun::test::line_labeller_test

@@ -3,8 +3,7 @@
 #include "actors/core/journal/story.hpp"
 #include "tests/support/chronicle_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::attribution_test {
 
 namespace {
 
@@ -111,3 +110,5 @@ TEST_CASE_METHOD(fixture, "attribution: nodes are counted, and since when",
   CHECK_FALSE(node("b").unfit_since);
   CHECK(now().failures == std::vector<failing_host>{{"node-b", 1}});
 }
+
+} // namespace actorrun::test::attribution_test

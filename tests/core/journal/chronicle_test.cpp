@@ -1,7 +1,6 @@
 #include "tests/support/chronicle_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::chronicle_test {
 
 TEST_CASE("chronicle: records say what has changed, once", "[core]") {
   auto job = chronicle_fixture{};
@@ -172,3 +171,5 @@ TEST_CASE("chronicle: N6 a drain that a successor learns of is noted with its "
   CHECK(a.waits_to_drain->by == "bob");
   CHECK(job.chronicle.now() == job.replayed());
 }
+
+} // namespace actorrun::test::chronicle_test

@@ -1,7 +1,8 @@
 #include "actors/core/journal/node_state.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::node_state_test {
+
 using namespace actorrun::core;
 using namespace actorrun::core::journal;
 
@@ -143,3 +144,5 @@ TEST_CASE_METHOD(fixture, "node_state: the last failure of the job", "[core]") {
   job.generations.push_back(generation_of(3));
   CHECK(last_failure_of(job)->agent == agent_id{"a"});
 }
+
+} // namespace actorrun::test::node_state_test

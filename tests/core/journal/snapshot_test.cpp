@@ -3,7 +3,8 @@
 
 #include <chrono>
 
-using namespace actorrun;
+namespace actorrun::test::snapshot_test {
+
 using namespace actorrun::core;
 using namespace actorrun::core::journal;
 using namespace std::chrono_literals;
@@ -233,3 +234,5 @@ TEST_CASE_METHOD(fixture, "snapshot: another coordinator begins anew",
   CHECK(uut.began.when == time_point{2s});
   CHECK(uut.number == number);
 }
+
+} // namespace actorrun::test::snapshot_test

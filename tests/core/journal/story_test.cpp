@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <csignal>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::story_test {
+
 using journal::why;
 using journal::why_generation;
 
@@ -710,3 +710,5 @@ TEST_CASE("story: who ends a job by a rule names it", "[core]") {
            "--on-failure=node:stop.");
   CHECK(has(x, "class: node (connection refused)"));
 }
+
+} // namespace actorrun::test::story_test

@@ -10,7 +10,8 @@
 #include <random>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::time_account_test {
+
 using namespace actorrun::core;
 using namespace actorrun::core::journal;
 using namespace std::chrono_literals;
@@ -503,3 +504,5 @@ TEST_CASE("time: no time is lost or counted twice, whatever is recorded",
     CHECK(std::abs(x.places() * double(x.wall_us) - double(expected)) <= 1);
   }
 }
+
+} // namespace actorrun::test::time_account_test

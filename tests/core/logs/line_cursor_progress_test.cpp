@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::line_cursor_progress_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -188,3 +190,5 @@ TEST_CASE_METHOD(fixture, "progress: huge states are shown in pieces",
   CHECK(
     (write(0ms, "\r" + huge + "\n") == std::string(line_max, 'x') + "|xxx"));
 }
+
+} // namespace actorrun::test::line_cursor_progress_test

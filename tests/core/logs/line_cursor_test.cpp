@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::line_cursor_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -300,3 +302,5 @@ TEST_CASE_METHOD(fixture, "line_cursor: after a break a new line begins",
   CHECK(uut.begin() == 5);
   CHECK(write_and_poll(0s, "e\n") == shown{"e\n"});
 }
+
+} // namespace actorrun::test::line_cursor_test

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::line_folder_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -234,3 +236,5 @@ TEST_CASE("line_folder: any mixture keeps every rank's lines and their order",
     CHECK(seen == written);
   }
 }
+
+} // namespace actorrun::test::line_folder_test

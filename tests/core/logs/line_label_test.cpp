@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::line_label_test {
+
 using namespace actorrun::core;
 
 TEST_CASE("line_label: each line gets the prefix and keeps its end", "[core]") {
@@ -52,3 +54,5 @@ TEST_CASE("line_label: a full copy stops the stream, too", "[core]") {
   CHECK_FALSE(uut.put("n", "\n"));
   CHECK(batch == "other\nn\n");
 }
+
+} // namespace actorrun::test::line_label_test

@@ -3,6 +3,8 @@
 
 #include <array>
 
+namespace actorrun::test::line_prefix_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("line_prefix: inserted values are not expanded again", "[core]") {
   odd.role = "$rank";
   CHECK(line_prefix("$role_name", odd) == "$rank");
 }
+
+} // namespace actorrun::test::line_prefix_test

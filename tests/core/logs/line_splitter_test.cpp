@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace actorrun::test::line_splitter_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -63,3 +65,5 @@ TEST_CASE("line_splitter: what was lost ends a line", "[core]") {
   CHECK_FALSE(uut.next());
   CHECK_FALSE(uut.rest());
 }
+
+} // namespace actorrun::test::line_splitter_test

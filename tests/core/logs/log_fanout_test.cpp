@@ -5,7 +5,8 @@
 #include <random>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::log_fanout_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -121,3 +122,5 @@ TEST_CASE("log_fanout: an operator that is gone frees its place", "[core]") {
   CHECK(uut.end(last).empty());
   CHECK(uut.begin({a}, 0, false));
 }
+
+} // namespace actorrun::test::log_fanout_test

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::log_retention_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -86,3 +88,5 @@ TEST_CASE("log_retention: losses are reported once, and the total at the end",
   CHECK(uut.is_more_than_reported());
   CHECK_FALSE(uut.is_more_than_reported());
 }
+
+} // namespace actorrun::test::log_retention_test

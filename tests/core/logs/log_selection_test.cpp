@@ -3,7 +3,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::log_selection_test {
+
 using namespace actorrun::core;
 
 TEST_CASE("log_selection: no ranks are all ranks", "[core]") {
@@ -34,3 +35,5 @@ TEST_CASE("log_selection: an expression that may cost too much is refused",
   if (!checked)
     CHECK(checked.error().code == errc::bad_argument);
 }
+
+} // namespace actorrun::test::log_selection_test

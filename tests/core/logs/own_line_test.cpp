@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::own_line_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -46,3 +48,5 @@ TEST_CASE("own_line: S8 a line has a bound", "[core]") {
   CHECK(long_one.size() == own_line_max + 3);
   CHECK(long_one.ends_with("\xe2\x80\xa6"));
 }
+
+} // namespace actorrun::test::own_line_test

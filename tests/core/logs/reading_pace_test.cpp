@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+namespace actorrun::test::reading_pace_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -84,3 +86,5 @@ TEST_CASE("reading_pace: a pause is never long, and a slice never counts twice",
   CHECK(x.run(200us, 0ms) == 60ms);
   CHECK(x.run(1s, 1s) == reading_pace::pause_max);
 }
+
+} // namespace actorrun::test::reading_pace_test

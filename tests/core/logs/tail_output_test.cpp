@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace actorrun::test::tail_output_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -177,3 +179,5 @@ TEST_CASE("tail_output: files that are not shown are polled seldom", "[core]") {
   uut.schedule().read_some(x.number, 1, false, time_point{1'100ms});
   CHECK(uut.due() == time_point{1'200ms});
 }
+
+} // namespace actorrun::test::tail_output_test

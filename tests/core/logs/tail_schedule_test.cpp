@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::tail_schedule_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -229,3 +231,5 @@ TEST_CASE("tail_schedule: limits can be changed", "[core]") {
   poll(400ms, 8, 700ms);
   poll(700ms, 9, 900ms); // The half is 150 ms.
 }
+
+} // namespace actorrun::test::tail_schedule_test

@@ -4,6 +4,8 @@
 #include <random>
 #include <string>
 
+namespace actorrun::test::tail_search_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -93,3 +95,5 @@ TEST_CASE("tail_search: a file that became shorter ends the search", "[core]") {
   CHECK_FALSE(uut.next());
   CHECK(uut.result() == 100);
 }
+
+} // namespace actorrun::test::tail_search_test

@@ -3,7 +3,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::tail_streams_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -126,3 +127,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(numbers(uut.of_worker({3}, 1)) == "3");
   CHECK(numbers(uut.carry({3}, 1, 1)) == "3");
 }
+
+} // namespace actorrun::test::tail_streams_test

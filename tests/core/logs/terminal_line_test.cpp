@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::terminal_line_test {
+
 using namespace actorrun::core;
 
 TEST_CASE("terminal_line: text, tabs and colours pass, nothing else does",
@@ -32,3 +34,5 @@ TEST_CASE("terminal_line: text, tabs and colours pass, nothing else does",
   INFO(line);
   CHECK(terminal_line(line) == shown);
 }
+
+} // namespace actorrun::test::terminal_line_test

@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+namespace actorrun::test::command_watch_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -102,3 +104,5 @@ TEST_CASE_METHOD(fixture, "command watch: a warning says what it knows",
     CHECK(at(0s, command_not_started{"late"}) == "");
   }
 }
+
+} // namespace actorrun::test::command_watch_test

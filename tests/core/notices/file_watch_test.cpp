@@ -1,6 +1,8 @@
 #include "actors/core/notices/file_watch.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::file_watch_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -75,3 +77,5 @@ TEST_CASE_METHOD(fixture, "file watch: a file that is there has to change",
     CHECK(at(2s, file(1)) == "gone");
   }
 }
+
+} // namespace actorrun::test::file_watch_test

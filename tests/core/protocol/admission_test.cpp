@@ -1,7 +1,8 @@
 #include "actors/core/protocol/admission.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::admission_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -59,3 +60,5 @@ TEST_CASE_METHOD(fixture, "admission: a ranked node brings its rank",
   x.offering.node_rank = 1;
   CHECK(refusal(x) == errc::none);
 }
+
+} // namespace actorrun::test::admission_test

@@ -3,7 +3,8 @@
 
 #include <csignal>
 
-using namespace actorrun;
+namespace actorrun::test::agent_lease_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -126,3 +127,5 @@ TEST_CASE_METHOD(fixture, "agent_lease: it is silent from half of the fence on",
   CHECK_FALSE(uut.is_silent(start + 549ms));
   CHECK(uut.is_silent(start + 550ms)); // Repeated twice.
 }
+
+} // namespace actorrun::test::agent_lease_test

@@ -3,7 +3,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::agent_table_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -243,3 +244,5 @@ TEST_CASE("agent_table: an excluded agent has no rank while another wants it",
   CHECK(uut.find({"b"})->shadowed);
   CHECK(uut.counts().candidates == 1);
 }
+
+} // namespace actorrun::test::agent_table_test

@@ -10,6 +10,8 @@
 #include <regex>
 #include <sstream>
 
+namespace actorrun::test::charts_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -110,3 +112,5 @@ TEST_CASE("charts: they have the states that the machines have", "[core]") {
                            {"renewing", "checking", "writing", "retired"});
   check<succession::phase>("succession::phase");
 }
+
+} // namespace actorrun::test::charts_test

@@ -2,7 +2,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::coordinator_link_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -110,3 +111,5 @@ TEST_CASE_METHOD(fixture,
     CHECK(ordered() == "");
   }
 }
+
+} // namespace actorrun::test::coordinator_link_test

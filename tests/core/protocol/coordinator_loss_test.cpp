@@ -1,7 +1,8 @@
 #include "actors/core/protocol/coordinator_loss.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::coordinator_loss_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -112,3 +113,5 @@ TEST_CASE("coordinator_loss: a status says in few words what is waited for",
         == "the coordinator is lost; the 5 agents that vote elect another one, "
            "within a second if most of them reach each other");
 }
+
+} // namespace actorrun::test::coordinator_loss_test

@@ -2,7 +2,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::departure_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -63,3 +64,5 @@ TEST_CASE_METHOD(fixture, "departure: the first reason counts", "[core]") {
   CHECK(ordered() == "stop_group 1");
   CHECK_FALSE(uut.say_drained());
 }
+
+} // namespace actorrun::test::departure_test

@@ -4,7 +4,8 @@
 
 #include <csignal>
 
-using namespace actorrun;
+namespace actorrun::test::end_reason_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -52,3 +53,5 @@ TEST_CASE("end_reason: what an operator asks is no trouble, a notice is",
   CHECK(noticed("node n2 is to leave", "the notice on n2").origin->by
         == "the notice on n2");
 }
+
+} // namespace actorrun::test::end_reason_test

@@ -2,7 +2,8 @@
 #include "actors/core/protocol/step_row.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::end_row_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -143,3 +144,5 @@ TEST_CASE("step_row: the first generation is no restart", "[core]") {
   uut.ended();
   CHECK(uut.idle_count() == 1);
 }
+
+} // namespace actorrun::test::end_row_test

@@ -2,7 +2,8 @@
 #include "actors/core/protocol/exclusion_list.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::exclusion_list_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -97,3 +98,5 @@ TEST_CASE("exclusion_list: a job says who has excluded a host, and why",
            "2026-11-30T04:10:11Z");
   CHECK(to_excluded({"n2", 0, ""}).reason == "since 1970-01-01T00:00:00Z");
 }
+
+} // namespace actorrun::test::exclusion_list_test

@@ -5,7 +5,8 @@
 #include <csignal>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::failure_order_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -323,3 +324,5 @@ TEST_CASE_METHOD(
   add(100ms, says_so);
   CHECK(at(100ms) == "b0:1 c0:0 a0:10");
 }
+
+} // namespace actorrun::test::failure_order_test

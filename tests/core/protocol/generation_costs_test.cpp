@@ -5,9 +5,10 @@
 #include <optional>
 #include <string>
 
+namespace actorrun::test::generation_costs_test {
+
 namespace {
 
-using namespace actorrun;
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -337,3 +338,5 @@ TEST_CASE("generation costs: N6 the worst hosts are told, and no more",
   CHECK(next.failure_count("n18") == 18);
   CHECK(next.failure_count("n3") == 3);
 }
+
+} // namespace actorrun::test::generation_costs_test

@@ -3,7 +3,8 @@
 
 #include <chrono>
 
-using namespace actorrun;
+namespace actorrun::test::generation_failures_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -71,3 +72,5 @@ TEST_CASE("generation_failures: nothing is left for the next generation",
   uut.add({"a"}, failure_of(0), time_point{});
   CHECK(uut.exemption() == nullptr);
 }
+
+} // namespace actorrun::test::generation_failures_test

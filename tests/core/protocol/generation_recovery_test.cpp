@@ -3,7 +3,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::generation_recovery_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -229,3 +230,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.name_generation({4}) == generation_id{10});
   CHECK(uut.name_generation({10}) == generation_id{11});
 }
+
+} // namespace actorrun::test::generation_recovery_test

@@ -3,7 +3,8 @@
 
 #include <chrono>
 
-using namespace actorrun;
+namespace actorrun::test::generation_share_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -79,3 +80,5 @@ TEST_CASE("generation_share: past the fence workers are claimed as stopping",
   uut.succeed();
   CHECK(uut.held(true, time_point{})->state == share_state::succeeded);
 }
+
+} // namespace actorrun::test::generation_share_test

@@ -1,7 +1,8 @@
 #include "actors/core/protocol/job_orders.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::job_orders_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -123,3 +124,5 @@ TEST_CASE_METHOD(fixture,
   uut.settle();
   CHECK(uut.told().lease == 1'200ms);
 }
+
+} // namespace actorrun::test::job_orders_test

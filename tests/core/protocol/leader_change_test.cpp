@@ -1,7 +1,8 @@
 #include "actors/core/protocol/leader_change.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::leader_change_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -37,3 +38,5 @@ TEST_CASE("leader_change: each says in one clause what has happened",
   CHECK(to_string(leader_source::voters) == "voters");
   CHECK(to_string(leader_source::registry) == "etcd");
 }
+
+} // namespace actorrun::test::leader_change_test

@@ -1,8 +1,7 @@
 // Tests what the registry holds of a job from one coordinator to the next.
 #include "tests/support/leadership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::leadership_job_test {
 
 namespace {
 
@@ -234,3 +233,5 @@ TEST_CASE_METHOD(fixture, "leadership: what is said too late changes nothing",
     CHECK(uut.current_phase() == phase::leading);
   }
 }
+
+} // namespace actorrun::test::leadership_job_test

@@ -1,8 +1,7 @@
 // Tests how a leadership is kept and ended, and candidates that always campaign.
 #include "tests/support/leadership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::leadership_term_test {
 
 namespace {
 
@@ -321,3 +320,5 @@ TEST_CASE("leadership: phases have names", "[core]") {
   CHECK(to_string(phase::retired) == "retired");
   CHECK(to_string(phase{99}) == "unknown");
 }
+
+} // namespace actorrun::test::leadership_term_test

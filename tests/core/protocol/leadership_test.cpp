@@ -3,8 +3,7 @@
 
 #include <set>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::leadership_test {
 
 namespace {
 
@@ -359,3 +358,5 @@ TEST_CASE_METHOD(
         == "try_endpoint n2:4000");
   CHECK(at(9s, gone()) == "report_missing connection_failed");
 }
+
+} // namespace actorrun::test::leadership_test

@@ -3,7 +3,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::lease_desk_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -99,3 +100,5 @@ TEST_CASE_METHOD(fixture, "lease_desk: it knows when an agent was heard",
   uut.close_all();
   CHECK_FALSE(uut.heard({"a"}));
 }
+
+} // namespace actorrun::test::lease_desk_test

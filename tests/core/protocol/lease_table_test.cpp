@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::lease_table_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -272,3 +273,5 @@ TEST_CASE("lease_table: it agrees with a naive table", "[core]") {
     }
   }
 }
+
+} // namespace actorrun::test::lease_table_test

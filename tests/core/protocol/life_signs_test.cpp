@@ -1,6 +1,8 @@
 #include "actors/core/protocol/life_signs.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::life_signs_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -41,3 +43,5 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(is_wanted(6'800ms));
   CHECK(is_wanted(6'900ms));
 }
+
+} // namespace actorrun::test::life_signs_test

@@ -1,8 +1,7 @@
 // Tests an agent whose workers start ahead of their first generation.
 #include "tests/support/membership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_ahead_test {
 
 namespace {
 
@@ -172,3 +171,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(900ms, fire(4)).starts_with("kill_group 4"));
   CHECK_FALSE(last<kill_group>().with_parked);
 }
+
+} // namespace actorrun::test::membership_ahead_test

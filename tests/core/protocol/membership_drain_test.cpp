@@ -1,8 +1,8 @@
 // Tests how an agent leaves that an operator drains.
 #include "tests/support/membership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_drain_test {
+
 using fixture = membership_fixture;
 
 TEST_CASE_METHOD(fixture, "membership: a drained agent gives notice and waits",
@@ -101,3 +101,5 @@ TEST_CASE_METHOD(fixture, "membership: an agent that leaves is not drained",
   at(0s, leave_requested{SIGTERM});
   CHECK(at(1s, drain_ordered{60s}) == "");
 }
+
+} // namespace actorrun::test::membership_drain_test

@@ -4,8 +4,7 @@
 
 #include <cerrno>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_failures_test {
 
 namespace {
 
@@ -254,3 +253,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(904ms, stopped_at(904ms, {})) == "send_stopped 1 +1");
   CHECK(others() == "0:12");
 }
+
+} // namespace actorrun::test::membership_failures_test

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_lease_test {
+
 using fixture = membership_fixture;
 
 // -- keeping it ---------------------------------------------------------------
@@ -487,3 +487,5 @@ TEST_CASE_METHOD(fixture,
   at(210ms, accepted());
   CHECK_FALSE(uut.current_search());
 }
+
+} // namespace actorrun::test::membership_lease_test

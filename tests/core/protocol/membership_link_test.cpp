@@ -1,8 +1,8 @@
 // How an agent finds its coordinator, loses it, and comes back.
 #include "tests/support/membership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_link_test {
+
 using fixture = membership_fixture;
 
 // -- looking for the coordinator ----------------------------------------------
@@ -706,3 +706,5 @@ TEST_CASE_METHOD(membership_fixture,
   at(0s, join_rejected{{errc::connection_failed, "it has just begun"}});
   CHECK(uut.current_link() == link::seeking);
 }
+
+} // namespace actorrun::test::membership_link_test

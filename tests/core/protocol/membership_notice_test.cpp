@@ -1,8 +1,8 @@
 // Tests how an agent leaves whose machine is about to go.
 #include "tests/support/membership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_notice_test {
+
 using fixture = membership_fixture;
 
 TEST_CASE_METHOD(fixture,
@@ -67,3 +67,5 @@ TEST_CASE_METHOD(fixture, "membership: an agent that leaves gives no notice",
   at(0s, leave_requested{SIGTERM});
   CHECK(at(1s, notice_received{"spot"}) == "");
 }
+
+} // namespace actorrun::test::membership_notice_test

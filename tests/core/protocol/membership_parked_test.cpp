@@ -1,8 +1,7 @@
 // Workers of an agent that are parked: told, kept, handed on, and ended.
 #include "tests/support/membership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_parked_test {
 
 namespace {
 
@@ -147,3 +146,5 @@ TEST_CASE_METHOD(
   CHECK_FALSE(last<stop_group>().may_park);
   CHECK(at(61s, stopped(1)) == "send_stopped 1");
 }
+
+} // namespace actorrun::test::membership_parked_test

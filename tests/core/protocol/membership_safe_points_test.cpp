@@ -1,8 +1,7 @@
 // An agent's part in coming to a safe point: it passes on orders and answers.
 #include "tests/support/membership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_safe_points_test {
 
 namespace {
 
@@ -170,3 +169,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(last<send_safe_point>().report
         == safe_point_report{.what = kind::stepping, .round = 3});
 }
+
+} // namespace actorrun::test::membership_safe_points_test

@@ -1,8 +1,7 @@
 // A link that does not answer is given up for a second one before the fence falls.
 #include "tests/support/membership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_second_way_test {
 
 namespace {
 
@@ -105,3 +104,5 @@ TEST_CASE("membership: W1 a coordinator in the same process has no second way",
   x.at(420ms, x.fire(5));
   CHECK(x.at(540ms, x.fire(6)) == "arm_timer 7; send_keep_alive");
 }
+
+} // namespace actorrun::test::membership_second_way_test

@@ -2,7 +2,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/transcript.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::membership_step_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -18,3 +19,5 @@ TEST_CASE("membership_step: orders keep their order", "[core]") {
   CHECK(uut.take(timer_id{1})->which == alarm::seek);
   CHECK_FALSE(uut.due(alarm::seek));
 }
+
+} // namespace actorrun::test::membership_step_test

@@ -1,8 +1,8 @@
 // How an agent obeys generations, and how it ends.
 #include "tests/support/membership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_test {
+
 using fixture = membership_fixture;
 
 // -- generations
@@ -527,3 +527,5 @@ TEST_CASE("membership: the fence leaves no worker alive", "[core]") {
     CHECK(agent.at(900ms, fixture::fire(4)) == expected[i]);
   }
 }
+
+} // namespace actorrun::test::membership_test

@@ -1,8 +1,7 @@
 // Tests an agent whose workers outlive SIGKILL.
 #include "tests/support/membership_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::membership_unkillable_test {
 
 namespace {
 
@@ -100,3 +99,5 @@ TEST_CASE_METHOD(fixture, "membership: without a link it ends by itself",
   at(900ms, fire(4)); // The fence: its workers are killed.
   CHECK(at(31s, stuck(1)) == "finish worker_unkillable");
 }
+
+} // namespace actorrun::test::membership_unkillable_test

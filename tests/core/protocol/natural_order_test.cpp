@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::natural_order_test {
+
 using namespace actorrun::core;
 
 TEST_CASE("natural_less: hosts are ordered as people count", "[core]") {
@@ -150,3 +152,5 @@ TEST_CASE("natural_less: sorting gives one order from any initial order",
     REQUIRE(others == texts);
   }
 }
+
+} // namespace actorrun::test::natural_order_test

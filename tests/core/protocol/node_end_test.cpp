@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::node_end_test {
+
 namespace {
 
-using namespace actorrun;
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -305,3 +306,5 @@ TEST_CASE("node_end: a witness that finds no leader ends, and says why",
   CHECK(y.ended == with_outcome());
   y.feed(witness_gave_up{why}); // Too late.
 }
+
+} // namespace actorrun::test::node_end_test

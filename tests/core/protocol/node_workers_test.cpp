@@ -4,7 +4,8 @@
 
 #include <csignal>
 
-using namespace actorrun;
+namespace actorrun::test::node_workers_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -80,3 +81,5 @@ TEST_CASE_METHOD(fixture, "node_workers: workers that park may be stopped",
   uut.stop(SIGTERM);
   CHECK(ordered() == "");
 }
+
+} // namespace actorrun::test::node_workers_test

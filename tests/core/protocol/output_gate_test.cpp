@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::output_gate_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE_METHOD(fixture, "output_gate: what is dropped is never seen",
   uut.drop();
   CHECK(stored(1).empty());
 }
+
+} // namespace actorrun::test::output_gate_test

@@ -3,7 +3,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::quarantine_test {
+
 using namespace actorrun::core;
 
 TEST_CASE("quarantine: an agent is recorded once", "[core]") {
@@ -36,3 +37,5 @@ TEST_CASE("quarantine: the newest are kept", "[core]") {
   CHECK_FALSE(uut.contains({"0"}));
   CHECK(uut.list().back().agent == agent_id{"more"});
 }
+
+} // namespace actorrun::test::quarantine_test

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::rank_assignment_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -142,3 +143,5 @@ TEST_CASE("rank_assignment: it agrees with counting one by one", "[core]") {
               == role_ranks[offers[node].role]);
   }
 }
+
+} // namespace actorrun::test::rank_assignment_test

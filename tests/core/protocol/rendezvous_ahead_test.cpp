@@ -1,8 +1,7 @@
 // Tests newcomers whose workers start ahead of the generation that lets them in.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_ahead_test {
 
 namespace {
 
@@ -228,3 +227,5 @@ TEST_CASE("rendezvous: T3 without safe points nothing starts ahead", "[core]") {
   x.run_two();
   CHECK(x.at(10s, x.join("c")) == "accept_agent c; revoke_generation 1: a b");
 }
+
+} // namespace actorrun::test::rendezvous_ahead_test

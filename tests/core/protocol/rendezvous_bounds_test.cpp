@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_bounds_test {
+
 using fixture = rendezvous_fixture;
 
 namespace {
@@ -222,3 +222,5 @@ TEST_CASE_METHOD(
     CHECK(announced.master_address == "address-c");
   }
 }
+
+} // namespace actorrun::test::rendezvous_bounds_test

@@ -1,13 +1,12 @@
 // Tests which failure of a generation is the root cause, over all nodes.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_causes_test {
 
 namespace {
 
-worker_failure failure_of(const std::string& agent, duration age,
-                          uint32_t local_rank = 0) {
+worker_failure aged_failure(const std::string& agent, duration age,
+                            uint32_t local_rank = 0) {
   auto x = rendezvous_fixture::failure_of(agent);
   x.local_rank = local_rank;
   x.age = age;
@@ -21,7 +20,7 @@ struct fixture : rendezvous_fixture {
   using rendezvous_fixture::stopped;
 
   static worker_failed failed(const std::string& agent, duration age) {
-    return {{agent}, {1}, ::failure_of(agent, age)};
+    return {{agent}, {1}, aged_failure(agent, age)};
   }
 
   static workers_stopped stopped_with(const std::string& agent,
@@ -82,12 +81,12 @@ TEST_CASE("rendezvous: the outcome lists failures as they happened", "[core]") {
   for (const auto* agent : {"a", "b", "c"})
     job.at(10ms, job.stopped(agent, 1));
   const auto second = [](const std::string& agent, duration age) {
-    return worker_failed{{agent}, {2}, failure_of(agent, age)};
+    return worker_failed{{agent}, {2}, aged_failure(agent, age)};
   };
   job.at(1'000ms, second("b", 5ms));
   job.at(1'010ms, second("c", 100ms));
   job.at(1'020ms,
-         workers_stopped{{"c"}, {2}, 0, {{failure_of("c", 50ms, 3)}, 1}});
+         workers_stopped{{"c"}, {2}, 0, {{aged_failure("c", 50ms, 3)}, 1}});
   job.at(1'030ms, second("a", 30ms));
   job.at(1'030ms, job.stopped("b", 2));
   CHECK(job.at(1'030ms, job.stopped("a", 2))
@@ -104,7 +103,7 @@ TEST_CASE("rendezvous: a failure reported too late may be the root cause",
   job.at(1'010ms, job.stopped("b", 1));
   job.at(1'010ms, job.stopped("c", 1));
   CHECK(
-    job.at(1'050ms, job.stopped_with("a", {{failure_of("a", 60ms, 1)}, 0}))
+    job.at(1'050ms, job.stopped_with("a", {{aged_failure("a", 60ms, 1)}, 0}))
     == "explain_failures 1: a/1 +1; announce_generation 2: a=0+1 b=1+1 c=2+1");
   CHECK(job.uut.last_failure()->agent == agent_id{"a"});
 }
@@ -128,10 +127,10 @@ TEST_CASE("rendezvous: once settled the root cause does not change", "[core]") {
   for (const auto* agent : {"a", "b", "c"})
     job.at(1'000ms, job.stopped(agent, 1));
   CHECK(job.at(1'010ms, job.failed("c", 900ms)) == "");
-  CHECK(job.at(1'010ms, job.stopped_with("c", {{failure_of("c", 900ms)}, 0}))
+  CHECK(job.at(1'010ms, job.stopped_with("c", {{aged_failure("c", 900ms)}, 0}))
         == "");
   CHECK(job.uut.last_failure()->agent == agent_id{"b"});
-  job.at(1'020ms, worker_failed{{"a"}, {2}, failure_of("a", 0ms)});
+  job.at(1'020ms, worker_failed{{"a"}, {2}, aged_failure("a", 0ms)});
   CHECK(job.uut.last_failure()->agent == agent_id{"a"});
 }
 
@@ -171,10 +170,10 @@ TEST_CASE("rendezvous: the list of failures has a limit, the count none",
     job.at(0ms, join);
     REQUIRE(job.uut.generation() == generation_id{1});
     job.at(0ms, job.started("a", 1));
-    job.at(10ms, worker_failed{{"a"}, {1}, failure_of("a", 0ms)});
+    job.at(10ms, worker_failed{{"a"}, {1}, aged_failure("a", 0ms)});
     auto others = collateral{};
     for (uint32_t i = 1; i <= other_failures_max + extra; ++i)
-      others.add(failure_of("a", 0ms, i));
+      others.add(aged_failure("a", 0ms, i));
     job.at(20ms, workers_stopped{{"a"}, {1}, 0, others});
     REQUIRE(job.uut.result());
     CHECK(job.uut.result()->other_failures.size() == other_failures_max);
@@ -252,7 +251,7 @@ TEST_CASE("rendezvous: one exemption does not serve two generations",
   job.at(1'000ms, job.stopped("a", 1));
   REQUIRE(job.at(1'000ms, job.stopped("b", 1))
           == "announce_generation 2: a=0+1 b=1+1");
-  job.at(2'000ms, worker_failed{{"a"}, {2}, failure_of("a", 0ms)});
+  job.at(2'000ms, worker_failed{{"a"}, {2}, aged_failure("a", 0ms)});
   job.at(2'000ms, job.stopped("a", 2));
   job.at(2'000ms, job.stopped("b", 2));
   CHECK(job.uut.budget().restart_count() == 1);
@@ -272,7 +271,7 @@ TEST_CASE(
   for (const auto* agent : {"d", "e", "f"})
     job.at(3s, job.join(agent));
   REQUIRE(job.uut.generation() == generation_id{2});
-  job.at(4s, worker_failed{{"d"}, {2}, failure_of("d", 0ms)});
+  job.at(4s, worker_failed{{"d"}, {2}, aged_failure("d", 0ms)});
   for (const auto* agent : {"d", "e", "f"})
     job.at(5s, job.stopped(agent, 2));
   CHECK(job.uut.budget().restart_count() == 1);
@@ -412,7 +411,7 @@ TEST_CASE("rendezvous: a failure before a stop without a link counts",
     job.run();
     job.at(900ms, job.disconnect("b"));
     auto back = job.rejoin("b", job.plan_of("b"), state);
-    back.held->failure = failure_of("b", 10ms);
+    back.held->failure = aged_failure("b", 10ms);
     CHECK(job.at(1'000ms, back)
             .starts_with("accept_agent b; revoke_generation 1: "));
     CHECK(job.last<revoke_generation>().reason.text == line_of("b"));
@@ -482,3 +481,5 @@ TEST_CASE("rendezvous: a settled generation's failures are not the next one's",
   CHECK(job.at(3s, job.stopped("a", 2))
         == "announce_generation 3: a=0+1 b=1+1");
 }
+
+} // namespace actorrun::test::rendezvous_causes_test

@@ -2,8 +2,7 @@
 // failed.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_checks_test {
 
 namespace {
 
@@ -157,3 +156,5 @@ TEST_CASE_METHOD(fixture,
     }
   }
 }
+
+} // namespace actorrun::test::rendezvous_checks_test

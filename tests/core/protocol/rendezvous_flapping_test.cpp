@@ -4,8 +4,7 @@
 #include <set>
 #include <string>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_flapping_test {
 
 namespace {
 
@@ -243,3 +242,5 @@ TEST_CASE_METHOD(
   }
   CHECK(has_place());
 }
+
+} // namespace actorrun::test::rendezvous_flapping_test

@@ -1,8 +1,7 @@
 // Tests failures that cost no restart if a check shows that their node was at fault.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_free_failures_test {
 
 namespace {
 
@@ -217,3 +216,5 @@ TEST_CASE_METHOD(fixture,
           != std::string::npos);
   }
 }
+
+} // namespace actorrun::test::rendezvous_free_failures_test

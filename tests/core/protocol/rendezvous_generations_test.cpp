@@ -2,8 +2,8 @@
 #include "actors/core/protocol/rank_assignment.hpp"
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_generations_test {
+
 using fixture = rendezvous_fixture;
 
 // -- when a generation forms ------------------------------------------------------
@@ -267,3 +267,5 @@ TEST_CASE("rendezvous: a generation holds as many agents as allowed",
   CHECK(x.last<announce_generation>().plans.size() == 100'000);
   CHECK(x.at(0s, x.join("standby")) == "accept_agent standby");
 }
+
+} // namespace actorrun::test::rendezvous_generations_test

@@ -1,8 +1,7 @@
 // Tests how a running job grows and shrinks.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_joiners_test {
 
 namespace {
 
@@ -387,3 +386,5 @@ TEST_CASE_METHOD(fixture,
   }
   CHECK(waits == std::vector<std::chrono::seconds>{1s, 1s, 1s, 1s, 2s, 4s});
 }
+
+} // namespace actorrun::test::rendezvous_joiners_test

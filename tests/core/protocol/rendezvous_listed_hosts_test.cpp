@@ -1,8 +1,7 @@
 // Tests hosts that are excluded by a list which outlives the job.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_listed_hosts_test {
 
 namespace {
 
@@ -73,3 +72,5 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(uut.excluded_hosts().size() == 1);
   CHECK(uut.excluded_hosts().front().host == "node-b");
 }
+
+} // namespace actorrun::test::rendezvous_listed_hosts_test

@@ -1,8 +1,7 @@
 // Tests what becomes of a node whose machine is about to go.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_notice_test {
 
 namespace {
 
@@ -129,3 +128,5 @@ TEST_CASE_METHOD(fixture, "notice: one without words names the node",
   at(0s, x);
   CHECK(last<answer_operator>().by == "the notice on node-b");
 }
+
+} // namespace actorrun::test::rendezvous_notice_test

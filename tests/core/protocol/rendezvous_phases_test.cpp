@@ -1,8 +1,8 @@
 // Tests every event in every phase, and the text of phases.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_phases_test {
+
 using fixture = rendezvous_fixture;
 using phase = rendezvous::phase;
 
@@ -241,3 +241,5 @@ TEST_CASE("rendezvous: a joiner learns when it can become a member", "[core]") {
     == "generation 1 runs with 2 nodes and is about to end; this one stands "
        "by");
 }
+
+} // namespace actorrun::test::rendezvous_phases_test

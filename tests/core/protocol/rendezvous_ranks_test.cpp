@@ -1,8 +1,7 @@
 // Tests nodes with fixed ranks: the backend `static`.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_ranks_test {
 
 namespace {
 
@@ -188,3 +187,5 @@ TEST_CASE_METHOD(fixture,
     CHECK(at(6s, join("y", 1)) == "reject_agent y: duplicate_agent");
   }
 }
+
+} // namespace actorrun::test::rendezvous_ranks_test

@@ -2,13 +2,12 @@
 // coordinator.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_recovery_test {
 
 namespace {
 
 /// An earlier coordinator's generation of `a` and `b`, after one restart.
-generation_plan plan_of(const std::string& agent, uint64_t generation) {
+generation_plan earlier_plan(const std::string& agent, uint64_t generation) {
   const auto node_rank = agent == "a" ? 0u : 1u;
   return {.generation = {generation},
           .own = {.agent = {agent},
@@ -34,7 +33,7 @@ struct successor : rendezvous_fixture {
 
   agent_joined back(const std::string& agent, uint64_t generation = 7,
                     share_state state = share_state::running) const {
-    return rejoin(agent, ::plan_of(agent, generation), state);
+    return rejoin(agent, earlier_plan(agent, generation), state);
   }
 };
 
@@ -81,7 +80,7 @@ TEST_CASE(
   auto x = rendezvous_fixture{{1, 2, 0}};
   x.at(0s, coordinator_started{true});
   for (const auto* agent : {"a", "b"})
-    x.at(0s, x.rejoin(agent, ::plan_of(agent, 7), share_state::running));
+    x.at(0s, x.rejoin(agent, earlier_plan(agent, 7), share_state::running));
   REQUIRE(x.uut.generation() == generation_id{7});
   // `b` comes and goes.
   for (const auto generation : {7, 9, 11}) {
@@ -112,13 +111,13 @@ TEST_CASE_METHOD(
   }
   SECTION("agents come back with stopped workers") {
     for (const auto* agent : {"a", "b"})
-      at(0s, rejoin(agent, ::plan_of(agent, 7), share_state::idle));
+      at(0s, rejoin(agent, earlier_plan(agent, 7), share_state::idle));
     at(0s, join("c"));
     at(1'200ms, fire(1));
     CHECK(uut.generation() == generation_id{2'001});
   }
   SECTION("agents come back with running workers") {
-    at(0s, rejoin("a", ::plan_of("a", 7), share_state::running));
+    at(0s, rejoin("a", earlier_plan("a", 7), share_state::running));
     at(0s, join("c"));
     at(1'200ms, fire(1));
     CHECK(uut.generation() == generation_id{7});
@@ -165,7 +164,7 @@ TEST_CASE_METHOD(successor,
   at(0s, back("b", 7, share_state::starting));
   at(0s, disconnect("b"));
   CHECK(at(0s, join("b")) == "accept_agent b; announce_generation 7: b=1+1");
-  CHECK(last<announce_generation>().plans.front() == ::plan_of("b", 7));
+  CHECK(last<announce_generation>().plans.front() == earlier_plan("b", 7));
 }
 
 TEST_CASE_METHOD(successor,
@@ -299,8 +298,8 @@ TEST_CASE_METHOD(fixture,
                  "[core]") {
   at(0s, join("c"));
   at(0s, disconnect("c"));
-  at(1s, rejoin("a", ::plan_of("a", 7), share_state::running));
-  at(1s, rejoin("b", ::plan_of("b", 7), share_state::running));
+  at(1s, rejoin("a", earlier_plan("a", 7), share_state::running));
+  at(1s, rejoin("b", earlier_plan("b", 7), share_state::running));
   REQUIRE(uut.current_phase() == phase::running);
   CHECK(at(600s, fire(1)) == "");
 }
@@ -337,12 +336,12 @@ TEST_CASE(
   "[core]") {
   auto x = rendezvous_fixture{{1, 3, 2}};
   x.at(0s, coordinator_started{true});
-  auto rival = x.rejoin("b", ::plan_of("b", 7), share_state::running);
+  auto rival = x.rejoin("b", earlier_plan("b", 7), share_state::running);
   rival.held->plan.node_count = 1;
   rival.held->plan.world_size = 1;
   rival.held->plan.own
     = {.agent = {"b"}, .slot_count = 1, .role_world_size = 1};
-  x.at(0s, x.rejoin("a", ::plan_of("a", 7), share_state::stopping));
+  x.at(0s, x.rejoin("a", earlier_plan("a", 7), share_state::stopping));
   CHECK(x.at(0s, rival)
         == "accept_agent b; revoke_generation 7: a; arm_timer 3");
   CHECK(x.last<revoke_generation>().reason.text == "the generation is over");
@@ -434,11 +433,11 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(
   fixture, "rendezvous: a claim makes any new coordinator wait for others",
   "[core]") {
-  CHECK(at(0s, rejoin("a", ::plan_of("a", 7), share_state::running))
+  CHECK(at(0s, rejoin("a", earlier_plan("a", 7), share_state::running))
         == "accept_agent a; arm_timer 1; arm_timer 2");
   CHECK(due(1) == 1'200ms);
   CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
-  CHECK(at(0s, rejoin("b", ::plan_of("b", 7), share_state::running))
+  CHECK(at(0s, rejoin("b", earlier_plan("b", 7), share_state::running))
         == "accept_agent b");
   CHECK(uut.current_phase() == phase::running);
 }
@@ -465,11 +464,11 @@ TEST_CASE_METHOD(fixture, "rendezvous: claims end a last call", "[core]") {
   at(0s, join("c"));
   at(0s, join("d"));
   REQUIRE(uut.current_phase() == phase::last_call);
-  CHECK(at(1s, rejoin("a", ::plan_of("a", 7), share_state::running))
+  CHECK(at(1s, rejoin("a", earlier_plan("a", 7), share_state::running))
         == "accept_agent a; arm_timer 5");
   CHECK(uut.current_phase() == phase::gathering);
   CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
-  CHECK(at(1s, rejoin("b", ::plan_of("b", 7), share_state::running))
+  CHECK(at(1s, rejoin("b", earlier_plan("b", 7), share_state::running))
         == "accept_agent b; revoke_generation 7: a b"); // c and d wait.
   CHECK(last<revoke_generation>().reason.text == "2 more joined");
   CHECK(at(3s, fire(4)) == "");
@@ -610,7 +609,7 @@ TEST_CASE("rendezvous: an older generation without workers needs no revocation",
   for (const auto state : {share_state::idle, share_state::succeeded}) {
     auto job = fixture{};
     job.run();
-    CHECK(job.at(0s, job.rejoin("d", ::plan_of("d", 9), state))
+    CHECK(job.at(0s, job.rejoin("d", earlier_plan("d", 9), state))
             .starts_with("accept_agent "));
     CHECK(job.effects.size() == 1);
   }
@@ -628,3 +627,5 @@ TEST_CASE_METHOD(successor,
     == "1 of 2 agents of generation 7 came back to the new coordinator without "
        "their workers");
 }
+
+} // namespace actorrun::test::rendezvous_recovery_test

@@ -5,8 +5,7 @@
 #include <cerrno>
 #include <csignal>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_rules_test {
 
 namespace {
 
@@ -387,3 +386,5 @@ TEST_CASE("rules: an end that the loss of a node explains is not in the row",
   CHECK(x.uut.last_end().alike_count == 2);
   CHECK(x.uut.waiting_for().starts_with("the next start waits"));
 }
+
+} // namespace actorrun::test::rendezvous_rules_test

@@ -1,8 +1,7 @@
 // Tests changes that wait until all workers have come to one step.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_safe_points_test {
 
 namespace {
 
@@ -440,3 +439,5 @@ TEST_CASE_METHOD(fixture, "rendezvous: each generation has its own safe points",
   const auto text = at(10s, join("c"));
   CHECK(text.find("revoke_generation 2: a b") != std::string::npos);
 }
+
+} // namespace actorrun::test::rendezvous_safe_points_test

@@ -1,8 +1,7 @@
 // Tests what operators ask of a job, and what they are answered.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_steering_test {
 
 namespace {
 
@@ -779,3 +778,5 @@ TEST_CASE_METHOD(fixture, "steering: who cannot be told to log is named",
   at(0s, agent_disconnected{{"b"}});
   CHECK(answer(level("node-b")) == "refused: node node-b is out of touch");
 }
+
+} // namespace actorrun::test::rendezvous_steering_test

@@ -2,14 +2,13 @@
 // an earlier coordinator has left behind.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_succession_test {
 
 namespace {
 
 /// A generation of an earlier coordinator, of so many nodes.
-generation_plan plan_of(const std::string& agent, uint64_t generation,
-                        uint32_t node_rank, uint32_t node_count = 2) {
+generation_plan earlier_plan(const std::string& agent, uint64_t generation,
+                             uint32_t node_rank, uint32_t node_count = 2) {
   return {.generation = {generation},
           .own = {.agent = {agent},
                   .node_rank = node_rank,
@@ -30,7 +29,7 @@ struct fixture : rendezvous_fixture {
   agent_joined back(const std::string& agent, uint32_t node_rank,
                     share_state state = share_state::running,
                     uint32_t node_count = 2, uint64_t generation = 7) const {
-    return rejoin(agent, ::plan_of(agent, generation, node_rank, node_count),
+    return rejoin(agent, earlier_plan(agent, generation, node_rank, node_count),
                   state);
   }
 
@@ -293,7 +292,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(uut.waiting_for() == "listening for agents of an earlier coordinator");
   CHECK(at(due(5), fire(5)).starts_with("announce_generation 8: "));
   // What has succeeded here counts: a link may break then.
-  const auto plan = ::plan_of("x", 8, 0, 3);
+  const auto plan = earlier_plan("x", 8, 0, 3);
   CHECK_FALSE(at(2s, rejoin("x", plan, share_state::succeeded))
                 .starts_with("reject_agent"));
 }
@@ -974,3 +973,5 @@ TEST_CASE_METHOD(successor,
   CHECK(at(0s, back("b", 1, share_state::running, 2, last + 1))
         == "reject_agent b: bad_plan");
 }
+
+} // namespace actorrun::test::rendezvous_succession_test

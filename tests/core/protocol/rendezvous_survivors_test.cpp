@@ -1,8 +1,7 @@
 // Which ranks workers get that live through a change, and who is told of them.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_survivors_test {
 
 namespace {
 
@@ -194,3 +193,5 @@ TEST_CASE_METHOD(ranked_fixture,
   CHECK(plans().front().survivors == rank_runs{{2, 3}});
   CHECK(plans().front().own.lead_slot == 0);
 }
+
+} // namespace actorrun::test::rendezvous_survivors_test

@@ -1,8 +1,8 @@
 // Tests how agents join and leave.
 #include "tests/support/rendezvous_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_test {
+
 using fixture = rendezvous_fixture;
 
 // -- joining -------------------------------------------------------------------
@@ -427,3 +427,5 @@ TEST_CASE("rendezvous: U4 an agent that waits learns for whom and how long",
              " here (1.2 s at most)");
   }
 }
+
+} // namespace actorrun::test::rendezvous_test

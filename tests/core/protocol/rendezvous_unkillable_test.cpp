@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <csignal>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_unkillable_test {
 
 namespace {
 
@@ -183,3 +182,5 @@ TEST_CASE("rendezvous: quarantined nodes are bounded, the newest are kept",
   CHECK(job.uut.quarantined_nodes().back().host
         == "node-n" + std::to_string(count));
 }
+
+} // namespace actorrun::test::rendezvous_unkillable_test

@@ -3,8 +3,7 @@
 
 #include <cerrno>
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::rendezvous_workers_test {
 
 namespace {
 
@@ -336,3 +335,5 @@ TEST_CASE_METHOD(
         == "agent b stopped its workers, out of touch");
   CHECK(uut.budget().restart_count() == 0);
 }
+
+} // namespace actorrun::test::rendezvous_workers_test

@@ -3,7 +3,8 @@
 
 #include <cerrno>
 
-using namespace actorrun;
+namespace actorrun::test::restart_policy_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -119,3 +120,5 @@ TEST_CASE("restart_policy: what a predecessor has charged is not charged again",
   CHECK(uut.restart_count() == 2);
   CHECK(uut.charged() == generation_id{8});
 }
+
+} // namespace actorrun::test::restart_policy_test

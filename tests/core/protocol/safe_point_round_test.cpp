@@ -1,7 +1,8 @@
 #include "actors/core/protocol/safe_point_round.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::safe_point_round_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -77,3 +78,5 @@ TEST_CASE_METHOD(fixture, "safe_point_round: who has succeeded need not stop",
     CHECK(uut.leave(b) == progress::all_there);
   }
 }
+
+} // namespace actorrun::test::safe_point_round_test

@@ -1,7 +1,8 @@
 #include "actors/core/protocol/speakers.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::speakers_test {
+
 using core::speakers;
 using verdict = speakers<int>::verdict;
 
@@ -78,3 +79,5 @@ TEST_CASE("speakers: a new link takes the place of the last one, and of no "
   REQUIRE(uut.join(a, 3, false));
   CHECK_FALSE(uut.join(a, 4, true));
 }
+
+} // namespace actorrun::test::speakers_test

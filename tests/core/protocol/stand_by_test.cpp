@@ -1,7 +1,8 @@
 #include "actors/core/protocol/stand_by.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::stand_by_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -83,3 +84,5 @@ TEST_CASE_METHOD(fixture, "stand_by: an agent that is not known costs nothing",
                  "[core]") {
   CHECK_FALSE(at(1s).charge({"a"}, time_point{1s}, "lost"));
 }
+
+} // namespace actorrun::test::stand_by_test

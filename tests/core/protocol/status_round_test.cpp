@@ -3,7 +3,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::status_round_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -121,3 +122,5 @@ TEST_CASE_METHOD(fixture, "status_round: in some rounds all are asked",
   CHECK(seen.size() == many.size());
   CHECK(many[*uut.begin(many, at(2ms)).begin()] == 1); // Again from the front.
 }
+
+} // namespace actorrun::test::status_round_test

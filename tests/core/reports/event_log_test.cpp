@@ -4,7 +4,8 @@
 #include <cerrno>
 #include <csignal>
 
-using namespace actorrun;
+namespace actorrun::test::event_log_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -240,3 +241,5 @@ TEST_CASE("event_log: any bytes become JSON", "[core]") {
   CHECK(has(out[0], "\"hostname\": \"ü\""));
   CHECK(out[0].find('\n') == std::string::npos);
 }
+
+} // namespace actorrun::test::event_log_test

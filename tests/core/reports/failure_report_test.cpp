@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::failure_report_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -342,3 +343,5 @@ TEST_CASE("failure report: T6 a line of 300,000 characters is not shown whole",
   CHECK(text.find("xx… (299000 more bytes)\n  ValueError: no data\n")
         != std::string::npos);
 }
+
+} // namespace actorrun::test::failure_report_test

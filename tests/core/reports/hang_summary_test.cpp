@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+namespace actorrun::test::hang_summary_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -131,3 +133,5 @@ TEST_CASE("hang_summary: frames count more than places, if they agree",
   CHECK(stuck_summary({{0, "in poll", "f (x.py:1)"}}, 0)
         == "rank 0 in poll at f (x.py:1)");
 }
+
+} // namespace actorrun::test::hang_summary_test

@@ -1,6 +1,8 @@
 #include "actors/core/reports/line_budget.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::line_budget_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -30,3 +32,5 @@ TEST_CASE("line_budget: what was not used does not add up", "[core]") {
   CHECK(take(100s));
   CHECK_FALSE(take(100s));
 }
+
+} // namespace actorrun::test::line_budget_test

@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::worker_stack_test {
+
 using namespace actorrun::core;
 
 using lines = std::vector<std::string>;
@@ -45,3 +47,5 @@ TEST_CASE("worker_stack: the kernel's frames", "[core]") {
         == lines{"in futex_wait_queue", "system call futex",
                  "futex_wait_queue+0x69/0xd0", "do_futex+0x10b/0x1f0"});
 }
+
+} // namespace actorrun::test::worker_stack_test

@@ -9,6 +9,8 @@
 
 #include <malloc.h>
 
+namespace actorrun::test::cost_test {
+
 using namespace actorrun::core;
 
 // A block that is used again may be 16 bytes larger: less cannot stand alone.
@@ -76,3 +78,5 @@ TEST_CASE("text_cost: short texts need no block", "[core]") {
   CHECK(text_cost(std::string(15, 'x')) == 0);
   CHECK(text_cost(std::string(16, 'x')) == block_cost(17));
 }
+
+} // namespace actorrun::test::cost_test

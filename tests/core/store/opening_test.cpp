@@ -4,6 +4,8 @@
 #include <random>
 #include <string>
 
+namespace actorrun::test::opening_test {
+
 using namespace actorrun::core;
 using verdict = store_opening::verdict;
 
@@ -91,3 +93,5 @@ TEST_CASE("store_opening: nothing else is a client's", "[core]") {
       FAIL("random bytes of round " << i);
   }
 }
+
+} // namespace actorrun::test::opening_test

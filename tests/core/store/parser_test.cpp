@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::parser_test {
+
 using namespace actorrun::core;
-using namespace actorrun::test;
 
 namespace {
 
@@ -304,3 +304,5 @@ TEST_CASE("store_parser: survives any input", "[core]") {
     }
   }
 }
+
+} // namespace actorrun::test::parser_test

@@ -9,9 +9,9 @@
 #include <set>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::store_model_test {
+
 using namespace actorrun::core;
-using namespace actorrun::test;
 
 namespace {
 
@@ -254,3 +254,5 @@ TEST_CASE("store: removed clients and keys leave nothing behind", "[core]") {
     uut.uut.disconnect({who});
   CHECK(uut.uut.memory() == 0);
 }
+
+} // namespace actorrun::test::store_model_test

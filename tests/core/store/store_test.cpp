@@ -3,9 +3,9 @@
 #include "tests/core/store/store_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::store_test {
+
 using namespace actorrun::core;
-using namespace actorrun::test;
 
 namespace {
 
@@ -141,3 +141,5 @@ TEST_CASE("store: a wait that finds no room cuts its client", "[core]") {
   CHECK(x.ask(1, request) == full);
   CHECK(x.uut.memory() == 0);
 }
+
+} // namespace actorrun::test::store_test

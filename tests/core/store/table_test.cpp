@@ -2,9 +2,9 @@
 #include "tests/core/store/store_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::table_test {
+
 using namespace actorrun::core;
-using namespace actorrun::test;
 
 namespace {
 
@@ -237,3 +237,5 @@ TEST_CASE_METHOD(fixture, "store_table: what is empty costs little", "[core]") {
   ask(2, wait_for({"k"}));
   CHECK(uut.memory() == nothing + 464 + 304);
 }
+
+} // namespace actorrun::test::table_test

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+namespace actorrun::test::value_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -143,3 +145,5 @@ TEST_CASE("store_value: bytes are appended where there is no copy", "[core]") {
   CHECK(uut.append(budget, std::string(900, 'd')));
   CHECK(budget->used() == block_cost(72) + block_cost(1'801));
 }
+
+} // namespace actorrun::test::value_test

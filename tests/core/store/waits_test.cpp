@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::waits_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -137,3 +139,5 @@ TEST_CASE("store_waits: waits are bounded by the limit", "[core]") {
   CHECK(less.budget->used() == 0);
   CHECK(less.uut.on_key("k").empty());
 }
+
+} // namespace actorrun::test::waits_test

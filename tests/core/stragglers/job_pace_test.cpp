@@ -3,7 +3,8 @@
 
 #include <random>
 
-using namespace actorrun;
+namespace actorrun::test::job_pace_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -303,3 +304,5 @@ TEST_CASE("job pace: noise, bursts, common changes, saves and restarts are no "
   CHECK(job.finding_count() == 0);
   CHECK(job.slow().empty());
 }
+
+} // namespace actorrun::test::job_pace_test

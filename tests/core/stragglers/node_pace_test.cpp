@@ -1,7 +1,8 @@
 #include "actors/core/stragglers/node_pace.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::node_pace_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -162,3 +163,5 @@ TEST_CASE_METHOD(node_pace_fixture,
   REQUIRE(now);
   CHECK(now->workers.size() == 2);
 }
+
+} // namespace actorrun::test::node_pace_test

@@ -1,6 +1,8 @@
 #include "actors/core/stragglers/step_page.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::step_page_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -34,3 +36,5 @@ TEST_CASE("step page: it has room for 64 steps, and any words are times",
   CHECK(read_step_page(page)->step_count == UINT64_MAX);
   CHECK(read_step_page(page)->newest[1] == 24h * 7);
 }
+
+} // namespace actorrun::test::step_page_test

@@ -5,7 +5,8 @@
 #include <set>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::beginning_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -252,3 +253,5 @@ TEST_CASE("beginning: the host of an endpoint", "[core]") {
   CHECK(host_of_endpoint("[fd00::3]:41000") == "fd00::3");
   CHECK(host_of_endpoint("node-b:1") == "node-b");
 }
+
+} // namespace actorrun::test::beginning_test

@@ -4,7 +4,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::founding_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -291,3 +292,5 @@ TEST_CASE("founding: phases and timers have words", "[core]") {
   CHECK(to_string(founding::phase(9)) == "unknown");
   CHECK(to_string(founding_effect{arm_timer{}}) == "arm_timer");
 }
+
+} // namespace actorrun::test::founding_test

@@ -2,8 +2,7 @@
 // have the numbers of decision 0061.
 #include "tests/support/succession_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::succession_lead_test {
 
 namespace {
 
@@ -372,3 +371,5 @@ TEST_CASE("succession: orders that transcripts leave out have texts, too",
   CHECK(to_string(succession_effect{examine{n1}}) == "examine n1");
   CHECK(to_string(succession_effect{arm_timer{{7}, {}}}) == "arm_timer 7");
 }
+
+} // namespace actorrun::test::succession_lead_test

@@ -1,8 +1,7 @@
 // Tests how an agent leads by the word of an operator who gives up voters that are lost.
 #include "tests/support/succession_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::succession_order_test {
 
 namespace {
 
@@ -200,3 +199,5 @@ TEST_CASE("succession, by order: orders and answers have texts", "[core]") {
           succession_effect{report_election{verdict::others_silent, {n1, n3}}})
         == "report_election: others silent n1 n3");
 }
+
+} // namespace actorrun::test::succession_order_test

@@ -2,8 +2,7 @@
 // have the numbers of decision 0061.
 #include "tests/support/succession_fixture.hpp"
 
-using namespace actorrun;
-using namespace actorrun::test;
+namespace actorrun::test::succession_vote_test {
 
 namespace {
 
@@ -338,3 +337,5 @@ TEST_CASE("voter: proofs of those that the newest charter does not name are "
     uut.learn({"later-" + std::to_string(i)}, left(1, {"n1"}), now);
   CHECK(uut.newest_charter()->key == charter_key{8, 1});
 }
+
+} // namespace actorrun::test::succession_vote_test

@@ -2,7 +2,8 @@
 #include "actors/core/succession/voter_set.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::voter_set_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -138,3 +139,5 @@ TEST_CASE("voters: people name them by host, address or agent", "[core]") {
     CHECK_FALSE(is_at(who, known, name));
   CHECK_FALSE(is_at(c, known, "10.0.0.2"));
 }
+
+} // namespace actorrun::test::voter_set_test

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::witness_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -162,3 +163,5 @@ TEST_CASE("witness list: two agents and a witness are three voters", "[core]") {
   here.back() = witness_at(w1, "10.0.0.2:41000"); // On the host of an agent.
   CHECK(choose_voters(here, n1, {n1}).size() == 1);
 }
+
+} // namespace actorrun::test::witness_test

@@ -1,6 +1,8 @@
 #include "actors/core/timers/clock.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::clock_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -70,3 +72,5 @@ TEST_CASE_METHOD(fixture, "timer_clock: out-of-range times are clamped",
   CHECK(saturating_plus(time_point::min(), -1ns) == time_point::min());
   CHECK(saturating_plus(time_point{5s}, 3s) == time_point{8s});
 }
+
+} // namespace actorrun::test::clock_test

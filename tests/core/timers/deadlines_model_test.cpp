@@ -13,6 +13,8 @@
 
 #include <malloc.h>
 
+namespace actorrun::test::deadlines_model_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -215,3 +217,5 @@ TEST_CASE("timer_deadlines: a million timers need at most 256 bytes each",
 }
 
 #endif
+
+} // namespace actorrun::test::deadlines_model_test

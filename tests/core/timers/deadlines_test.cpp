@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+namespace actorrun::test::deadlines_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -226,3 +228,5 @@ TEST_CASE("timer_deadlines: the texts of scopes are bounded", "[core]") {
   auto other = timer_deadlines{};
   CHECK(!other.acquire(1, std::string(scope_text_max + 1, 'c'), at(1s), 9));
 }
+
+} // namespace actorrun::test::deadlines_test

@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::early_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -73,3 +75,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(hold(1, "c", early_timeout + 1ns));
   CHECK(uut.size() == 1);
 }
+
+} // namespace actorrun::test::early_test

@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::json_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -131,3 +133,5 @@ TEST_CASE("json_cursor: nesting is bounded", "[core]") {
   CHECK(!is_value(nested(json_cursor::depth_max + 1)));
   CHECK(error_in(nested(json_cursor::depth_max + 1)) == error::too_deep);
 }
+
+} // namespace actorrun::test::json_test

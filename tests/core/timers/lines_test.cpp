@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+namespace actorrun::test::lines_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -163,3 +165,5 @@ TEST_CASE_METHOD(reader_fixture,
   CHECK(feed("x" + line + "\n") == "");
   CHECK(feed(line + "\n") == "1;"); // A whole line needs no try.
 }
+
+} // namespace actorrun::test::lines_test

@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+namespace actorrun::test::progress_notice_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -63,3 +65,5 @@ TEST_CASE("progress_notice: any bytes are harmless", "[core]") {
     CHECK((!x.interval || *x.interval >= duration::zero()));
   }
 }
+
+} // namespace actorrun::test::progress_notice_test

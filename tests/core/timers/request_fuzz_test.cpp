@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+namespace actorrun::test::request_fuzz_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -214,3 +216,5 @@ TEST_CASE("timer_reader: noise is harmless", "[core]") {
   CHECK(uut.counts().binary > 1'000);
   CHECK(uut.counts().malformed > 1'000);
 }
+
+} // namespace actorrun::test::request_fuzz_test

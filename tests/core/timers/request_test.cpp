@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::request_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -205,3 +207,5 @@ TEST_CASE_METHOD(fixture, "timer_request: an object can be used again",
   REQUIRE(!parse());
   CHECK(!found.is_release);
 }
+
+} // namespace actorrun::test::request_test

@@ -9,7 +9,8 @@
 #include <set>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::table_sim_test {
+
 using namespace actorrun::core;
 using namespace actorrun::core::test_timers;
 using namespace std::chrono_literals;
@@ -218,3 +219,5 @@ TEST_CASE("timer_table: in random histories only overrun workers are reported",
     history{seed}.run();
   }
 }
+
+} // namespace actorrun::test::table_sim_test

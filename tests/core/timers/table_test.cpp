@@ -4,7 +4,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::table_test {
+
 using namespace actorrun::core;
 using namespace actorrun::core::test_timers;
 using namespace std::chrono_literals;
@@ -496,3 +497,5 @@ TEST_CASE_METHOD(fixture,
         == "100 child @3; 101 " + std::string(last_scope_size_max, 'x')
              + " @4");
 }
+
+} // namespace actorrun::test::table_test

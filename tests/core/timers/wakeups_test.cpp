@@ -6,7 +6,8 @@
 #include <random>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::wakeups_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -105,3 +106,5 @@ TEST_CASE("timer_wakeups: any deadline has a wake-up in time", "[core]") {
     CHECK(count_max <= 8 + 60);
   }
 }
+
+} // namespace actorrun::test::wakeups_test

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+namespace actorrun::test::cpu_meter_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -65,3 +67,5 @@ TEST_CASE_METHOD(fixture, "cpu_meter: only a recent sample is a base",
   CHECK(uut.has_base(time_point{11s}));
   CHECK_FALSE(uut.has_base(time_point{11'001ms}));
 }
+
+} // namespace actorrun::test::cpu_meter_test

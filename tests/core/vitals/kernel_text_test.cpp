@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+namespace actorrun::test::kernel_text_test {
+
 using namespace actorrun::core;
 
 TEST_CASE("kernel_text: the load is read", "[core]") {
@@ -68,3 +70,5 @@ TEST_CASE("kernel_text: process numbers are read up to a bound", "[core]") {
   CHECK(parse_pids("12 4294967296", 9) == pids{12});
   CHECK(parse_pids("99999999999999999999999", 9) == pids{});
 }
+
+} // namespace actorrun::test::kernel_text_test

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::failure_ledger_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -81,3 +82,5 @@ TEST_CASE_METHOD(fixture,
     CHECK(text.ends_with(" +3"));
   }
 }
+
+} // namespace actorrun::test::failure_ledger_test

@@ -3,7 +3,8 @@
 
 #include <chrono>
 
-using namespace actorrun;
+namespace actorrun::test::group_start_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -19,3 +20,5 @@ TEST_CASE("group_start: pauses grow, and end with the attempts", "[core]") {
   CHECK(uut.pause(time_point{2s}) == 3s);
   CHECK(uut.pause(time_point{30s}) == 1s);
 }
+
+} // namespace actorrun::test::group_start_test

@@ -6,7 +6,8 @@
 #include <csignal>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::group_stop_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 using state = worker_record::state;
@@ -92,3 +93,5 @@ TEST_CASE_METHOD(fixture, "group_stop: spares on their way are killed once",
   uut.kill_spares(workers, orders);
   CHECK(ordered().empty());
 }
+
+} // namespace actorrun::test::group_stop_test

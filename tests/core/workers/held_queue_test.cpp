@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::held_queue_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -88,3 +90,5 @@ TEST_CASE("held_queue: the first can be held again", "[core]") {
   uut.release(2);
   CHECK(ready(uut) == facts{"a", "b"});
 }
+
+} // namespace actorrun::test::held_queue_test

@@ -6,7 +6,8 @@
 #include <csignal>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::overdue_worker_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -120,3 +121,5 @@ TEST_CASE("overdue_workers: each has a timer of its own", "[core]") {
   CHECK_FALSE(uut.take(2));
   CHECK_FALSE(uut.has_timer({2}));
 }
+
+} // namespace actorrun::test::overdue_worker_test

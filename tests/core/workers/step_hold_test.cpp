@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::step_hold_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -125,3 +126,5 @@ TEST_CASE_METHOD(fixture, "step_hold: without workers all is as it should be",
   begin(kind::stop_at, 2);
   CHECK(answer() == "reached 2");
 }
+
+} // namespace actorrun::test::step_hold_test

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::worker_environment_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -441,3 +442,5 @@ TEST_CASE("worker_environment: where NCCL's RAS service listens", "[core]") {
              "NCCL_RAS_ADDR")
     == "NCCL_RAS_ADDR=127.0.0.1:8");
 }
+
+} // namespace actorrun::test::worker_environment_test

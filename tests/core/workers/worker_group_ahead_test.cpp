@@ -8,7 +8,8 @@
 #include <csignal>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_ahead_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -208,3 +209,5 @@ TEST_CASE("worker_group: T3 what is parked ends though none was started",
   }
   CHECK(at(3s, killed(0, SIGKILL)) == "release_workers; report_stopped");
 }
+
+} // namespace actorrun::test::worker_group_ahead_test

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_causes_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -412,3 +413,5 @@ TEST_CASE_METHOD(
   const auto& failure = std::get<report_failed>(effects.at(0)).failure;
   CHECK(failure.kind == failure_kind::signalled);
 }
+
+} // namespace actorrun::test::worker_group_causes_test

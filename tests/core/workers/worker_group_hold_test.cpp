@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_hold_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -219,3 +220,5 @@ TEST_CASE_METHOD(
   CHECK(uut.counts_ends({2}));
   CHECK_FALSE(uut.counts_ends({3})); // Of a worker that is stopped by now.
 }
+
+} // namespace actorrun::test::worker_group_hold_test

@@ -7,7 +7,8 @@
 #include <csignal>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_late_start_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -111,3 +112,5 @@ TEST_CASE_METHOD(fixture, "worker_group: the deadline ends with the starts",
     CHECK(at(120s, deadline).empty());
   }
 }
+
+} // namespace actorrun::test::worker_group_late_start_test

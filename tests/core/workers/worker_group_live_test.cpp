@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_live_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -349,3 +350,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(plan.own.global_rank(0) == 2);
   CHECK(plan.own.global_rank(1) == 1);
 }
+
+} // namespace actorrun::test::worker_group_live_test

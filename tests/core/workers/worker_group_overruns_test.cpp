@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_overruns_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -210,3 +211,5 @@ TEST_CASE_METHOD(fixture,
   const auto& others = std::get<report_stopped>(effects.back()).others;
   CHECK(others.listed.at(0).kind == failure_kind::timer_expired);
 }
+
+} // namespace actorrun::test::worker_group_overruns_test

@@ -9,7 +9,8 @@
 #include <csignal>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_shortage_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -142,3 +143,5 @@ TEST_CASE_METHOD(
   CHECK(at(1s, worker_exited{1, 0, SIGKILL})
         == "release_workers; report_stopped");
 }
+
+} // namespace actorrun::test::worker_group_shortage_test

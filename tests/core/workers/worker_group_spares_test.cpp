@@ -7,7 +7,8 @@
 #include <csignal>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_spares_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -266,3 +267,5 @@ TEST_CASE_METHOD(fixture, "worker_group: T3 spares end with the job",
           == "release_workers; report_stopped");
   }
 }
+
+} // namespace actorrun::test::worker_group_spares_test

@@ -7,7 +7,8 @@
 #include <csignal>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_steps_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -178,3 +179,5 @@ TEST_CASE_METHOD(
       told = stopped->step;
   CHECK(told == 17);
 }
+
+} // namespace actorrun::test::worker_group_steps_test

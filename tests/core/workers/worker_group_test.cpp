@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -410,3 +411,5 @@ TEST_CASE_METHOD(fixture, "worker_group: facts before the start change nothing",
   CHECK(at(0s, started(0)) == "");
   CHECK(at(0s, started(1)) == "report_started");
 }
+
+} // namespace actorrun::test::worker_group_test

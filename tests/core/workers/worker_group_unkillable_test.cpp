@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::worker_group_unkillable_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -197,3 +198,5 @@ TEST_CASE("worker_group: only a death by SIGKILL is the effect of SIGKILL",
   CHECK(std::get<report_failed>(group.effects.at(0)).failure.kind
         == failure_kind::signalled);
 }
+
+} // namespace actorrun::test::worker_group_unkillable_test

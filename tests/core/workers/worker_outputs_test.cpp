@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::worker_outputs_test {
+
 using namespace actorrun::core;
 
 namespace {
@@ -104,3 +106,5 @@ TEST_CASE("outputs: sets of streams have torchrun's numbers", "[core]") {
   CHECK(contains(std_streams(3), output_stream::out));
   CHECK_FALSE(contains(std_streams(0), output_stream::out));
 }
+
+} // namespace actorrun::test::worker_outputs_test

@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+namespace actorrun::test::worker_settings_test {
+
 using namespace actorrun::core;
 using namespace std::chrono_literals;
 
@@ -93,3 +95,5 @@ TEST_CASE("worker_settings: by default one worker gets SIGTERM and 30 s",
   CHECK(x.stop_signal == SIGTERM);
   CHECK(x.grace_period == 30s);
 }
+
+} // namespace actorrun::test::worker_settings_test

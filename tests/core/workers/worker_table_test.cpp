@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <map>
 
-using namespace actorrun;
+namespace actorrun::test::worker_table_test {
+
 using namespace actorrun::core;
 using state = worker_record::state;
 using numbers = worker_table::numbers;
@@ -81,3 +82,5 @@ TEST_CASE("worker_table: spares are called once, when all workers are live",
   CHECK(uut.call_spares() == numbers{2, 3});
   CHECK(uut.call_spares().empty());
 }
+
+} // namespace actorrun::test::worker_table_test

@@ -17,7 +17,8 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::built_in_checks_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -130,3 +131,5 @@ TEST_CASE("check_runner: a built-in check is run by a program of its own",
   CHECK(words_of("clock") == "clock");
   CHECK(words_of("echo disk; false") == "disk");
 }
+
+} // namespace actorrun::test::built_in_checks_test

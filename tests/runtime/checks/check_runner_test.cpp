@@ -9,7 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace actorrun;
+namespace actorrun::test::check_runner_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 using test_deadline::soon;
@@ -75,3 +76,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(soon([&] { return ::kill(pid, 0) != 0; }));
   CHECK(result_of("true").trouble.empty()); // It can run others.
 }
+
+} // namespace actorrun::test::check_runner_test

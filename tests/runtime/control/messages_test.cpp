@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::messages_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 using nlohmann::json;
@@ -256,3 +257,5 @@ TEST_CASE("control messages: orders of arbitrary bytes fit and can be read",
     CHECK(json::accept(*packet));
   }
 }
+
+} // namespace actorrun::test::messages_test

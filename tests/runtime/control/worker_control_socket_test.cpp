@@ -27,7 +27,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::worker_control_socket_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 using actorrun::test::child_process;
@@ -585,3 +586,5 @@ TEST_CASE_METHOD(fixture, "worker control: sockets of dead agents are removed",
   uut.reset();
   CHECK_FALSE(fs::exists(left));
 }
+
+} // namespace actorrun::test::worker_control_socket_test

@@ -8,7 +8,8 @@
 
 #include <sys/wait.h>
 
-using namespace actorrun;
+namespace actorrun::test::accelerator_count_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::gpu_test;
 
@@ -70,3 +71,5 @@ TEST_CASE("accelerator_count: a driver that hangs is given up", "[gpu]") {
   REQUIRE_FALSE(count);
   CHECK(count.error().text == "the driver crashes or does not answer");
 }
+
+} // namespace actorrun::test::accelerator_count_test

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::gpu_checks_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::gpu_test;
 
@@ -160,3 +161,5 @@ TEST_CASE_METHOD(gpu_checks_fixture,
          "slot");
   }
 }
+
+} // namespace actorrun::test::gpu_checks_test

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::gpu_inventory_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::gpu_test;
 
@@ -185,3 +186,5 @@ TEST_CASE("gpu_inventory: parts report what the whole GPU does not", "[gpu]") {
   CHECK(seen.gpus[0].trouble.empty());
   CHECK(gpu_processes(library()) == std::vector<int64_t>{7, 8});
 }
+
+} // namespace actorrun::test::gpu_inventory_test

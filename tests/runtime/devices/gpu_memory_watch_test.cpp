@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::gpu_memory_watch_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::gpu_test;
 using namespace std::chrono_literals;
@@ -140,3 +141,5 @@ TEST_CASE_METHOD(watched, "gpu_memory_watch: it reports nothing after its end",
   write_pids("");
   CHECK(told.count() == 0);
 }
+
+} // namespace actorrun::test::gpu_memory_watch_test

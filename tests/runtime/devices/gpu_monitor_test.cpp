@@ -5,7 +5,8 @@
 #include <string>
 #include <utility>
 
-using namespace actorrun;
+namespace actorrun::test::gpu_monitor_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::gpu_test;
 
@@ -167,3 +168,5 @@ TEST_CASE_METHOD(watched, "gpu_monitor: it reports nothing after its end",
   world.write(std::string{two_gpus} + "xid 0 79\n");
   CHECK(told.count() == 1);
 }
+
+} // namespace actorrun::test::gpu_monitor_test

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::gpu_processes_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::gpu_test;
 
@@ -48,3 +49,5 @@ TEST_CASE("nvml_library: another library is refused", "[gpu]") {
         == "libc.so.6 is too old or no NVML; actorrun needs a driver from 450"
            " on");
 }
+
+} // namespace actorrun::test::gpu_processes_test

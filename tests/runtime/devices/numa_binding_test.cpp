@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::numa_binding_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -185,3 +186,5 @@ TEST_CASE("numa_binding: a worker that is not bound has all CPUs of the agent",
   CHECK(uut.report()
         == lines{"workers are not bound; they have the agent's CPUs 0-3"});
 }
+
+} // namespace actorrun::test::numa_binding_test

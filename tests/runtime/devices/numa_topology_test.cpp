@@ -12,7 +12,8 @@
 
 #include <sched.h>
 
-using namespace actorrun;
+namespace actorrun::test::numa_topology_test {
+
 using namespace actorrun::detail;
 using actorrun::detail::script_test::folder;
 
@@ -164,3 +165,5 @@ TEST_CASE("numa_topology: the NUMA node of a device is the kernel's",
   CHECK(numa_node_of("0000:67:00.0", here.path) == std::nullopt);
   CHECK(numa_node_of("0000:68:00.0", here.path) == std::nullopt);
 }
+
+} // namespace actorrun::test::numa_topology_test

@@ -12,6 +12,8 @@
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
 
+namespace actorrun::test::nvml_test {
+
 namespace ours = actorrun::detail::nvml;
 
 namespace {
@@ -90,5 +92,7 @@ TEST_CASE("nvml_api: functions take the arguments of NVIDIA's header",
   STATIC_REQUIRE(is_like<&f::event_wait>(&nvmlEventSetWait_v2));
   STATIC_REQUIRE(is_like<&f::event_set_free>(&nvmlEventSetFree));
 }
+
+} // namespace actorrun::test::nvml_test
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::demangle_test {
+
 using namespace actorrun::detail;
 
 TEST_CASE("demangle: names are replaced where they stand", "[runtime]") {
@@ -54,3 +56,5 @@ TEST_CASE("demangle: the expansion of all names together is bounded",
   CHECK(out.size() < 2 * text.size());
   CHECK(out.ends_with("_Z1fSt6vectorIiSaIiEE "));
 }
+
+} // namespace actorrun::test::demangle_test

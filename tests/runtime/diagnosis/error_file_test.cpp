@@ -14,7 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::error_file_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -385,3 +386,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(why(folder) == "it is not a regular file");
   CHECK(std::filesystem::is_character_file("/dev/null"));
 }
+
+} // namespace actorrun::test::error_file_test

@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::oom_counter_test {
+
 using namespace actorrun::detail;
 using actorrun::test::small_group;
 
@@ -184,3 +185,5 @@ TEST_CASE("oom_counter: kills by the kernel are noticed", "[runtime]") {
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
 }
+
+} // namespace actorrun::test::oom_counter_test

@@ -19,7 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::posix_stuck_probe_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_deadline;
 using namespace std::chrono_literals;
@@ -365,3 +366,5 @@ TEST_CASE("py_spy: long output is cut, and surplus processes are left out",
   CHECK(found[python_stacks_max - 1].size() == python_stack_size_max);
   CHECK(found[python_stacks_max].empty());
 }
+
+} // namespace actorrun::test::posix_stuck_probe_test

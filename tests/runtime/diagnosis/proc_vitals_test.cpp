@@ -15,7 +15,8 @@
 
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::proc_vitals_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_deadline;
 using namespace std::chrono_literals;
@@ -170,3 +171,5 @@ TEST_CASE_METHOD(fixture, "proc_vitals: no listener is called once it is gone",
   std::this_thread::sleep_for(2 * proc_vitals::output_timeout);
   CHECK(told.count() == before);
 }
+
+} // namespace actorrun::test::proc_vitals_test

@@ -15,7 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::ras_client_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 using words = std::vector<std::string>;
@@ -134,3 +135,5 @@ TEST_CASE("ras_client: only workers of this node are told of", "[runtime]") {
         == "rank 1 of communicator #0-0 has not launched AllReduce 2, which 6 "
            "others have");
 }
+
+} // namespace actorrun::test::ras_client_test

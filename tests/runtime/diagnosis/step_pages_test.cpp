@@ -10,7 +10,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::step_pages_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 
@@ -98,3 +99,5 @@ TEST_CASE_METHOD(step_pages_fixture,
     ::close(fd);
   }
 }
+
+} // namespace actorrun::test::step_pages_test

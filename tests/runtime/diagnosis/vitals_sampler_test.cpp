@@ -18,7 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::vitals_sampler_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_deadline;
 using namespace std::chrono_literals;
@@ -295,3 +296,5 @@ TEST_CASE("inspect_outputs: a file of the future has just grown", "[runtime]") {
      .filtered_err = {}});
   CHECK(x.at(0).age == 0ms);
 }
+
+} // namespace actorrun::test::vitals_sampler_test

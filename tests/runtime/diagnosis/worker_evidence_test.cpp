@@ -9,7 +9,8 @@
 
 #include <sys/stat.h>
 
-using namespace actorrun;
+namespace actorrun::test::worker_evidence_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 
@@ -276,3 +277,5 @@ TEST_CASE_METHOD(fixture, "last lines: other kinds of files have none",
   CHECK(last_words(path("fifo")) == "");
   CHECK(last_words("/dev/zero") == "");
 }
+
+} // namespace actorrun::test::worker_evidence_test

@@ -8,7 +8,8 @@
 #include <fstream>
 #include <thread>
 
-using namespace actorrun;
+namespace actorrun::test::client_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 
@@ -385,3 +386,5 @@ TEST_CASE(
   CHECK(ended.job.job.newest == generation_id{7'000});
   CHECK_FALSE(value_of(x->write_job({first.lease + 1, false, job}, soon())));
 }
+
+} // namespace actorrun::test::client_test

@@ -6,7 +6,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::http_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_http;
 using namespace std::chrono_literals;
@@ -99,3 +100,5 @@ TEST_CASE("etcd http: invalid or truncated HTTP is no answer", "[runtime]") {
     CHECK(x.error().text.find("127.0.0.1") != std::string::npos);
   }
 }
+
+} // namespace actorrun::test::http_test

@@ -6,7 +6,8 @@
 
 #include <future>
 
-using namespace actorrun;
+namespace actorrun::test::leadership_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_deadline;
 using namespace std::chrono_literals;
@@ -290,3 +291,5 @@ TEST_CASE("etcd leadership: it ends in time even if etcd is mute",
   CHECK(clock_type::now() - begin < resign_limit + 4s);
   ::kill(x.server.pid(), SIGCONT);
 }
+
+} // namespace actorrun::test::leadership_test

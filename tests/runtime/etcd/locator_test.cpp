@@ -1,7 +1,8 @@
 #include "runtime/etcd/locator.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::locator_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -65,3 +66,5 @@ TEST_CASE("etcd locator: other texts than endpoints are refused", "[runtime]") {
   CHECK(rude.error().text.size() < 200);
   CHECK(rude.error().text.find('\x1b') == std::string::npos);
 }
+
+} // namespace actorrun::test::locator_test

@@ -6,7 +6,8 @@
 #include "tests/runtime/etcd/http_parrot.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::members_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_http;
 using namespace std::chrono_literals;
@@ -151,3 +152,5 @@ TEST_CASE("etcd members: a leadership outlives any one member", "[runtime]") {
   REQUIRE_FALSE(x);
   CHECK(x.error().code == errc::etcd_unreachable);
 }
+
+} // namespace actorrun::test::members_test

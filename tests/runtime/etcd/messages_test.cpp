@@ -3,7 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-using namespace actorrun;
+namespace actorrun::test::messages_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::etcd;
 using namespace std::chrono_literals;
@@ -319,3 +320,5 @@ TEST_CASE("etcd messages: the text of an unknown answer is short and "
   CHECK(x.error().text.size() < 250);
   CHECK(x.error().text.find('\x1b') == std::string::npos);
 }
+
+} // namespace actorrun::test::messages_test

@@ -14,7 +14,8 @@
 
 #include <malloc.h>
 
-using namespace actorrun;
+namespace actorrun::test::host_agents_test {
+
 using namespace actorrun::detail::test_deadline;
 
 namespace {
@@ -144,3 +145,5 @@ TEST_CASE("host_agents: they end where SIGCHLD is ignored", "[runtime]") {
   agents->reset();
   std::signal(SIGCHLD, before);
 }
+
+} // namespace actorrun::test::host_agents_test

@@ -3,7 +3,8 @@
 
 #include <memory>
 
-using namespace actorrun;
+namespace actorrun::test::health_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -64,3 +65,5 @@ TEST_CASE(
   job.set_phase("running");
   CHECK(readiness_of_job(answer_of(job)).is_good);
 }
+
+} // namespace actorrun::test::health_test

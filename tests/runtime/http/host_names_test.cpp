@@ -1,6 +1,8 @@
 #include "runtime/http/host_names.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::host_names_test {
+
 using namespace actorrun::detail;
 
 TEST_CASE("http host names: numbers, localhost and the host's own name are its"
@@ -26,3 +28,5 @@ TEST_CASE("http host names: a name that a foreign site has chosen is refused",
     CHECK_FALSE(is_own_name(x, "node1.example.org"));
   }
 }
+
+} // namespace actorrun::test::host_names_test

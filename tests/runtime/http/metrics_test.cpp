@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::metrics_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -354,3 +355,5 @@ TEST_CASE("metrics: the dashboard for Grafana asks for what is served",
     }
   CHECK(count > 15);
 }
+
+} // namespace actorrun::test::metrics_test

@@ -13,7 +13,8 @@
 #include <mutex>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::ports_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 using namespace std::chrono_literals;
@@ -312,3 +313,5 @@ TEST_CASE_METHOD(ports_fixture,
   CHECK(get(page_port, "/log.json").starts_with("HTTP/1.1 400 "));
   CHECK(get(metrics_port, "/log.json?rank=0").starts_with("HTTP/1.1 404 "));
 }
+
+} // namespace actorrun::test::ports_test

@@ -3,7 +3,8 @@
 
 #include <optional>
 
-using namespace actorrun;
+namespace actorrun::test::regroup_times_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -37,3 +38,5 @@ TEST_CASE("regroup times: each generation counts once", "[runtime]") {
   CHECK(times.count_up_to(regroup_times::limits.size() - 1) == 2);
   CHECK(times.sum() == Approx(400.100001));
 }
+
+} // namespace actorrun::test::regroup_times_test

@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::request_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -137,3 +139,5 @@ TEST_CASE("http request: any bytes are read without harm", "[runtime]") {
       CHECK(whole->size <= text.size());
   }
 }
+
+} // namespace actorrun::test::request_test

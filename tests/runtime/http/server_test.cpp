@@ -8,7 +8,8 @@
 #include <mutex>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::server_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 using namespace std::chrono_literals;
@@ -329,3 +330,5 @@ TEST_CASE_METHOD(
   other.get("/a");
   CHECK(other.read_reply().starts_with("HTTP/1.1 503 "));
 }
+
+} // namespace actorrun::test::server_test

@@ -7,7 +7,8 @@
 #include <thread>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::status_source_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 using test_deadline::soon;
@@ -127,3 +128,5 @@ TEST_CASE_METHOD(source_fixture,
   run_and_wait(home, [] {});
   CHECK(answer_count() == 0);
 }
+
+} // namespace actorrun::test::status_source_test

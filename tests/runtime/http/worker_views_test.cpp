@@ -8,7 +8,8 @@
 #include <optional>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::worker_views_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 using test_deadline::soon;
@@ -174,3 +175,5 @@ TEST_CASE_METHOD(hasty_views,
   stacks();
   CHECK(has_replies(2));
 }
+
+} // namespace actorrun::test::worker_views_test

@@ -21,9 +21,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::journal_test {
+
 using namespace actorrun::detail;
-using namespace actorrun::test;
 
 namespace {
 
@@ -924,3 +924,5 @@ TEST_CASE_METHOD(
   REQUIRE(::chmod(path.c_str(), 0666) == 0);
   CHECK_FALSE(find()); // Any user may have written that.
 }
+
+} // namespace actorrun::test::journal_test

@@ -10,7 +10,8 @@
 
 #include <fstream>
 
-using namespace actorrun;
+namespace actorrun::test::actor_death_test {
+
 using namespace actorrun::detail::process_host_test;
 
 namespace {
@@ -65,3 +66,5 @@ TEST_CASE_METHOD(fixture, "launcher: the coordinator's death ends the node",
   caf::anon_send_exit(uut->coordinator(), caf::exit_reason::kill);
   check_end("coordinator");
 }
+
+} // namespace actorrun::test::actor_death_test

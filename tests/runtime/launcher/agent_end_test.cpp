@@ -19,7 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::agent_end_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 using namespace std::chrono_literals;
@@ -169,3 +170,5 @@ TEST_CASE("agent end: the fence works for a stopped agent", "[runtime]") {
   ::kill(test.pid, SIGKILL);
   CHECK(soon([&] { return !runs(test.pids.warden); }));
 }
+
+} // namespace actorrun::test::agent_end_test

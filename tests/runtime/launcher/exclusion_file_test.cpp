@@ -15,7 +15,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::exclusion_file_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -152,3 +153,5 @@ TEST_CASE_METHOD(exclusion_file_fixture,
         != std::string::npos);
   CHECK(hosts().empty());
 }
+
+} // namespace actorrun::test::exclusion_file_test

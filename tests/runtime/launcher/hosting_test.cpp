@@ -4,7 +4,8 @@
 #include "runtime/system_config.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::hosting_test {
+
 using detail::may_host_coordinator;
 using detail::place_of_coordinator;
 
@@ -113,3 +114,5 @@ TEST_CASE("hosting: actors have threads where a coordinator of many nodes is",
   CHECK(place_of_actors(job, {}) == actor_place::reactor);
   CHECK(job.place == coordinator_place::automatic);
 }
+
+} // namespace actorrun::test::hosting_test

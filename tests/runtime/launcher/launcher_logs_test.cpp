@@ -16,7 +16,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::launcher_logs_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_folders;
 using namespace actorrun::detail::test_deadline;
@@ -267,3 +268,5 @@ TEST_CASE_METHOD(fixture, "launcher logs: workers get notice signals",
   CHECK(verdict() == succeeded);
   CHECK(console->text() == "[default0]:ready\n[default0]:noted\n");
 }
+
+} // namespace actorrun::test::launcher_logs_test

@@ -10,7 +10,8 @@
 #include <atomic>
 #include <csignal>
 
-using namespace actorrun;
+namespace actorrun::test::launcher_timers_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_deadline;
 using namespace std::chrono_literals;
@@ -145,3 +146,5 @@ TEST_CASE_METHOD(fixture, "launcher: P13 an observer that is none is refused",
   REQUIRE_FALSE(started);
   CHECK(started.error().code == errc::bad_argument);
 }
+
+} // namespace actorrun::test::launcher_timers_test

@@ -22,7 +22,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::loop_scheduler_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 using namespace test_deadline;
@@ -188,3 +189,5 @@ TEST_CASE("loop_scheduler: the end of the system ends its actors",
   }
   CHECK(seen.expired());
 }
+
+} // namespace actorrun::test::loop_scheduler_test

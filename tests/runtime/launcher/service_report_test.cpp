@@ -11,7 +11,8 @@
 #include <atomic>
 #include <memory>
 
-using namespace actorrun;
+namespace actorrun::test::service_report_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 using actorrun::test::fake_service_manager;
@@ -172,3 +173,5 @@ TEST_CASE_METHOD(service_fixture,
   CHECK(service_socket::open("/" + std::string(106, 'x')));
   CHECK_FALSE(service_socket::open("/" + std::string(107, 'x')));
 }
+
+} // namespace actorrun::test::service_report_test

@@ -13,7 +13,8 @@
 #include <mutex>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::file_log_reader_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -441,3 +442,5 @@ TEST_CASE("log_pattern: as grep -E", "[runtime]") {
   REQUIRE_FALSE(bad);
   CHECK(bad.error().code == errc::bad_argument);
 }
+
+} // namespace actorrun::test::file_log_reader_test

@@ -18,7 +18,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::inotify_log_files_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_folders;
 using namespace actorrun::detail::test_deadline;
@@ -287,3 +288,5 @@ TEST_CASE_METHOD(fixture, "log files: a disk that is nearly full is noticed",
   REQUIRE(leave(2 * 1024 * 1024 - 4096) == 0);
   CHECK(soon([&] { return uut->is_short_of_space(*file); }));
 }
+
+} // namespace actorrun::test::inotify_log_files_test

@@ -6,6 +6,8 @@
 
 #include <malloc.h>
 
+namespace actorrun::test::log_pattern_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -48,3 +50,5 @@ TEST_CASE(
   CHECK_FALSE(costly->matches(line));
   CHECK(costly->matches("aab"));
 }
+
+} // namespace actorrun::test::log_pattern_test

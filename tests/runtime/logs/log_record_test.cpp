@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::log_record_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -240,3 +241,5 @@ TEST_CASE_METHOD(record_scene, "past logs: without a record nothing is known",
   CHECK(says(read(), "refused: no log file of job \"job/1\" is known"));
   CHECK(list_log_places("").empty());
 }
+
+} // namespace actorrun::test::log_record_test

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::log_stream_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::log_stream_test;
 
@@ -252,3 +253,5 @@ TEST_CASE_METHOD(fixture,
   REQUIRE(flush());
   CHECK(shown(line_count * 102).size() == line_count * 102);
 }
+
+} // namespace actorrun::test::log_stream_test

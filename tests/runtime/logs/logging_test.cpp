@@ -8,7 +8,8 @@
 #include <regex>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::logging_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::console_test;
 
@@ -91,3 +92,5 @@ TEST_CASE("logging: it does not wait for a console that is not read",
   CHECK(lost > 0);
   CHECK(shown > 1'000);
 }
+
+} // namespace actorrun::test::logging_test

@@ -18,7 +18,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-using namespace actorrun;
+namespace actorrun::test::posix_console_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::console_test;
 using namespace std::chrono_literals;
@@ -430,3 +431,5 @@ TEST_CASE("console: a file on a full disk loses only the lines, and says so",
         != std::string::npos);
   CHECK(text.ends_with("\nmore\n"));
 }
+
+} // namespace actorrun::test::posix_console_test

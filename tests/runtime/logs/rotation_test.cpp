@@ -14,7 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::rotation_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_folders;
 
@@ -237,3 +238,5 @@ TEST_CASE("log rotation: an existing file in the way is left alone",
 TEST_CASE("log rotation: a missing folder supports nothing", "[runtime]") {
   CHECK(probe_rotation("/nowhere/at/all") == rotation_means::none);
 }
+
+} // namespace actorrun::test::rotation_test

@@ -14,7 +14,8 @@
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 
-using namespace actorrun;
+namespace actorrun::test::torch_log_layout_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_folders;
 namespace fs = std::filesystem;
@@ -416,3 +417,5 @@ TEST_CASE_METHOD(fixture,
   }
   CHECK(!fs::exists(folder));
 }
+
+} // namespace actorrun::test::torch_log_layout_test

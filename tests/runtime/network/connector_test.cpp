@@ -9,7 +9,8 @@
 #include <thread>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::connector_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -197,3 +198,5 @@ TEST_CASE_METHOD(fixture, "connector: a host that drops packets is given up",
   CHECK(why.code == errc::connection_timed_out);
   CHECK(why.text.find("does not answer") != std::string::npos);
 }
+
+} // namespace actorrun::test::connector_test

@@ -11,7 +11,8 @@
 #include <string>
 #include <thread>
 
-using namespace actorrun;
+namespace actorrun::test::guarded_link_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -419,3 +420,5 @@ TEST_CASE_METHOD(raw_fixture,
   (*answer)();
   CHECK(test_deadline::soon([&] { return seen->size > before; }));
 }
+
+} // namespace actorrun::test::guarded_link_test

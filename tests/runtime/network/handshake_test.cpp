@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::handshake_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -508,3 +509,5 @@ TEST_CASE("keys: derived keys never change between releases", "[runtime]") {
         == "33a87057799c57423a747ff1ea6281ec"
            "49ddcb8956d39c8b8ffcf534dac669bb");
 }
+
+} // namespace actorrun::test::handshake_test

@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::link_fuzz_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -203,3 +204,5 @@ TEST_CASE_METHOD(
     CHECK(is_answered());
   }
 }
+
+} // namespace actorrun::test::link_fuzz_test

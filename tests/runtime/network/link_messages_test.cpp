@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::link_messages_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -76,7 +77,7 @@ TEST_CASE("link_messages: each message of an agent or a coordinator has one "
           "direction, and arrives as it was",
           "[runtime]") {
   auto count = size_t{1}; // A Welcome is for links, and no actor sends it.
-  test::for_each_wire_type([&]<class T>(const T& x) {
+  for_each_wire_type([&]<class T>(const T& x) {
     INFO(x.GetTypeName());
     constexpr auto is_of_agent = can_have<v1::ToCoordinator, T>;
     static_assert(is_of_agent != can_have<v1::ToAgent, T>);
@@ -139,3 +140,5 @@ TEST_CASE("link_messages: random bytes, and frames with random contents, are "
   }
   CHECK(count > 0);
 }
+
+} // namespace actorrun::test::link_messages_test

@@ -3,6 +3,8 @@
 
 #include <string>
 
+namespace actorrun::test::link_outbox_test {
+
 using namespace actorrun::detail;
 
 TEST_CASE("link_outbox: the reader is told once until it takes", "[runtime]") {
@@ -43,3 +45,5 @@ TEST_CASE("link_outbox: a peer that does not read loses its link",
   CHECK(uut.take().empty());
   CHECK(count == 2);
 }
+
+} // namespace actorrun::test::link_outbox_test

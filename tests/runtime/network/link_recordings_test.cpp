@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::link_recordings_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -140,3 +141,5 @@ TEST_CASE_METHOD(remote_links_fixture,
   }
   uut.peer->end();
 }
+
+} // namespace actorrun::test::link_recordings_test

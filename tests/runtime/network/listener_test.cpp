@@ -16,7 +16,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-using namespace actorrun;
+namespace actorrun::test::listener_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -409,3 +410,5 @@ TEST_CASE_METHOD(listener_fixture,
     = listener::listen(loop, loopback(port), an_agent().mine, callbacks());
   CHECK(again);
 }
+
+} // namespace actorrun::test::listener_test

@@ -13,7 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::listener_unix_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -189,3 +190,5 @@ TEST_CASE_METHOD(fixture, "unix listener: a path that is too long is named",
   REQUIRE(outcome);
   CHECK_FALSE(*outcome);
 }
+
+} // namespace actorrun::test::listener_unix_test

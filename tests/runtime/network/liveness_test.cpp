@@ -3,7 +3,8 @@
 #include "tests/runtime/network/listener_fixture.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::liveness_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -88,3 +89,5 @@ TEST_CASE_METHOD(fixture, "liveness: a name or a foreign address cannot listen",
     CHECK(liveness_listener::listen(loop, host, [](int) {}).error().code
           == errc::cannot_listen);
 }
+
+} // namespace actorrun::test::liveness_test

@@ -5,7 +5,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::message_frames_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -75,3 +76,5 @@ TEST_CASE("message_frames: a content that is no message is said so",
   CHECK(why.error().code == errc::not_actorrun);
   CHECK(why.error().text == "sends what is no message of ours");
 }
+
+} // namespace actorrun::test::message_frames_test

@@ -13,7 +13,8 @@
 #include <memory>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::munge_handshake_test {
+
 using namespace actorrun::detail;
 using actorrun::test::fake_munge;
 using actorrun::test::fake_munge_cluster;
@@ -322,3 +323,5 @@ TEST_CASE_METHOD(fixture,
   agent.mine.key = c.key_of_job();
   CHECK(believes(agent.mine));
 }
+
+} // namespace actorrun::test::munge_handshake_test

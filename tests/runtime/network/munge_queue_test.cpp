@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::munge_queue_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 using actorrun::test::fake_munge;
@@ -220,3 +221,5 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(found.has_hung_up);
   CHECK(peers.take());
 }
+
+} // namespace actorrun::test::munge_queue_test

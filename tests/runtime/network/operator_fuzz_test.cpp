@@ -10,7 +10,8 @@
 #include <random>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::operator_fuzz_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -115,3 +116,5 @@ TEST_CASE_METHOD(
   CHECK(got->number() == 7);
   CHECK(got->status().phase() == "gathering");
 }
+
+} // namespace actorrun::test::operator_fuzz_test

@@ -3,7 +3,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::operator_readings_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -217,3 +218,5 @@ TEST_CASE_METHOD(hasty_fixture,
   CHECK(refused->refusal().code() == uint32_t(errc::connection_timed_out));
   CHECK(questions.take()->what.log_credit().number() == 8); // It is ended.
 }
+
+} // namespace actorrun::test::operator_readings_test

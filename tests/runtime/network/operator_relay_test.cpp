@@ -3,7 +3,8 @@
 #include "runtime/network/operator_relay.hpp"
 #include "tests/runtime/network/operator_fixture.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::operator_relay_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -211,3 +212,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(x.refusal().text().find("ask again") != std::string::npos);
   CHECK(rest.size() == 0);
 }
+
+} // namespace actorrun::test::operator_relay_test

@@ -13,7 +13,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-using namespace actorrun;
+namespace actorrun::test::operator_session_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -518,3 +519,5 @@ TEST_CASE_METHOD(
     newest = got->status().phase();
   }
 }
+
+} // namespace actorrun::test::operator_session_test

@@ -10,7 +10,8 @@
 #include <string>
 #include <utility>
 
-using namespace actorrun;
+namespace actorrun::test::remote_agent_links_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -311,3 +312,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(reply.status().phase() == "gathering");
   CHECK(reply.status().agents().empty());
 }
+
+} // namespace actorrun::test::remote_agent_links_test

@@ -12,7 +12,8 @@
 #include <string>
 #include <utility>
 
-using namespace actorrun;
+namespace actorrun::test::remote_links_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -524,3 +525,5 @@ TEST_CASE_METHOD(coordinator_fixture,
   remote_links_fixture::say(there, request);
   CHECK(test_deadline::soon([&] { return uut.outbox->is_over(); }));
 }
+
+} // namespace actorrun::test::remote_links_test

@@ -4,7 +4,8 @@
 #include <filesystem>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::tls_identity_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -81,3 +82,5 @@ TEST_CASE("tls_identity: each file that is no good is named with its option",
                                std::filesystem::perm_options::add);
   CHECK(has(trouble_with(good), "other users"));
 }
+
+} // namespace actorrun::test::tls_identity_test

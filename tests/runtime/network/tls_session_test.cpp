@@ -5,7 +5,8 @@
 #include <random>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::tls_session_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -286,3 +287,5 @@ TEST_CASE("tls_session: with certificates, another key of the handshake is "
   CHECK(server.text.find("not the peer") != std::string::npos);
   CHECK_FALSE((x.client.is_open() || x.server.is_open()));
 }
+
+} // namespace actorrun::test::tls_session_test

@@ -10,7 +10,8 @@
 
 #include <algorithm>
 
-using namespace actorrun;
+namespace actorrun::test::tombstone_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -201,3 +202,5 @@ TEST_CASE("presence: N3 who comes with another launch finds those of before",
   }
   CHECK_FALSE(is_other_launch_present(job, second));
 }
+
+} // namespace actorrun::test::tombstone_test

@@ -14,7 +14,8 @@
 
 #include <sys/stat.h>
 
-using namespace actorrun;
+namespace actorrun::test::node_notices_test {
+
 using namespace actorrun::detail;
 using test_deadline::soon;
 
@@ -211,3 +212,5 @@ TEST_CASE_METHOD(fixture, "node_notices: a command goes with its owner",
   CHECK(::kill(leader, 0) != 0);
   CHECK(soon([&] { return ::kill(child, 0) != 0; }));
 }
+
+} // namespace actorrun::test::node_notices_test

@@ -10,7 +10,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-using namespace actorrun;
+namespace actorrun::test::acceptor_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -169,3 +170,5 @@ TEST_CASE("acceptor: without its reserve it waits and does not spin",
   CHECK(*outcome);
   CHECK(server.end() < watched_for / 5);
 }
+
+} // namespace actorrun::test::acceptor_test

@@ -1,7 +1,8 @@
 #include "runtime/os/clock.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::clock_test {
+
 using namespace actorrun::detail;
 
 // Two clocks cannot be read at once, and the system may take the processor away
@@ -17,3 +18,5 @@ TEST_CASE("clock: the time asleep never decreases", "[runtime]") {
   }
   CHECK(decreases == 0);
 }
+
+} // namespace actorrun::test::clock_test

@@ -3,7 +3,8 @@
 
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::control_group_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -113,3 +114,5 @@ TEST_CASE("memory_limit: this machine has some", "[runtime]") {
   REQUIRE(here);
   CHECK(*here > 1'000 * kilobyte);
 }
+
+} // namespace actorrun::test::control_group_test

@@ -13,7 +13,8 @@
 
 #include <sys/wait.h>
 
-using namespace actorrun;
+namespace actorrun::test::cpu_binding_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -144,3 +145,5 @@ TEST_CASE_METHOD(fixture, "cpu_binding: functions are not bound", "[runtime]") {
   CHECK(all<ports::process_not_started>().front().subject
         == "function (only programs can be bound to CPUs)");
 }
+
+} // namespace actorrun::test::cpu_binding_test

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+namespace actorrun::test::descriptor_room_test {
+
 using namespace actorrun::detail;
 
 TEST_CASE("descriptor_room: S5 what peers may have leaves a reserve, together",
@@ -22,3 +24,5 @@ TEST_CASE("descriptor_room: S5 what peers may have leaves a reserve, together",
   CHECK(shares_of(1'024).store == 480);
   CHECK(shares_of(1'048'576).pending > 80'000);
 }
+
+} // namespace actorrun::test::descriptor_room_test

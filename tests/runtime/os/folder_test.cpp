@@ -15,7 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::folder_test {
+
 using namespace actorrun::detail;
 using test_folders::content_of;
 
@@ -172,3 +173,5 @@ TEST_CASE_METHOD(fixture, "folder: one that others can write to is exposed",
   CHECK(exposed(01777, logs).empty());
   CHECK(exposed(0755, logs).empty());
 }
+
+} // namespace actorrun::test::folder_test

@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::munge_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -130,3 +131,5 @@ TEST_CASE_METHOD(munge_fixture, "munge: where no daemon runs, that is said",
   CHECK(sealed.error().code == errc::connection_failed);
   CHECK(sealed.error().text.starts_with("munge "));
 }
+
+} // namespace actorrun::test::munge_test

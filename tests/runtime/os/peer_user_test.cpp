@@ -5,7 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::peer_user_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -125,3 +126,5 @@ TEST_CASE("peer_user: what is no connection has none", "[runtime]") {
   ::close(fds[1]);
   CHECK_FALSE(user_of_peer(-1));
 }
+
+} // namespace actorrun::test::peer_user_test

@@ -22,6 +22,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+namespace actorrun::test::reactor_test {
+
 using namespace actorrun::detail;
 using actorrun::detail::test_deadline::soon;
 using namespace std::chrono_literals;
@@ -578,3 +580,5 @@ TEST_CASE("reactor: an idle thread sleeps", "[runtime]") {
   REQUIRE(done.wait());
   CHECK(after.ru_nvcsw - before.ru_nvcsw <= 2);
 }
+
+} // namespace actorrun::test::reactor_test

@@ -17,7 +17,8 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-using namespace actorrun;
+namespace actorrun::test::resource_limits_test {
+
 using namespace actorrun::detail;
 using actorrun::detail::test_folders::folder;
 
@@ -103,3 +104,5 @@ TEST_CASE("resource limits: files, folders and ports name it (U18)",
   CHECK(bound.ends_with(no_descriptor));
   CHECK(listening.find(no_descriptor) != std::string::npos);
 }
+
+} // namespace actorrun::test::resource_limits_test

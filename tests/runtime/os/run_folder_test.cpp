@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::run_folder_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -361,3 +362,5 @@ TEST_CASE_METHOD(fixture, "run folder: a chosen one has no substitute",
   CHECK(!run_folder::open({place}));
   CHECK(!run_folder::find_all({place}));
 }
+
+} // namespace actorrun::test::run_folder_test

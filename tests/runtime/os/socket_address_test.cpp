@@ -10,7 +10,8 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 
-using namespace actorrun;
+namespace actorrun::test::socket_address_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -153,3 +154,5 @@ TEST_CASE("socket address: a host name of loopback stands for all of loopback",
     CHECK_FALSE(is_loopback(*where));
   }
 }
+
+} // namespace actorrun::test::socket_address_test

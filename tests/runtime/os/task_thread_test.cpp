@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+namespace actorrun::test::task_thread_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test_deadline;
 using namespace std::chrono_literals;
@@ -87,3 +89,5 @@ TEST_CASE("task thread: who asks gets an answer, or none from one that hangs",
   hang->set_value();
   CHECK(uut.ask(10s, [] { return 9; }) == 9);
 }
+
+} // namespace actorrun::test::task_thread_test

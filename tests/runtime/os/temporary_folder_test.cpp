@@ -9,7 +9,8 @@
 #include <iterator>
 #include <string>
 
-using namespace actorrun;
+namespace actorrun::test::temporary_folder_test {
+
 using namespace actorrun::detail;
 
 namespace fs = std::filesystem;
@@ -82,3 +83,5 @@ TEST_CASE_METHOD(fixture,
     CHECK(count() == 0);
   });
 }
+
+} // namespace actorrun::test::temporary_folder_test

@@ -7,7 +7,8 @@
 #include <thread>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::thread_times_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 
@@ -44,3 +45,5 @@ TEST_CASE("thread_times: a thread waits where others take the processors",
   is_over = true;
   CHECK(uut.now().waited - begin.waited >= 5ms);
 }
+
+} // namespace actorrun::test::thread_times_test

@@ -9,7 +9,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::call_channel_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -157,3 +158,5 @@ TEST_CASE("call_channel: a file that the worker has damaged is refused",
   REQUIRE_FALSE(back);
   CHECK(back.error().code == errc::bad_argument);
 }
+
+} // namespace actorrun::test::call_channel_test

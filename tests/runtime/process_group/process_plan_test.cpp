@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-using namespace actorrun;
+namespace actorrun::test::process_plan_test {
+
 using namespace actorrun::detail;
 using core::std_streams;
 
@@ -331,3 +332,5 @@ TEST_CASE("process_plan: run id and restart count are those of rank 0",
   CHECK(plan_of(x).own.slot_count == 2);
   CHECK(plan_of(x).world_size == 2);
 }
+
+} // namespace actorrun::test::process_plan_test

@@ -6,7 +6,8 @@
 #include <string>
 #include <thread>
 
-using namespace actorrun;
+namespace actorrun::test::start_processes_end_test {
+
 using namespace actorrun::start_processes_test;
 
 namespace {
@@ -208,3 +209,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(details.is_from_stderr);
   CHECK(details.traceback.find("last words") != std::string::npos);
 }
+
+} // namespace actorrun::test::start_processes_end_test

@@ -10,7 +10,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::start_processes_function_end_test {
+
 using namespace actorrun::start_processes_test;
 
 // -- what the workers do ------------------------------------------------------
@@ -184,3 +185,5 @@ TEST_CASE_METHOD(
                   "a fork server)")
         != std::string::npos);
 }
+
+} // namespace actorrun::test::start_processes_function_end_test

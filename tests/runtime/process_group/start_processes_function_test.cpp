@@ -18,7 +18,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::start_processes_function_test {
+
 using namespace actorrun::start_processes_test;
 
 // -- what the workers do ------------------------------------------------------
@@ -260,3 +261,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(started.error().text
         == "local rank 1: entry point \"train\": takes 2 arguments, not 1");
 }
+
+} // namespace actorrun::test::start_processes_function_test

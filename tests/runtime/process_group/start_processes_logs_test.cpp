@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::start_processes_logs_test {
+
 using namespace actorrun::start_processes_test;
 
 namespace {
@@ -222,3 +223,5 @@ TEST_CASE_METHOD(fixture, "start_processes: a layout of the caller is used",
           == "the log layout plans the output of 1 processes, not of 2");
   }
 }
+
+} // namespace actorrun::test::start_processes_logs_test

@@ -11,7 +11,8 @@
 
 #include <sys/stat.h>
 
-using namespace actorrun;
+namespace actorrun::test::start_processes_program_test {
+
 using namespace actorrun::start_processes_test;
 
 TEST_CASE_METHOD(fixture, "start_processes: programs get their arguments",
@@ -172,3 +173,5 @@ TEST_CASE_METHOD(fixture,
   CHECK_FALSE(fs::exists(here / "started"));
   CHECK_FALSE(fs::exists(logs()));
 }
+
+} // namespace actorrun::test::start_processes_program_test

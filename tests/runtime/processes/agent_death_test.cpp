@@ -17,7 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::agent_death_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -284,3 +285,5 @@ TEST_CASE_METHOD(
   CHECK(::kill(worker, 0) == 0);
   CHECK(open_listening(where));
 }
+
+} // namespace actorrun::test::agent_death_test

@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+namespace actorrun::test::fork_request_test {
+
 using namespace actorrun::detail;
 namespace fs = std::filesystem;
 
@@ -173,3 +175,5 @@ TEST_CASE("fork request: damaged text is refused", "[runtime]") {
   CHECK(is_damaged(number(~0U) + number(~0U)));
   CHECK(is_damaged(std::string(fork_text_max + 1, '\0')));
 }
+
+} // namespace actorrun::test::fork_request_test

@@ -5,6 +5,8 @@
 
 #include <fcntl.h>
 
+namespace actorrun::test::forked_child_test {
+
 using namespace actorrun::detail;
 
 TEST_CASE("child handshake: reports arrive one by one", "[runtime]") {
@@ -49,3 +51,5 @@ TEST_CASE("child handshake: a child goes only when it is ordered",
   CHECK(!await_go(uut->child.get()));
   send_report(uut->child.get(), {.pid = 5}); // No signal for the child.
 }
+
+} // namespace actorrun::test::forked_child_test

@@ -11,7 +11,8 @@
 
 #include <pthread.h>
 
-using namespace actorrun;
+namespace actorrun::test::forked_starts_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -182,3 +183,5 @@ TEST_CASE_METHOD(starts_fixture,
   guard->set_fence(clock_type::now());
   CHECK(soon([&] { return state_of(results[0].pid) == 'Z'; }));
 }
+
+} // namespace actorrun::test::forked_starts_test

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace actorrun::test::orphan_sweep_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -55,3 +57,5 @@ TEST_CASE("reap_orphans: a program without such children reaps all but its own "
   CHECK_FALSE(worker.is_reaped());
   CHECK_FALSE(helper.is_reaped());
 }
+
+} // namespace actorrun::test::orphan_sweep_test

@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::output_files_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -167,3 +168,5 @@ TEST_CASE_METHOD(
   CHECK(outputs.err > STDERR_FILENO);
   CHECK(link_of(outputs.out) == here / "out");
 }
+
+} // namespace actorrun::test::output_files_test

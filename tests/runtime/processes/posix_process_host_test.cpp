@@ -15,7 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::posix_process_host_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 using namespace std::chrono_literals;
@@ -438,3 +439,5 @@ TEST_CASE_METHOD(fixture, "process host: a dead warden is logged and replaced",
   uut->set_fence(clock_type::now());
   CHECK(wait_for_events(4));
 }
+
+} // namespace actorrun::test::posix_process_host_test

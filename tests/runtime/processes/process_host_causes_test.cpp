@@ -9,7 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::process_host_causes_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -82,3 +83,5 @@ TEST_CASE_METHOD(fixture, "process host: P1 the fence's signal is its own",
   CHECK(exits[0].signal == SIGKILL);
   CHECK_FALSE(exits[0].is_foreign);
 }
+
+} // namespace actorrun::test::process_host_causes_test

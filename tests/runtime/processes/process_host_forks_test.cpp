@@ -15,7 +15,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::process_host_forks_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -233,3 +234,5 @@ TEST_CASE_METHOD(fixture,
   uut.reset();
   CHECK(!has_children());
 }
+
+} // namespace actorrun::test::process_host_forks_test

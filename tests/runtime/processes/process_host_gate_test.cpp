@@ -7,7 +7,8 @@
 
 #include <sys/prctl.h>
 
-using namespace actorrun;
+namespace actorrun::test::process_host_gate_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -147,3 +148,5 @@ TEST_CASE_METHOD(gated_fixture,
   on_thread([] {});
   CHECK(events.size() == 4);
 }
+
+} // namespace actorrun::test::process_host_gate_test

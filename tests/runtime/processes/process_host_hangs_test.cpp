@@ -7,7 +7,8 @@
 #include <csignal>
 #include <optional>
 
-using namespace actorrun;
+namespace actorrun::test::process_host_hangs_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 using actorrun::test::hanging_file;
@@ -121,3 +122,5 @@ TEST_CASE("process host: a program that hangs does not hold up the end",
     CHECK(::waitpid(pid, nullptr, __WALL) == pid);
   }
 }
+
+} // namespace actorrun::test::process_host_hangs_test

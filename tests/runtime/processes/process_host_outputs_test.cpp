@@ -15,7 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::process_host_outputs_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -225,3 +226,5 @@ TEST_CASE_METHOD(fixture, "process host: bad descriptors are reported",
   CHECK(failures[1].error == EINVAL);
   CHECK(failures[1].subject == "true (129 descriptors; 128 are possible)");
 }
+
+} // namespace actorrun::test::process_host_outputs_test

@@ -12,7 +12,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::process_host_server_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -268,3 +269,5 @@ TEST_CASE_METHOD(server_fixture,
     return count == 3;
   }));
 }
+
+} // namespace actorrun::test::process_host_server_test

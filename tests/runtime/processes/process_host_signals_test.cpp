@@ -1,7 +1,8 @@
 // Signals to a single worker.
 #include "tests/runtime/processes/process_host_fixture.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::process_host_signals_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -50,3 +51,5 @@ TEST_CASE_METHOD(fixture,
   on_thread([] {}); // Both have been carried out.
   CHECK(runs(pid_of(0)));
 }
+
+} // namespace actorrun::test::process_host_signals_test

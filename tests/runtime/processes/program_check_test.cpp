@@ -11,6 +11,8 @@
 
 #include <unistd.h>
 
+namespace actorrun::test::program_check_test {
+
 using namespace actorrun::detail;
 using actorrun::detail::script_test::folder;
 namespace fs = std::filesystem;
@@ -102,3 +104,5 @@ TEST_CASE("program check: a binary's loader can be the subject", "[runtime]") {
   text.replace(32, 8, "\xff\xff\xff\xff\xff\xff\xff\x7f"); // e_phoff
   CHECK(subject(here.file("far", text, 0755), ENOENT) == "name");
 }
+
+} // namespace actorrun::test::program_check_test

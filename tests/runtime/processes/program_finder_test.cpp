@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::program_finder_test {
+
 using namespace actorrun::detail;
 using actorrun::detail::script_test::folder;
 namespace fs = std::filesystem;
@@ -70,3 +72,5 @@ TEST_CASE("program finder: a name that is too long for a folder is an error",
   CHECK(uut.find(std::string(NAME_MAX, 'x'), {}).error == ENOENT);
   CHECK(uut.find(std::string(NAME_MAX + 1, 'x'), {}).error == ENAMETOOLONG);
 }
+
+} // namespace actorrun::test::program_finder_test

@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace actorrun::test::spawn_test {
+
 using namespace actorrun::detail;
 using actorrun::detail::script_test::folder;
 using namespace std::chrono_literals;
@@ -253,3 +255,5 @@ TEST_CASE("spawn: the gate can refuse", "[runtime]") {
   CHECK(!fs::exists(trace));
   CHECK(!has_children());
 }
+
+} // namespace actorrun::test::spawn_test

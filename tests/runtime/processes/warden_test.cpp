@@ -24,7 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::warden_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 using namespace test_deadline;
@@ -436,3 +437,5 @@ TEST_CASE("warden: N9 it leaves the CPU to an agent that takes its time to end",
   for (const auto pid : pids)
     CHECK(soon([&] { return !runs(pid); }));
 }
+
+} // namespace actorrun::test::warden_test

@@ -15,7 +15,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-using namespace actorrun;
+namespace actorrun::test::worker_cgroup_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::process_host_test;
 
@@ -252,3 +253,5 @@ TEST_CASE_METHOD(
   uut.reset();
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
+
+} // namespace actorrun::test::worker_cgroup_test

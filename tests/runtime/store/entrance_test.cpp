@@ -12,9 +12,9 @@
 
 #include <poll.h>
 
-using namespace actorrun;
+namespace actorrun::test::entrance_test {
+
 using namespace actorrun::detail;
-using namespace actorrun::test;
 
 namespace {
 
@@ -126,3 +126,5 @@ TEST_CASE_METHOD(fixture,
   pass_on();
   CHECK(client.read(1).empty());
 }
+
+} // namespace actorrun::test::entrance_test

@@ -10,7 +10,8 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-using namespace actorrun;
+namespace actorrun::test::link_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -163,3 +164,5 @@ TEST_CASE_METHOD(fixture, "store_link: reports the end of the connection",
   CHECK(uut->add(reply("r")));
   CHECK(!uut->write());
 }
+
+} // namespace actorrun::test::link_test

@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::master_port_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -157,3 +158,5 @@ TEST_CASE("master port: a port that workers are to have must be free",
   CHECK(third.hold().error().code == errc::address_in_use);
   CHECK(listen_at(port)); // For the worker.
 }
+
+} // namespace actorrun::test::master_port_test

@@ -13,9 +13,9 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-using namespace actorrun;
+namespace actorrun::test::ports_test {
+
 using namespace actorrun::detail;
-using namespace actorrun::test;
 
 namespace {
 
@@ -322,3 +322,5 @@ TEST_CASE("store_memory_max: leaves three quarters to the workers",
   CHECK(store_memory_max(4 * gigabyte - 4) == gigabyte - 1);
   CHECK(store_memory_max(gigabyte / 2) == gigabyte / 8);
 }
+
+} // namespace actorrun::test::ports_test

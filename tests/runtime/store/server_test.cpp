@@ -24,9 +24,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace actorrun;
+namespace actorrun::test::server_test {
+
 using namespace actorrun::detail;
-using namespace actorrun::test;
 
 namespace {
 
@@ -478,7 +478,7 @@ TEST_CASE("store_server: S7 another user of this host is not served",
   CHECK(own.value() == "the job's own");
   CHECK(lines.told().empty());
   if (::geteuid() != 0)
-    return test::skip("root", "only root can become another user");
+    return skip("root", "only root can become another user");
   CHECK(answer_for_another_user(mine.where) == 0);
   CHECK(own.is_silent()); // The store's thread has written its line.
   const auto told = lines.told();
@@ -535,3 +535,5 @@ TEST_CASE(
   CHECK_FALSE(is_served(always<another_user>));
   CHECK_FALSE(is_served(always<no_user>)); // It is gone, whoever it was.
 }
+
+} // namespace actorrun::test::server_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace actorrun::test::store_weight_test {
+
 namespace {
 
 constexpr auto tolerance = 0.1;
@@ -111,3 +113,5 @@ TEST_CASE("store_ports: a small control group has a small store", "[runtime]") {
   CHECK(taken < memory / 4);
   CHECK(taken > (1 - tolerance) * memory / 4);
 }
+
+} // namespace actorrun::test::store_weight_test

@@ -12,7 +12,8 @@
 
 #include <sys/stat.h>
 
-using namespace actorrun;
+namespace actorrun::test::memo_test {
+
 using namespace actorrun::detail;
 using actorrun::detail::test_deadline::soon;
 
@@ -209,3 +210,5 @@ TEST_CASE("memo: the kernel says which start of it runs", "[runtime]") {
   CHECK(boot_id().size() == 36);
   CHECK(boot_id() == boot_id());
 }
+
+} // namespace actorrun::test::memo_test

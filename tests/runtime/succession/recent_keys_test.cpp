@@ -1,6 +1,8 @@
 #include "runtime/succession/recent_keys.hpp"
 #include "tests/support/catch.hpp"
 
+namespace actorrun::test::recent_keys_test {
+
 using namespace actorrun::detail;
 
 TEST_CASE("recent_keys: beyond its limit the one kept first is forgotten",
@@ -15,3 +17,5 @@ TEST_CASE("recent_keys: beyond its limit the one kept first is forgotten",
   CHECK_FALSE(uut.find("b"));
   CHECK(uut.find("c") == resumption_key{4});
 }
+
+} // namespace actorrun::test::recent_keys_test

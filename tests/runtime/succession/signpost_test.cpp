@@ -6,7 +6,8 @@
 #include "runtime/succession/voter_links.hpp"
 #include "tests/runtime/network/remote_links_fixture.hpp"
 
-using namespace actorrun;
+namespace actorrun::test::signpost_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -122,3 +123,5 @@ TEST_CASE_METHOD(fixture, "signpost: voters are passed on", "[runtime]") {
                  core::succession_message{core::would{1}});
   CHECK(voters.take() == "n1");
 }
+
+} // namespace actorrun::test::signpost_test

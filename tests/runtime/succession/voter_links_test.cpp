@@ -10,7 +10,8 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-using namespace actorrun;
+namespace actorrun::test::voter_links_test {
+
 using namespace actorrun::detail;
 using namespace actorrun::detail::test;
 
@@ -348,3 +349,5 @@ TEST_CASE("voter tombstone: one that is too long is not said", "[runtime]") {
   left.promised_to = {std::string(socket_keeper::statement_size_max, 'x')};
   CHECK(voter_statement({}, {"n2"}, left).empty());
 }
+
+} // namespace actorrun::test::voter_links_test

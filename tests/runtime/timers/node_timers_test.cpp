@@ -9,7 +9,8 @@
 #include <cstdlib>
 #include <fstream>
 
-using namespace actorrun;
+namespace actorrun::test::node_timers_test {
+
 using namespace actorrun::detail;
 using namespace std::chrono_literals;
 
@@ -175,3 +176,5 @@ TEST_CASE_METHOD(fixture, "node_timers: P13 a server that is none is refused",
   REQUIRE_FALSE(uut);
   CHECK(uut.error().code == errc::bad_argument);
 }
+
+} // namespace actorrun::test::node_timers_test

@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-using namespace actorrun;
+namespace actorrun::test::notify_socket_test {
+
 using namespace actorrun::detail;
 using test_deadline::soon;
 
@@ -233,3 +234,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(out.error().code == errc::cannot_listen);
   CHECK(out.error().text.find("ACTORRUN_RUN_DIR") != std::string::npos);
 }
+
+} // namespace actorrun::test::notify_socket_test

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace actorrun::test::posix_session_members_test {
+
 using namespace actorrun::detail;
 
 namespace {
@@ -108,3 +110,5 @@ TEST_CASE(
   }
   ::prctl(PR_SET_NAME, name);
 }
+
+} // namespace actorrun::test::posix_session_members_test

@@ -19,7 +19,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-using namespace actorrun;
+namespace actorrun::test::timer_fifo_test {
+
 using namespace actorrun::detail;
 using test_deadline::soon;
 
@@ -376,3 +377,5 @@ TEST_CASE_METHOD(fixture,
   CHECK(off < 1s);
   CHECK(off > -1s);
 }
+
+} // namespace actorrun::test::timer_fifo_test
