@@ -299,6 +299,13 @@ TEST_CASE_METHOD(runbook_scene, "runbook: two jobs of one id", "[runbook]") {
     "--standalone", "--rdzv-id=train", "--no-python", "sh", "-c", sleeper};
   auto& one = run(job);
   auto& other = run(job);
+  // `stop` would end the one that is there alone.
+  for (const auto* x : {&one, &other})
+    REQUIRE(eventually([&] {
+      return contains(
+        read({ACTORCTL_PROGRAM, "status", std::to_string(x->pid())}),
+        "running");
+    }));
   await_told("Two jobs of one id", 0, "several jobs run on this host");
   CHECK(contains(said, std::to_string(one.pid())));
   CHECK(contains(said, std::to_string(other.pid())));
