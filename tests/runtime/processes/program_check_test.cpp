@@ -88,7 +88,7 @@ TEST_CASE("program check: of a first line it reads as much as the kernel",
 
 TEST_CASE("program check: a binary's loader can be the subject", "[runtime]") {
   const auto here = folder{};
-  auto file = std::ifstream{"/proc/self/exe", std::ios::binary};
+  auto file = std::ifstream{"/bin/sh", std::ios::binary};
   auto text = std::string{std::istreambuf_iterator<char>{file}, {}};
   const auto at = text.find("/ld-linux");
   REQUIRE(at != std::string::npos);
