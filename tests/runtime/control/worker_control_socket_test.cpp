@@ -374,7 +374,7 @@ TEST_CASE_METHOD(fixture, "worker control: a worker has one connection",
   auto first = caller{uut->address()};
   CHECK(first.say(hello));
   const auto second = caller{uut->address()};
-  CHECK(second.say(hello));
+  second.say(hello); // It may have been refused by then.
   CHECK(second.hear_refusal() == "this worker has a connection already");
   // One that is closed is none, even if that has not been noticed yet.
   run_and_wait(loop, [&] {
