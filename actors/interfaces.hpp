@@ -407,6 +407,8 @@ using rendezvous_coordinator_actor = interface<
   void(v1::WorkersSilent),
   // How long the workers of the agent's share compute per step.
   void(v1::WorkerPaces),
+  // How long the workers of the agent's share have saved, and when.
+  void(v1::WorkersSaved),
   // How far the workers of the agent's share are on the way to a safe point.
   void(v1::SafePointReport),
   // What checks of its node have found.

@@ -445,12 +445,15 @@ void node_agent_state::dispatch(const membership_event& event) {
   // Those that are gone are not shown or looked at: others may get their numbers.
   if (const auto* x = std::get_if<group_stopped>(&event);
       x != nullptr && membership_.plan()
-      && membership_.plan()->generation == x->generation
-      && x->unkillable_count == 0 && x->parked.local_ranks.empty())
-    pids_.clear();
+      && membership_.plan()->generation == x->generation) {
+    end_saves();
+    if (x->unkillable_count == 0 && x->parked.local_ranks.empty())
+      pids_.clear();
+  }
   if (const auto* x = std::get_if<group_succeeded>(&event);
       x != nullptr && membership_.plan()
       && membership_.plan()->generation == x->generation) {
+    end_saves();
     pids_.clear();
     watch_workers({});
   }
@@ -565,6 +568,7 @@ void node_agent_state::on(const v1::JoinAccepted& x) {
     silence_->forget_report();
   if (pace_)
     pace_->forget_report();
+  saves_.forget_report();
   // A node alone waits for no other.
   if ((remote_ || config_.settings.agent_count_max > 1)
       && !x.waiting_for().empty())
@@ -897,7 +901,7 @@ std::vector<worker_signs> node_agent_state::running_workers() const {
     if (last != timers_.end())
       signs.last_request = std::max(stepped_.value_or(last->when), last->when);
     if (const auto steps = said.find(x.pid); steps != said.end())
-      signs.step_count = steps->second.step_count;
+      signs.step_count = beats_of(steps->second);
     out.push_back(signs);
   }
   return out;
@@ -946,7 +950,16 @@ void node_agent_state::watch_steps(generation_id generation) {
   if (generation.value == 0)
     return pace_->end();
   pace_->begin(generation);
+  saves_.begin(generation, self_->clock().now());
   look_at_steps();
+}
+
+// They may save until they end: the coordinator is told before it hears of that.
+void node_agent_state::end_saves() {
+  if (!saves_.is_watching())
+    return;
+  tell_saves(read_steps(), true);
+  saves_.end();
 }
 
 void node_agent_state::on(const steps_due& x) {
@@ -954,19 +967,42 @@ void node_agent_state::on(const steps_due& x) {
     look_at_steps();
 }
 
-void node_agent_state::look_at_steps() {
+/// What workers of the generation say, by global rank.
+std::map<uint32_t, step_reading> node_agent_state::read_steps() const {
   const auto& plan = membership_.plan();
   const auto said = config_.steps->read(pids_);
   auto seen = std::map<uint32_t, step_reading>{};
   for (uint32_t i = 0; plan && i < pids_.size(); ++i)
     if (const auto x = said.find(pids_[i]); x != said.end())
       seen.emplace(plan->own.global_rank(i), x->second);
+  return seen;
+}
+
+void node_agent_state::look_at_steps() {
+  auto seen = read_steps();
+  tell_saves(seen, false);
+  std::erase_if(seen, [](const auto& x) { return x.second.step_count == 0; });
   if (const auto news = pace_->step(seen, self_->clock().now())) {
     auto out = to_wire(*news);
     out.set_agent_id(id());
     report(std::move(out));
   }
-  tell_later(self_, pace_->interval(), steps_due{++step_look_count_});
+  const auto pause = pace_->interval();
+  tell_later(self_,
+             saves_.is_used()
+               ? std::min<duration>(pause, node_saves::report_pause)
+               : pause,
+             steps_due{++step_look_count_});
+}
+
+void node_agent_state::tell_saves(const std::map<uint32_t, step_reading>& seen,
+                                  bool is_last) {
+  const auto news = saves_.step(seen, self_->clock().now(), is_last);
+  if (!news)
+    return;
+  auto out = to_wire(*news);
+  out.set_agent_id(id());
+  report(std::move(out));
 }
 
 std::optional<worker_steps>

@@ -5,6 +5,7 @@
 #include "actors/core/hangs/node_silence.hpp"
 #include "actors/core/protocol/membership.hpp"
 #include "actors/core/stragglers/node_pace.hpp"
+#include "actors/core/stragglers/node_saves.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
 #include "actors/node_checker.hpp"
@@ -100,6 +101,10 @@ private:
   void watch_steps(generation_id generation);
   void on(const steps_due& x);
   void look_at_steps();
+  std::map<uint32_t, core::step_reading> read_steps() const;
+  void tell_saves(const std::map<uint32_t, core::step_reading>& seen,
+                  bool is_last);
+  void end_saves();
   std::optional<core::worker_steps> steps_of(uint32_t local_rank) const;
   std::vector<core::worker_signs> running_workers() const;
   void look_for_signs(std::function<void()> then);
@@ -197,6 +202,7 @@ private:
   /// When a live worker was last seen to pass a safe point, in this generation.
   std::optional<core::time_point> stepped_;
   std::optional<core::node_pace> pace_; ///< None: no worker counts as slow.
+  core::node_saves saves_;              ///< Seen likewise.
   uint64_t step_look_count_ = 0;        ///< Names the newest look at steps.
   status_fetch fetch_;
   node_readings readings_;

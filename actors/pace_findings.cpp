@@ -17,6 +17,15 @@ core::duration pace_from_wire(uint64_t ns) {
     std::min(ns, static_cast<uint64_t>(told_pace_max.count())))};
 }
 
+/// Longer ones would overflow in sums.
+constexpr auto told_saves_max
+  = core::duration{std::chrono::hours{24 * 365 * 50}};
+
+core::duration saves_from_wire(uint64_t ns) {
+  return core::duration{static_cast<int64_t>(
+    std::min(ns, static_cast<uint64_t>(told_saves_max.count())))};
+}
+
 v1::StragglerAction action_to_wire(core::straggler_action x) {
   switch (x) {
     case core::straggler_action::report:
@@ -64,6 +73,26 @@ core::pace_report from_wire(const v1::WorkerPaces& x) {
     out.workers.push_back({worker.rank(), pace_from_wire(worker.compute_ns()),
                            pace_from_wire(worker.least_ns())});
   }
+  return out;
+}
+
+v1::WorkersSaved to_wire(const core::saves_report& x) {
+  auto out = v1::WorkersSaved{};
+  out.set_generation(x.generation.value);
+  out.set_saving_ns(static_cast<uint64_t>(x.saving.count()));
+  if (x.age)
+    out.set_age_ns(static_cast<uint64_t>(x.age->count()));
+  out.set_saving_since_ns(static_cast<uint64_t>(x.saving_since.count()));
+  return out;
+}
+
+core::saves_report from_wire(const v1::WorkersSaved& x) {
+  auto out = core::saves_report{
+    .generation = {x.generation()},
+    .saving = saves_from_wire(x.saving_ns()),
+    .saving_since = saves_from_wire(x.saving_since_ns())};
+  if (x.has_age_ns())
+    out.age = saves_from_wire(x.age_ns());
   return out;
 }
 

@@ -518,6 +518,9 @@ rendezvous_coordinator_state::make_behavior() {
     [this](const v1::WorkerPaces& x) {
       if_own(x, [&](const agent_id& agent, contact&) { on(agent, x); });
     },
+    [this](const v1::WorkersSaved& x) {
+      if_own(x, [&](const agent_id& agent, contact&) { on(agent, x); });
+    },
     [this](const v1::NodeFitness& x) {
       if_own(x, [&](const agent_id& agent, contact&) {
         dispatch(fitness_reported{agent, reason_line(x.unfit())});
@@ -1017,6 +1020,14 @@ std::vector<paced_node> rendezvous_coordinator_state::paced_nodes() const {
       out.push_back(
         {id, x.offering.host, x.place.first_global_rank, x.place.slot_count});
   return out;
+}
+
+void rendezvous_coordinator_state::on(const agent_id& agent,
+                                      const v1::WorkersSaved& x) {
+  if (is_closing_ || !age_of_leadership())
+    return; // The next coordinator is told.
+  keep(chronicle_.note_saves(agent, from_wire(x),
+                             moment_of(self_->clock().now())));
 }
 
 void rendezvous_coordinator_state::compare_paces() {

@@ -142,6 +142,7 @@ private:
   void look_into(const core::job_hang& what);
   bool settle(const core::job_hang& what, const v1::Stacks& seen);
   void on(const agent_id& agent, const v1::WorkerPaces& x);
+  void on(const agent_id& agent, const v1::WorkersSaved& x);
   void compare_paces();
   void act_on(const core::straggler_finding& x);
   std::vector<core::paced_node> paced_nodes() const;

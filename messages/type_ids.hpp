@@ -97,6 +97,7 @@ CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::NodeNotice))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkersSilent))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::EndHungWorker))
 CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkerPaces))
+CAF_ADD_TYPE_ID(actorrun, (actorrun::v1::WorkersSaved))
 CAF_END_TYPE_ID_BLOCK(actorrun)
 
 namespace actorrun {

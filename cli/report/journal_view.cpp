@@ -171,6 +171,14 @@ struct describe {
              : formatted("generation {}: {}", to_string(x.generation),
                          line_text(sentence_of(x.named, x.count)));
   }
+  text operator()(const node_saved& x) const {
+    return formatted("node {}: its workers {}; that took {} of worker time of "
+                     "generation {} by now",
+                     host_of(x.agent, known),
+                     x.saved_up_to ? "have saved" : "save",
+                     duration_text(std::max(x.saving, duration::zero())),
+                     to_string(x.generation));
+  }
   text operator()(const failure_attributed& x) const {
     const auto subject
       = formatted("the failure of generation {} ", to_string(x.generation));
@@ -250,6 +258,7 @@ struct node_matcher {
     return is_it(x.now->agent, x.now->host);
   }
   bool operator()(const gpus_changed& x) const { return is_it(x.agent); }
+  bool operator()(const node_saved& x) const { return is_it(x.agent); }
   bool operator()(const leader_chosen& x) const { return is_it(x.agent); }
   bool operator()(const worker_died& x) const {
     return is_it(x.failure.agent, x.failure.host);

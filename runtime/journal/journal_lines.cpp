@@ -35,12 +35,14 @@ constexpr auto time_name = "time";
 constexpr auto stragglers_name = "stragglers";
 constexpr auto straggler_count_name = "straggler_count";
 
+constexpr auto leavers_name = "leavers";
+
 constexpr auto given_up_name = "given_up";
 
 /// Earlier programs did not write them.
-constexpr auto later_names = std::array<std::string_view, 6>{
-  counted_until_name, generation_count_name, failures_name,
-  stragglers_name,    straggler_count_name,  given_up_name};
+constexpr auto later_names = std::array<std::string_view, 7>{
+  counted_until_name,   generation_count_name, failures_name, stragglers_name,
+  straggler_count_name, leavers_name,          given_up_name};
 
 // -- the members of each object, for both directions ------------------------------
 
@@ -275,6 +277,7 @@ void members(X& x, auto f) {
   f("generation", x.generation);
   f("reason", x.reason);
   f("origin", x.origin);
+  f("at_safe_point", x.at_safe_point);
 }
 
 template <is_a<journal::generation_stopped> X>
@@ -286,6 +289,7 @@ void members(X& x, auto f) {
   f("exemption_origin", x.exemption_origin);
   f("restarts", x.restart_count);
   f("trouble", x.why);
+  f("has_survivors", x.has_survivors);
 }
 
 template <is_a<end_requested> X>
@@ -368,6 +372,38 @@ void members(X& x, auto f) {
   f("count", x.count);
 }
 
+template <is_a<node_saved> X>
+void members(X& x, auto f) {
+  f("agent", x.agent);
+  f("generation", x.generation);
+  f("saving_ns", x.saving);
+  f("saved_up_to_ns", x.saved_up_to);
+  f("saving_since_ns", x.saving_since);
+}
+
+template <is_a<node_run> X>
+void members(X& x, auto f) {
+  f("trained_us", x.trained_us);
+  f("trained_until_ns", x.trained_until);
+  f("has_said_saves", x.has_said_saves);
+  f("saving_ns", x.saving);
+  f("saved_up_to_ns", x.saved_up_to);
+  f("saving_since_ns", x.saving_since);
+}
+
+template <is_a<leaver> X>
+void members(X& x, auto f) {
+  f("host", x.host);
+  f("slots", x.slot_count);
+  f("run", x.run);
+}
+
+template <is_a<loss> X>
+void members(X& x, auto f) {
+  f("worker_us", x.worker_us);
+  f("since_us", x.since_us);
+}
+
 template <is_a<slow_worker> X>
 void members(X& x, auto f) {
   f("what", x.what);
@@ -437,6 +473,8 @@ void members(X& x, auto f) {
   f("trouble", x.why);
   f("time", x.time);
   f("attributed", x.attributed);
+  f("at_safe_point", x.at_safe_point);
+  f("lost", x.lost);
 }
 
 template <is_a<departure> X>
@@ -468,6 +506,7 @@ void members(X& x, auto f) {
   f(counted_until_name, x.counted_until);
   f(generation_count_name, x.generation_count);
   f("unfit_since", x.unfit_since);
+  f("run", x.run);
 }
 
 template <is_a<time_ledger> X>
@@ -510,6 +549,8 @@ void members(X& x, auto f) {
   f(stragglers_name, x.stragglers);
   f(straggler_count_name, x.straggler_count);
   f(time_name, x.time);
+  f("has_saves", x.has_saves);
+  f(leavers_name, x.leavers);
 }
 
 template <class T>
@@ -656,6 +697,8 @@ template <>
 constexpr const char* what_of<stragglers_changed> = "stragglers_changed";
 template <>
 constexpr const char* what_of<failure_attributed> = "failure_attributed";
+template <>
+constexpr const char* what_of<node_saved> = "node_saved";
 constexpr auto what_of_snapshot = "snapshot";
 
 // -- writing ----------------------------------------------------------------------
@@ -923,7 +966,7 @@ template <class T>
 constexpr bool is_newer
   = std::same_as<
       T,
-      spent_time> || std::same_as<T, time_ledger> || std::same_as<T, end_class> || std::same_as<T, end_counts>;
+      spent_time> || std::same_as<T, time_ledger> || std::same_as<T, node_run> || std::same_as<T, end_class> || std::same_as<T, end_counts>;
 
 /// What may be none or false may be missing: earlier programs did not write it.
 void decode_members(const json& from, auto& x) {

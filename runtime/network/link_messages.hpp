@@ -46,6 +46,7 @@ inline constexpr auto link_table<v1::ToCoordinator> = [] {
     link_row(x::kNodeNotice, &x::mutable_node_notice),
     link_row(x::kWorkersSilent, &x::mutable_workers_silent),
     link_row(x::kWorkerPaces, &x::mutable_worker_paces),
+    link_row(x::kWorkersSaved, &x::mutable_workers_saved),
     link_row(x::kStatusRequest, &x::mutable_status_request),
     link_row(x::kNodeStatus, &x::mutable_node_status),
     link_row(x::kLogChunk, &x::mutable_log_chunk),

@@ -1,5 +1,5 @@
-/* For worker programs in any language: what timers.hpp, record.hpp, steps.hpp and
-   live.hpp offer, as plain C. */
+/* For worker programs in any language: what timers.hpp, record.hpp, steps.hpp, saves.hpp
+   and live.hpp offer, as plain C. */
 #ifndef ACTORRUN_RUNTIME_WORKER_ACTORRUN_WORKER_H
 #define ACTORRUN_RUNTIME_WORKER_ACTORRUN_WORKER_H
 
@@ -45,6 +45,17 @@ uint64_t actorrun_timer_lost_count(void);
 /* This worker has computed a step in so many nanoseconds, without what it has waited for
    others: once per step, by one thread. The agent compares all workers of the job. */
 void actorrun_computed(int64_t time_ns);
+
+/* This worker saves from now on. */
+void actorrun_saving(void);
+
+/* It has saved. time_ns < 0: what was computed before actorrun_saving is safe; without that
+   call, what was computed until now. Otherwise the save took so many nanoseconds until now, as
+   something else has measured it; 0: none, beside the training. */
+void actorrun_saved(int64_t time_ns);
+
+/* It saves no more, and nothing is safe by that. */
+void actorrun_save_failed(void);
 
 #ifdef __cplusplus
 }

@@ -295,6 +295,14 @@ inline void fill(v1::WorkerPaces& x) {
   x.set_action(v1::STRAGGLER_DRAIN);
 }
 
+inline void fill(v1::WorkersSaved& x) {
+  x.set_agent_id("a");
+  x.set_generation(7);
+  x.set_saving_ns(12'000'000'000);
+  x.set_age_ns(61'000'000'000);
+  x.set_saving_since_ns(3'000'000'000);
+}
+
 inline void fill(v1::EndHungWorker& x) {
   x.set_generation(7);
   x.set_local_rank(1);

@@ -58,6 +58,18 @@ bool is_same_worker(const worker_failure& a, const worker_failure& b) {
   return a.agent == b.agent && a.local_rank == b.local_rank;
 }
 
+/// Whether workers of a generation live that has ended, and with them its state.
+bool has_survivors(const rendezvous& x, generation_id ended) {
+  if (x.result())
+    return false;
+  if (x.generation() != ended)
+    return !x.common_plan().survivors.empty();
+  return std::ranges::any_of(x.agents(), [&](const auto& y) {
+    const auto& parked = y.second.parked;
+    return parked.generation == ended && !parked.local_ranks.empty();
+  });
+}
+
 bool is_known(const generation_entry& entry, const worker_failure& x) {
   return (entry.cause && is_same_worker(*entry.cause, x))
          || std::ranges::any_of(entry.others.listed, [&](const auto& y) {
@@ -80,6 +92,7 @@ chronicle::note(const rendezvous_event& event,
   auto at = step{effects, after, now};
   std::visit([&](const auto& x) { on(x, at); }, event);
   note_answer(at);
+  note_unwritten_saves(at);
   note_departures(at);
   note_revocation(at);
   note_end_of_generation(at);
@@ -102,6 +115,31 @@ chronicle::records chronicle::note_gpus(const agent_id& agent,
   if (text == (before ? before->text : ""))
     return {};
   return only(gpus_changed{agent, std::move(text)}, now);
+}
+
+chronicle::records chronicle::note_saves(const agent_id& agent,
+                                         const saves_report& x, moment now) {
+  const auto* newest = snapshot_.newest_generation();
+  const auto known = snapshot_.nodes.find(agent);
+  if (newest == nullptr || newest->stopped_at || snapshot_.result
+      || newest->formed.generation != x.generation
+      || known == snapshot_.nodes.end()
+      || known->second.now->generation != x.generation)
+    return {};
+  auto& told = saves_[agent];
+  told.unwritten = node_saved{.agent = agent,
+                              .generation = x.generation,
+                              .saving = x.saving,
+                              .saving_since = x.saving_since};
+  if (x.age)
+    told.unwritten->saved_up_to = now.when - *x.age;
+  const auto is_due = !told.written_at || newest->revoked_at
+                      || now.when - *told.written_at
+                           >= save_pause(snapshot_.nodes.size());
+  if (!is_due)
+    return {};
+  told.written_at = now.when;
+  return only(*std::exchange(told.unwritten, std::nullopt), now);
 }
 
 chronicle::records chronicle::note_leader(const leader_chosen& x, moment now) {
@@ -183,6 +221,28 @@ void chronicle::add_death(const worker_failure& x, generation_id generation,
 
 // -- what it made of it ---------------------------------------------------------
 
+// Before it counts, and before the node is forgotten.
+void chronicle::note_unwritten_saves(step& at) {
+  if (saves_.empty())
+    return;
+  const auto is_for_all = find<revoke_generation>(at.effects) != nullptr
+                          || (at.after.result() && !snapshot_.result);
+  if (is_for_all)
+    for (const auto& [agent, told] : saves_)
+      note_unwritten_saves(agent, at);
+  for (const auto& x : at.effects)
+    if (const auto* gone = std::get_if<forget_agent>(&x)) {
+      note_unwritten_saves(gone->agent, at);
+      saves_.erase(gone->agent);
+    }
+}
+
+void chronicle::note_unwritten_saves(const agent_id& agent, step& at) {
+  const auto i = saves_.find(agent);
+  if (i != saves_.end() && i->second.unwritten)
+    put(at, *std::exchange(i->second.unwritten, std::nullopt));
+}
+
 void chronicle::note_answer(step& at) {
   if (const auto* x = find<answer_operator>(at.effects))
     put(at, operator_asked{x->by, x->what, x->code == errc::none, x->text});
@@ -208,7 +268,8 @@ void chronicle::note_revocation(step& at) {
         && revoked->generation == entry->formed.generation)
       return put(at,
                  generation_revoked{revoked->generation, revoked->reason.text,
-                                    revoked->reason.origin});
+                                    revoked->reason.origin,
+                                    revoked->reason.at_safe_point});
 }
 
 // The failures of a generation are explained when there is more to say than that
@@ -225,7 +286,9 @@ void chronicle::note_end_of_generation(step& at) {
     return;
   auto end
     = generation_stopped{.generation = entry->formed.generation,
-                         .restart_count = at.after.budget().restart_count()};
+                         .restart_count = at.after.budget().restart_count(),
+                         .has_survivors
+                         = has_survivors(at.after, entry->formed.generation)};
   if (const auto* why = find<explain_failures>(at.effects)) {
     end.cause = clean(why->first);
     end.others = why->others;
@@ -264,6 +327,7 @@ void chronicle::note_new_generation(step& at) {
   at.has_new_generation = true;
   if (formed != nullptr)
     pids_.clear();
+  saves_.clear();
   failure_before_ = at.after.last_failure();
   put(at, generation_formed{.generation = generation,
                             .node_count = plan.node_count,

@@ -5,7 +5,11 @@
 #include "actors/core/journal/record.hpp"
 #include "actors/core/journal/snapshot.hpp"
 #include "actors/core/protocol/rendezvous.hpp"
+#include "actors/core/stragglers/node_saves.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -42,6 +46,17 @@ public:
     return only(x, now);
   }
 
+  /// What a node says of the saves of its workers. It is written down at once if it is the
+  /// first in the generation, or that is to end; otherwise after `save_pause`, so that
+  /// saves do not fill the journal, or before the generation or the node ends.
+  records note_saves(const agent_id& agent, const saves_report& x, moment now);
+
+  /// Minimum interval between two records of saves of one node.
+  static duration save_pause(size_t node_count) {
+    return std::max<duration>(std::chrono::minutes{10},
+                              std::chrono::seconds{1} * node_count);
+  }
+
   /// How this coordinator was elected.
   records note_leader(const leader_chosen& x, moment now);
 
@@ -58,6 +73,12 @@ private:
     moment now;
     records out{};
     bool has_new_generation = false;
+  };
+
+  /// Of a node, in the newest generation.
+  struct told_saves {
+    std::optional<node_saved> unwritten{};
+    std::optional<time_point> written_at{};
   };
 
   void put(step& at, fact what);
@@ -78,6 +99,8 @@ private:
   void add_death(const worker_failure& x, generation_id generation, step& at);
 
   // What it made of it.
+  void note_unwritten_saves(step& at);
+  void note_unwritten_saves(const agent_id& agent, step& at);
   void note_answer(step& at);
   void note_departures(step& at);
   void note_revocation(step& at);
@@ -94,6 +117,7 @@ private:
   /// Before the newest generation.
   std::optional<worker_failure> failure_before_;
   std::vector<pending_drain> drains_; ///< As they were noted last.
+  std::map<agent_id, told_saves> saves_;
 };
 
 } // namespace actorrun::core::journal

@@ -209,6 +209,18 @@ struct stragglers_changed {
     = default;
 };
 
+/// Workers of a node have saved, or do so.
+struct node_saved {
+  agent_id agent;
+  generation_id generation;
+  duration saving{0}; ///< That they have spent on it, all together.
+  /// What all of them that save had computed by then is safe; none: none has saved.
+  std::optional<time_point> saved_up_to{};
+  duration saving_since{0}; ///< Of `saving`, after that.
+
+  friend bool operator==(const node_saved&, const node_saved&) = default;
+};
+
 /// A check of its node shows what the failure that ended a generation costs, or will
 /// show it.
 struct failure_attributed {
@@ -299,6 +311,7 @@ struct generation_revoked {
   generation_id generation;
   std::string reason;
   std::optional<end_origin> origin{}; ///< Of the reason.
+  bool at_safe_point = false; ///< All workers have come to one step for it.
 
   friend bool operator==(const generation_revoked&, const generation_revoked&)
     = default;
@@ -313,6 +326,8 @@ struct generation_stopped {
   std::optional<end_origin> exemption_origin{}; ///< Of that.
   uint32_t restart_count = 0;                   ///< Spent by now.
   rare_value<trouble> why{};                    ///< None: there was none.
+  /// The next generation goes on where it ended: workers live that took part.
+  bool has_survivors = false;
 
   friend bool operator==(const generation_stopped&, const generation_stopped&)
     = default;
@@ -357,7 +372,8 @@ using fact
                  generation_revoked, generation_stopped, end_requested,
                  operator_asked, job_ended, coordinator_ended, gpus_changed,
                  leader_chosen, voters_changed, leadership_given_up,
-                 hang_changed, stragglers_changed, failure_attributed>;
+                 hang_changed, stragglers_changed, failure_attributed,
+                 node_saved>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

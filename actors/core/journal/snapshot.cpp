@@ -3,6 +3,9 @@
 #include "actors/core/journal/time_account.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
 
 namespace actorrun::core::journal {
 
@@ -19,6 +22,22 @@ void remember(std::deque<T>& all, T x, size_t count_max) {
 bool is_of_same_kind(const rare_value<std::string>& a,
                      const rare_value<std::string>& b) {
   return a && b && (*a == being_checked) == (*b == being_checked);
+}
+
+uint64_t us_of(duration x) {
+  const auto us
+    = std::chrono::duration_cast<std::chrono::microseconds>(x).count();
+  return uint64_t(std::max<int64_t>(us, 0));
+}
+
+uint64_t us_between(time_point from, time_point to) {
+  return uint64_t(std::max<int64_t>(ticks_of(to) - ticks_of(from), 0));
+}
+
+/// The largest number, where there would be more.
+uint64_t times(uint64_t us, uint64_t places) {
+  constexpr auto most = std::numeric_limits<uint64_t>::max();
+  return places > 0 && us > most / places ? most : us * places;
 }
 
 void shorten(generation_entry& x) {
@@ -101,6 +120,8 @@ void snapshot::add(const node_gone& x) {
   auto& entry = gone.mapped();
   count(entry);
   const auto& host = entry.now->host;
+  if (entry.run != node_run{} && leavers.size() < leavers_remembered_max)
+    leavers.push_back({host, entry.now->slot_count, entry.run});
   if (time.left.size() < hosts_counted_max || time.left.contains(host))
     time.left[host].add(entry.time);
   else
@@ -112,6 +133,9 @@ void snapshot::add(const node_gone& x) {
 void snapshot::add(const generation_formed& x) {
   count_all();
   hang.reset();
+  leavers.clear();
+  for (auto& [agent, entry] : nodes)
+    entry.run = {};
   restart_count = x.restart_count;
   if (generations.size() == generations_remembered_max) {
     ++forgotten_generation_count;
@@ -150,6 +174,7 @@ void snapshot::add(const generation_revoked& x) {
   entry->revoked_at = latest;
   entry->end_reason = x.reason;
   entry->end_origin = x.origin;
+  entry->at_safe_point = x.at_safe_point;
 }
 
 void snapshot::add(const generation_stopped& x) {
@@ -159,6 +184,9 @@ void snapshot::add(const generation_stopped& x) {
   auto* entry = find(x.generation);
   if (entry == nullptr)
     return;
+  if (entry == &generations.back() && entry->revoked_at && !entry->stopped_at
+      && !entry->at_safe_point && !x.has_survivors)
+    lose_training(*entry);
   entry->stopped_at = latest;
   entry->restart_count = x.restart_count;
   entry->why = x.why;
@@ -285,6 +313,10 @@ void snapshot::count(node_entry& x, time_point until) {
   const auto what = cause_of(*x.now, *this);
   x.time.add(what, x.now->slot_count, us);
   x.counted_until = until;
+  if (what == time_cause::training) {
+    x.run.trained_us += us * x.now->slot_count;
+    x.run.trained_until = until;
+  }
   auto& all = generations.empty() ? time.outside : generations.back().time;
   all.add(what, x.now->slot_count, us);
 }
@@ -292,6 +324,99 @@ void snapshot::count(node_entry& x, time_point until) {
 void snapshot::count_all(time_point until) {
   for (auto& [agent, entry] : nodes)
     count(entry, until);
+}
+
+// -- saves --------------------------------------------------------------------
+
+// What an earlier coordinator has counted of a generation is in the first record that
+// its successor gets.
+void snapshot::add(const node_saved& x) {
+  const auto i = nodes.find(x.agent);
+  if (i == nodes.end() || generations.empty() || generations.back().stopped_at
+      || generations.back().formed.generation != x.generation)
+    return;
+  auto& [agent, entry] = *i;
+  count(entry);
+  auto& run = entry.run;
+  const auto is_first = !std::exchange(run.has_said_saves, true);
+  const auto before = std::exchange(run.saving, std::max(run.saving, x.saving));
+  if (!is_first || !generations.back().formed.adopted)
+    move_training(entry.time, run, time_cause::saving, entry.now->slot_count,
+                  us_of(run.saving) - us_of(before));
+  if (!x.saved_up_to)
+    return;
+  has_saves = true;
+  run.saved_up_to = std::min(*x.saved_up_to, latest.when);
+  run.saving_since = x.saving_since;
+}
+
+// Of those that save: often one does for all.
+std::optional<time_point> snapshot::last_save() const {
+  auto out = std::optional<time_point>{};
+  const auto take = [&](const node_run& x) {
+    if (x.saved_up_to)
+      out = std::min(out.value_or(*x.saved_up_to), *x.saved_up_to);
+  };
+  for (const auto& [agent, x] : nodes)
+    take(x.run);
+  for (const auto& x : leavers)
+    take(x.run);
+  return out;
+}
+
+/// Not more than there is, whatever a journal says.
+uint64_t snapshot::move_training(spent_time& of_node, node_run& run,
+                                 time_cause to, uint32_t places,
+                                 uint64_t worker_us) {
+  constexpr auto from = size_t(time_cause::training);
+  auto& all = generations.back().time;
+  const auto worker = std::min({worker_us, run.trained_us,
+                                of_node.worker_us[from], all.worker_us[from]});
+  const auto node = std::min({places == 0 ? 0 : worker / places,
+                              of_node.node_us[from], all.node_us[from]});
+  of_node.move_training(to, worker, node);
+  all.move_training(to, worker, node);
+  run.trained_us -= worker;
+  return worker;
+}
+
+// It has trained until its workers ended, without a break. Where there was one, a little
+// more counts as lost, and never more than it has trained.
+uint64_t snapshot::lose(spent_time& of_node, node_run& run, uint32_t places,
+                        std::optional<time_point> saved) {
+  auto us = run.trained_us;
+  if (saved) {
+    const auto since = times(us_between(*saved, run.trained_until), places);
+    const auto saving = us_of(run.saving_since);
+    us = std::min(us, since - std::min(since, saving));
+  }
+  return move_training(of_node, run, time_cause::lost, places, us);
+}
+
+// Where no worker has ever said that it saved, it is not known what is lost.
+void snapshot::lose_training(generation_entry& x) {
+  if (!has_saves)
+    return;
+  count_all();
+  const auto saved = last_save();
+  auto sum = loss{};
+  auto until = saved.value_or(time_point{});
+  for (auto& [agent, entry] : nodes) {
+    until = std::max(until, entry.run.trained_until);
+    sum.worker_us
+      += lose(entry.time, entry.run, entry.now->slot_count, saved);
+  }
+  for (auto& y : leavers) {
+    const auto i = time.left.find(y.host);
+    until = std::max(until, y.run.trained_until);
+    sum.worker_us += lose(i == time.left.end() ? time.left_others : i->second,
+                          y.run, y.slot_count, saved);
+  }
+  leavers.clear();
+  if (saved)
+    sum.since_us = us_between(*saved, until);
+  if (sum.worker_us > 0)
+    x.lost = sum;
 }
 
 rare_value<gpu_trouble> snapshot::trouble_at(const agent_id& agent) const {

@@ -26,6 +26,8 @@ inline constexpr size_t refusals_remembered_max = 8;
 inline constexpr size_t requests_remembered_max = 16;
 /// Of nodes that are gone: the time of more hosts than these is one sum.
 inline constexpr size_t hosts_counted_max = 1'024;
+/// Of the newest generation: nodes that have left it. What others did is not lost.
+inline constexpr size_t leavers_remembered_max = 1'024;
 
 struct gpu_trouble {
   std::string text;
@@ -41,6 +43,15 @@ struct attribution_entry {
 
   friend bool operator==(const attribution_entry&, const attribution_entry&)
     = default;
+};
+
+/// What the end of a generation has cost of its training. It is in `lost`.
+struct loss {
+  uint64_t worker_us = 0;
+  /// The last save was so long before training ended; none: no save was reported.
+  std::optional<uint64_t> since_us{};
+
+  friend bool operator==(const loss&, const loss&) = default;
 };
 
 /// One generation, from its beginning to its end.
@@ -64,7 +75,9 @@ struct generation_entry {
   rare_value<trouble> why{};  ///< It has ended for; none: there was none.
   spent_time time{};          ///< Until the next one was formed.
   rare_value<attribution_entry>
-    attributed{}; ///< None: no check was to show it.
+    attributed{};            ///< None: no check was to show it.
+  bool at_safe_point = false; ///< It was revoked there.
+  rare_value<loss> lost{};    ///< None: nothing is known to be lost.
 
   friend bool operator==(const generation_entry&, const generation_entry&)
     = default;
@@ -102,6 +115,27 @@ struct operator_request {
     = default;
 };
 
+/// What a node has done in the newest generation, as far as its end may undo it.
+struct node_run {
+  uint64_t trained_us = 0;     ///< Of its places, saving not included, …
+  time_point trained_until{};  ///< … until then.
+  bool has_said_saves = false; ///< Then:
+  duration saving{0};          ///< As the last record says, like the next ones.
+  std::optional<time_point> saved_up_to{};
+  duration saving_since{0};
+
+  friend bool operator==(const node_run&, const node_run&) = default;
+};
+
+/// A node that has left in the newest generation.
+struct leaver {
+  std::string host;
+  uint32_t slot_count = 0;
+  node_run run;
+
+  friend bool operator==(const leaver&, const leaver&) = default;
+};
+
 struct node_entry {
   shared_value<node> now;
   moment joined_at{};
@@ -111,6 +145,7 @@ struct node_entry {
   time_point counted_until{};          ///< … until then.
   uint32_t generation_count = 0;       ///< That it has had a place in.
   std::optional<moment> unfit_since{}; ///< Checked, or failed; none: it is fit.
+  node_run run{};
 
   friend bool operator==(const node_entry&, const node_entry&) = default;
 };
@@ -207,6 +242,8 @@ struct snapshot {
   std::vector<slow_worker> stragglers{}; ///< Likewise; the slowest first.
   uint32_t straggler_count = 0;          ///< With those that are not named.
   time_ledger time{};
+  bool has_saves = false;        ///< A worker of this job has said that it saved.
+  std::vector<leaver> leavers{}; ///< At most `leavers_remembered_max`.
 
   /// Of a snapshot that says nothing of time: it is counted from `latest` on.
   void begin_to_count();
@@ -262,6 +299,13 @@ private:
   void add(const hang_changed& x);
   void add(const stragglers_changed& x);
   void add(const failure_attributed& x);
+  void add(const node_saved& x);
+  std::optional<time_point> last_save() const;
+  uint64_t lose(spent_time& of_node, node_run& run, uint32_t places,
+                std::optional<time_point> saved);
+  void lose_training(generation_entry& x);
+  uint64_t move_training(spent_time& of_node, node_run& run, time_cause to,
+                         uint32_t places, uint64_t worker_us);
   void count_failure(const std::string& host);
   void end_hang();
   void end_stragglers();

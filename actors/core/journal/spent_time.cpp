@@ -24,9 +24,13 @@ std::string to_string(time_cause x) {
     case time_cause::hung:
       return "hung";
     case time_cause::checking:
+      return "checking";
+    case time_cause::saving:
+      return "saving";
+    case time_cause::lost:
       break;
   }
-  return "checking";
+  return "lost";
 }
 
 std::string title_of(time_cause x) {
@@ -37,6 +41,8 @@ std::string title_of(time_cause x) {
       return "out of touch";
     case time_cause::checking:
       return "checked or unfit";
+    case time_cause::lost:
+      return "lost since the last save";
     default:
       return to_string(x);
   }
@@ -57,6 +63,14 @@ void spent_time::add(const spent_time& x) {
     worker_us[i] += x.worker_us[i];
     node_us[i] += x.node_us[i];
   }
+}
+
+void spent_time::move_training(time_cause to, uint64_t worker, uint64_t node) {
+  constexpr auto from = size_t(time_cause::training);
+  worker_us[from] -= worker;
+  worker_us[size_t(to)] += worker;
+  node_us[from] -= node;
+  node_us[size_t(to)] += node;
 }
 
 uint64_t spent_time::all_worker_us() const {

@@ -22,9 +22,12 @@ enum class time_cause : uint8_t {
   standby,      ///< It has no place, or may have none.
   hung,     ///< Its workers run, and none of the job has shown a sign of life.
   checking, ///< It has no place because a check of it runs, or has failed.
+  saving,   ///< Its workers ran, and said that they saved.
+  /// Its workers ran, and what they did is gone: nothing was saved after it.
+  lost,
 };
 
-inline constexpr size_t time_cause_count = 9;
+inline constexpr size_t time_cause_count = 11;
 
 /// One word for programs: `training`, `out_of_touch`.
 std::string to_string(time_cause x);
@@ -43,6 +46,10 @@ struct spent_time {
 
   void add(time_cause what, uint32_t places, uint64_t us);
   void add(const spent_time& x);
+
+  /// Training turns out to have been something else.
+  /// @pre there is so much of it
+  void move_training(time_cause to, uint64_t worker, uint64_t node);
 
   uint64_t of(time_cause what) const { return worker_us[size_t(what)]; }
   uint64_t all_worker_us() const;

@@ -6,6 +6,8 @@
 #include "actors/core/unbegun_program.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace actorrun::core::journal {
@@ -619,6 +621,26 @@ explanation of_wait(const snapshot& x, time_point now) {
 
 } // namespace
 
+namespace {
+
+std::string time_text(uint64_t us) {
+  using std::chrono::microseconds;
+  constexpr auto longest = std::chrono::duration_cast<microseconds>(
+    duration::max());
+  return duration_text(
+    std::min(longest, microseconds{int64_t(std::min<uint64_t>(us, INT64_MAX))}));
+}
+
+/// `2 min 2 s of worker time is lost, trained after the last save, 61.0 s before`
+std::string text_of(const loss& x) {
+  return time_text(x.worker_us) + " of worker time is lost, trained "
+         + (x.since_us
+              ? "after the last save, " + time_text(*x.since_us) + " before"
+              : "in it: it has reported no save");
+}
+
+} // namespace
+
 explanation why_generation(const snapshot& x, size_t index) {
   const auto& entry = x.generations[index];
   auto out = explanation{capital(name_of(entry))};
@@ -633,6 +655,8 @@ explanation why_generation(const snapshot& x, size_t index) {
   explain_end(x, entry, out);
   if (entry.stopped_at) {
     out.sentence += "; " + cost(x, entry);
+    if (entry.lost)
+      out.sentence += "; " + text_of(*entry.lost);
     if (entry.why)
       out.evidence.push_back(class_line(*entry.why));
     if (entry.why && !entry.why->alike.empty())

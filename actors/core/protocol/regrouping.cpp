@@ -153,6 +153,7 @@ void regrouping::conclude(const std::string& what_is_amiss) {
   const auto was_to_save = save_.settle();
   if (auto x = change_now(); !x.reason.empty()) {
     x.reason.text += (what_is_amiss.empty() ? "" : "; ") + what_is_amiss;
+    x.reason.at_safe_point = what_is_amiss.empty();
     make_at_once(x);
   } else if (!what_is_amiss.empty()) {
     call_off("they have not saved: " + what_is_amiss);

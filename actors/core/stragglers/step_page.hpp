@@ -1,4 +1,5 @@
-// Describes the page by which a worker says how long its steps take, and reads it.
+// Describes the page by which a worker says how long its steps take and what it has saved,
+// and reads it.
 #pragma once
 
 #include "actors/core/time.hpp"
@@ -11,15 +12,31 @@
 
 namespace actorrun::core {
 
+/// What an agent knows of the saves of a worker.
+struct save_reading {
+  uint64_t save_count = 0; ///< Since the program began.
+  duration saving{0};      ///< How long those took that have ended.
+  /// It saves since then; none: it does not.
+  std::optional<time_point> saving_since{};
+  time_point saved_up_to{};  ///< What it had computed by then is safe.
+  duration saving_before{0}; ///< Of `saving`, by then.
+
+  friend bool operator==(const save_reading&, const save_reading&) = default;
+};
+
 /// What an agent knows of the steps of a worker.
 struct step_reading {
   uint64_t step_count = 0; ///< Since the program began to say it.
   /// How long it has computed in each of the last steps, the newest last: at most
   /// `step_page::newest_max`.
   std::vector<duration> newest{};
+  save_reading saves{};
 
   friend bool operator==(const step_reading&, const step_reading&) = default;
 };
+
+/// Counts the signs of life: each step, and the begin and end of each save.
+uint64_t beats_of(const step_reading& x);
 
 /// A file with 64-bit words in the order of the machine's bytes, mapped by the worker,
 /// which changes it by plain stores: first the time of a step, then the count.
@@ -30,6 +47,15 @@ struct step_page {
 
   static constexpr size_t mark_word = 0;
   static constexpr size_t count_word = 1;
+
+  /// The members of `save_reading`: times are nanoseconds, moments those of the monotonic
+  /// clock. The first is changed last.
+  static constexpr size_t save_count_word = 2;
+  static constexpr size_t saved_up_to_word = 3;
+  static constexpr size_t saving_since_word = 4; ///< 0: it does not save.
+  static constexpr size_t saving_word = 5;
+  static constexpr size_t saving_before_word = 6;
+
   /// The step with the number n, from 0, has the word `first_time_word + n % newest_max`:
   /// nanoseconds.
   static constexpr size_t first_time_word = 8;
@@ -38,7 +64,7 @@ struct step_page {
   std::array<uint64_t, word_count> words{};
 };
 
-/// @returns nothing if it is no such page, or no step is done
+/// @returns nothing if it is no such page, or no step is done and nothing was saved
 std::optional<step_reading> read_step_page(const step_page& x);
 
 } // namespace actorrun::core
