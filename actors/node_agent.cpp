@@ -900,7 +900,9 @@ std::vector<worker_signs> node_agent_state::running_workers() const {
     const auto last = std::ranges::find(timers_, x.pid, &last_request::pid);
     if (last != timers_.end())
       signs.last_request = std::max(stepped_.value_or(last->when), last->when);
-    if (const auto steps = said.find(x.pid); steps != said.end())
+    // Who only saves does so too seldom to be missed.
+    if (const auto steps = said.find(x.pid);
+        steps != said.end() && steps->second.step_count > 0)
       signs.step_count = beats_of(steps->second);
     out.push_back(signs);
   }

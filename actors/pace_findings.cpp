@@ -87,10 +87,10 @@ v1::WorkersSaved to_wire(const core::saves_report& x) {
 }
 
 core::saves_report from_wire(const v1::WorkersSaved& x) {
-  auto out = core::saves_report{
-    .generation = {x.generation()},
-    .saving = saves_from_wire(x.saving_ns()),
-    .saving_since = saves_from_wire(x.saving_since_ns())};
+  auto out
+    = core::saves_report{.generation = {x.generation()},
+                         .saving = saves_from_wire(x.saving_ns()),
+                         .saving_since = saves_from_wire(x.saving_since_ns())};
   if (x.has_age_ns())
     out.age = saves_from_wire(x.age_ns());
   return out;

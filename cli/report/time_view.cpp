@@ -28,9 +28,25 @@ constexpr size_t host_size_max = 255;
 constexpr auto us_per_hour
   = double(microseconds{std::chrono::hours{1}}.count());
 
-/// By title and place in the tables; the rest is `OTHER`.
-constexpr time_cause columns[] = {time_cause::training, time_cause::starting,
-                                  time_cause::regrouping, time_cause::waiting};
+struct column {
+  time_cause what;
+  const char* title;
+};
+
+/// Of the tables; the rest is `OTHER`. Those that a job need not have are left out if it has
+/// nothing of them.
+std::vector<column> columns_of(const time_account& x) {
+  using enum time_cause;
+  auto out = std::vector<column>{{training, "TRAINING"}};
+  for (const auto y : {column{saving, "SAVING"}, column{lost, "LOST"}})
+    if (x.all.of(y.what) > 0)
+      out.push_back(y);
+  for (const auto y :
+       {column{starting, "STARTING"}, column{regrouping, "REGROUPING"},
+        column{waiting, "WAITING"}})
+    out.push_back(y);
+  return out;
+}
 
 std::string worker_time(uint64_t us) {
   return us == 0 ? "-" : duration_text(microseconds{int64_t(us)});
@@ -78,31 +94,36 @@ std::string causes_text(const time_report& x) {
   return aligned(rows);
 }
 
-text_row row_of(std::string title, const spent_time& x) {
+text_row row_of(std::string title, const spent_time& x,
+                const std::vector<column>& columns) {
   auto cells = text_row{std::move(title), worker_time(x.all_worker_us())};
   auto rest = x.all_worker_us();
-  for (const auto what : columns) {
-    cells.push_back(worker_time(x.of(what)));
-    rest -= x.of(what);
+  for (const auto& y : columns) {
+    cells.push_back(worker_time(x.of(y.what)));
+    rest -= x.of(y.what);
   }
   cells.push_back(worker_time(rest));
   return cells;
 }
 
-text_row heading_of(const char* first) {
-  return {first,        "WORKER TIME", "TRAINING", "STARTING",
-          "REGROUPING", "WAITING",     "OTHER"};
+text_row heading_of(const char* first, const std::vector<column>& columns) {
+  auto out = text_row{first, "WORKER TIME"};
+  for (const auto& y : columns)
+    out.push_back(y.title);
+  out.push_back("OTHER");
+  return out;
 }
 
 std::string generations_text(const time_account& x) {
-  auto rows = std::vector<text_row>{heading_of("GENERATION")};
+  const auto columns = columns_of(x);
+  auto rows = std::vector<text_row>{heading_of("GENERATION", columns)};
   if (x.outside.all_worker_us() > 0)
     rows.push_back(row_of(x.forgotten_generation_count > 0 ? formatted(
                             "first {}", x.forgotten_generation_count)
                                                            : "before",
-                          x.outside));
+                          x.outside, columns));
   for (const auto& y : x.generations)
-    rows.push_back(row_of(to_string(y.generation), y.spent));
+    rows.push_back(row_of(to_string(y.generation), y.spent, columns));
   return aligned(rows);
 }
 
@@ -118,12 +139,13 @@ hosts_by_loss(const time_account& x) {
 }
 
 std::string hosts_text(const time_account& x) {
-  auto rows = std::vector<text_row>{heading_of("NODE")};
+  const auto columns = columns_of(x);
+  auto rows = std::vector<text_row>{heading_of("NODE", columns)};
   const auto all = hosts_by_loss(x);
   for (const auto& [host, spent] : all) {
     if (rows.size() > node_rows_max)
       break;
-    rows.push_back(row_of(one_line(host, host_size_max), spent));
+    rows.push_back(row_of(one_line(host, host_size_max), spent, columns));
   }
   auto text = aligned(rows);
   if (all.size() > node_rows_max)

@@ -77,6 +77,12 @@ constexpr metric_family job_regroups
 constexpr metric_family job_time
   = {"actorrun_job_worker_seconds_total", "counter", "cause",
      "Time of the places of workers, by what it went to"};
+constexpr metric_family job_saving
+  = {"actorrun_job_saving_worker_seconds_total", "counter", "",
+     "Time of training that workers have spent on saving"};
+constexpr metric_family job_lost
+  = {"actorrun_job_lost_worker_seconds_total", "counter", "",
+     "Time of training after the last save of a generation that then failed"};
 constexpr metric_family job_node_connected
   = {"actorrun_job_node_connected", "gauge", "host,agent",
      "Whether a node of the job has a link to the coordinator"};
@@ -180,6 +186,8 @@ constexpr const metric_family* families[] = {&answers,
                                              &job_excluded,
                                              &job_regroups,
                                              &job_time,
+                                             &job_saving,
+                                             &job_lost,
                                              &job_node_connected,
                                              &job_node_lease_age,
                                              &term,
@@ -253,11 +261,30 @@ void add_regroups(exposition& out, const regroup_times& x) {
   out.add_part("_count", static_cast<double>(x.count()));
 }
 
+// That training was something else is known afterwards, and a counter does not fall: there
+// it stays training, and what it was has counters of its own.
 void add_time(exposition& out, const v1::JobStatus& job) {
+  auto training = 0.0;
+  auto saving = 0.0;
+  auto lost = 0.0;
   out.begin(job_time);
-  for (const auto& x : job.time())
-    out.add(static_cast<double>(x.worker_us()) / us_per_second,
-            {{"cause", x.cause()}});
+  for (const auto& x : job.time()) {
+    const auto time = static_cast<double>(x.worker_us()) / us_per_second;
+    if (x.cause() == "training")
+      training = time;
+    else if (x.cause() == "saving")
+      saving = time;
+    else if (x.cause() == "lost")
+      lost = time;
+    else
+      out.add(time, {{"cause", x.cause()}});
+  }
+  if (const auto all = training + saving + lost; all > 0)
+    out.add(all, {{"cause", "training"}});
+  out.begin(job_saving);
+  out.add(saving);
+  out.begin(job_lost);
+  out.add(lost);
 }
 
 void add_stragglers(exposition& out, const v1::JobStatus& job) {

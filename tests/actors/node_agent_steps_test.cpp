@@ -111,6 +111,38 @@ TEST_CASE_METHOD(agent_steps_fixture, "agent: the status has their steps",
   CHECK(worker.step_us() > 0);
 }
 
+TEST_CASE_METHOD(agent_steps_fixture,
+                 "agent: what its workers save is told, and until they have "
+                 "stopped",
+                 "[actors]") {
+  auto& saves = steps->known[100].saves;
+  saves.saving_since = core::time_point::max();
+  advance(1s);
+  CHECK(coordinator.told().find("saved") == std::string::npos);
+  saves.saving_since.reset();
+  saves.save_count = 1;
+  saves.saving = 500ms;
+  saves.saved_up_to = core::time_point::max(); // Now, at the latest.
+  advance(1s);
+  CHECK(coordinator.told().find("saved for 500 ms, 0 ms ago")
+        != std::string::npos);
+  advance(1s);
+  CHECK(coordinator.told().find("paces") == std::string::npos);
+  accept();
+  forget();
+  advance(1s);
+  CHECK(coordinator.told().find("saved for 500 ms") != std::string::npos);
+  revoke(1);
+  saves.saving = 700ms;
+  forget();
+  host->exit_all(1, 0, 15);
+  run();
+  const auto told = coordinator.told();
+  INFO(told);
+  CHECK(told.find("saved for 700 ms") < told.find("stopped"));
+  CHECK(told.find("stopped") != std::string::npos);
+}
+
 TEST_CASE_METHOD(unwatched_fixture,
                  "agent: with a distance of 0 none is looked at", "[actors]") {
   step(100ms);

@@ -595,7 +595,7 @@ void agent::perform(const core::send_keep_alive& x) {
     unanswered_pause_ = process_->pause_count();
   }
   if (link_)
-    all_.keep_alive(link_, id(), x.sent);
+    all_.keep_alive(link_, id(), x.sent, saves_.look(all_.now()));
   else
     all_.checks().report("link: " + id().value + " is alive without a link");
 }
@@ -1071,6 +1071,8 @@ void agent::perform(generation_id generation, const core::release_workers&) {
 }
 
 void agent::perform(generation_id generation, const core::report_started&) {
+  if (group_ && group_->plan().generation == generation)
+    saves_.begin(group_->plan().own, generation, all_.now());
   post_brain(core::group_started{generation});
 }
 

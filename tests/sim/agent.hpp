@@ -7,6 +7,7 @@
 #include "tests/sim/history.hpp"
 #include "tests/sim/machine.hpp"
 #include "tests/sim/network.hpp"
+#include "tests/sim/saving_workers.hpp"
 
 #include <map>
 #include <optional>
@@ -201,6 +202,7 @@ private:
   std::set<int64_t> reported_pids_; ///< … and of those that were reported.
   /// When a worker was signalled for its timer, by pid.
   std::map<int64_t, core::time_point> timed_;
+  saving_workers saves_;
   uint32_t unkillable_count_ = 0;
   core::time_point fence_due_{};
   std::optional<core::fence_fired> late_fence_; ///< Seen as it was set.

@@ -56,8 +56,10 @@ public:
   void connect(agent& who, int number, bool is_for_candidate);
   void to_coordinator(const std::shared_ptr<link>& over, const agent_id& from,
                       core::rendezvous_event event);
+  /// @param saves What its workers have said of them, on the same way.
   void keep_alive(const std::shared_ptr<link>& over, const agent_id& from,
-                  core::time_point sent);
+                  core::time_point sent,
+                  std::optional<core::saves_report> saves);
   void to_agent(const std::shared_ptr<link>& over, const agent_id& to,
                 core::membership_event event);
   void order_checks(const std::shared_ptr<link>& over, const agent_id& to);

@@ -174,11 +174,12 @@ void cluster::to_coordinator(const std::shared_ptr<link>& over,
 }
 
 void cluster::keep_alive(const std::shared_ptr<link>& over,
-                         const agent_id& from, core::time_point sent) {
-  over->send(side::agent,
-             [target = far_ends_.at(over.get()), over, from, sent] {
-               target->receive_keep_alive(over, from, sent);
-             });
+                         const agent_id& from, core::time_point sent,
+                         std::optional<core::saves_report> saves) {
+  over->send(side::agent, [target = far_ends_.at(over.get()), over, from, sent,
+                           saves = std::move(saves)] {
+    target->receive_keep_alive(over, from, sent, saves);
+  });
 }
 
 void cluster::to_agent(const std::shared_ptr<link>& over, const agent_id& to,

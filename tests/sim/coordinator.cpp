@@ -285,11 +285,11 @@ void coordinator::check_journal(
   using core::journal::snapshot;
   const auto now = all_.now() + clock_;
   check_time(now);
-  for (const auto& x : chronicle_.note(event, effects, brain_, {now, 0})) {
-    if (x.number != replayed_.number + 1)
-      all_.checks().report("journal: a record is left out");
-    replayed_.apply(x);
-  }
+  for (const auto& effect : effects)
+    if (const auto* x = std::get_if<core::revoke_generation>(&effect);
+        x != nullptr && !x->is_over && x->reason.at_safe_point)
+      stops_at_safe_point_ = x->generation;
+  replay(chronicle_.note(event, effects, brain_, {now, 0}));
   const auto differs = [&](const snapshot& x) -> std::string {
     if (x.phase != brain_.current_phase())
       return "phase";
@@ -329,6 +329,41 @@ void coordinator::check_journal(
                          + " after " + to_string(event));
   if (step_count_ % 16 == 0 && !(replayed_ == chronicle_.now()))
     all_.checks().report("journal: the records add up to something else");
+}
+
+void coordinator::replay(const core::journal::chronicle::records& told) {
+  using namespace core::journal;
+  for (const auto& x : told) {
+    if (x.number != replayed_.number + 1)
+      all_.checks().report("journal: a record is left out");
+    replayed_.apply(x);
+    if (std::holds_alternative<core::journal::generation_formed>(*x.what))
+      saved_.clear();
+    if (const auto* end
+        = std::get_if<core::journal::generation_stopped>(&*x.what))
+      check_loss(end->generation);
+  }
+}
+
+// No more is lost than was trained since the last save, and nothing where all workers
+// had come to one step.
+void coordinator::check_loss(generation_id stopped) const {
+  const auto& entry = *replayed_.newest_generation();
+  if (entry.formed.generation != stopped || !entry.lost)
+    return;
+  if (stops_at_safe_point_ == stopped)
+    all_.checks().report("saves: a generation that ended at a safe point is "
+                         "said to have lost something");
+  auto saved = saved_.empty() ? entry.formed_at.when : core::time_point::max();
+  for (const auto& [agent, x] : saved_)
+    saved = std::min(saved, x);
+  const auto most = std::chrono::ceil<std::chrono::microseconds>(
+                      entry.revoked_at->when - saved)
+                    * entry.formed.world_size;
+  if (entry.formed.adopted)
+    return; // An earlier coordinator may have heard of other saves.
+  if (entry.lost->worker_us > uint64_t(most.count()))
+    all_.checks().report("saves: more is lost than was trained since");
 }
 
 // No time is lost in the account of a job, and none is counted twice.
@@ -546,10 +581,10 @@ void coordinator::receive(const std::shared_ptr<link>& from,
     speakers_.forget(agent); // It was rejected.
 }
 
-void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
-                                     const agent_id& agent,
-                                     core::time_point sent) {
-  if (defer([=, this] { receive_keep_alive(from, agent, sent); }))
+void coordinator::receive_keep_alive(
+  const std::shared_ptr<link>& from, const agent_id& agent,
+  core::time_point sent, const std::optional<core::saves_report>& saves) {
+  if (defer([=, this] { receive_keep_alive(from, agent, sent, saves); }))
     return;
   if (links_[agent] != from || !may_act())
     return;
@@ -565,6 +600,27 @@ void coordinator::receive_keep_alive(const std::shared_ptr<link>& from,
     note_heard(agent);
   if (is_granted)
     all_.to_agent(from, agent, core::lease_granted{sent, age()});
+  if (saves && is_known && !is_over_)
+    note_saves(agent, *saves);
+}
+
+// Workers may say anything; no more is believed than they have had time for.
+void coordinator::note_saves(const agent_id& agent,
+                             const core::saves_report& x) {
+  const auto now = all_.now() + clock_;
+  const auto* newest = replayed_.newest_generation();
+  if (newest != nullptr && newest->formed.generation == x.generation
+      && !newest->formed.adopted) {
+    const auto places = brain_.agents().at(agent).offering.slot_count;
+    if (x.saving > (now - newest->formed_at.when) * places
+        || (x.age && *x.age < 0ns))
+      all_.checks().report("saves: " + agent.value
+                           + " has had no time for its saves");
+    if (x.age)
+      saved_[agent] = now - *x.age;
+  }
+  check_time(now);
+  replay(chronicle_.note_saves(agent, x, {now, 0}));
 }
 
 core::duration coordinator::age() const {

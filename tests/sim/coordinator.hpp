@@ -48,7 +48,8 @@ public:
   void receive(const std::shared_ptr<link>& from, const agent_id& agent,
                const core::rendezvous_event& event, core::time_point sent);
   void receive_keep_alive(const std::shared_ptr<link>& from,
-                          const agent_id& agent, core::time_point sent);
+                          const agent_id& agent, core::time_point sent,
+                          const std::optional<core::saves_report>& saves);
 
   /// Messages arrive that are over: they must change nothing.
   /// @param is_closed The coordinator has nothing more to do.
@@ -133,6 +134,9 @@ private:
   void check_journal(const core::rendezvous_event& event,
                      const std::vector<core::rendezvous_effect>& effects);
   void check_time(core::time_point now);
+  void replay(const core::journal::chronicle::records& told);
+  void note_saves(const agent_id& agent, const core::saves_report& x);
+  void check_loss(generation_id stopped) const;
   void check_master() const;
   void check_list() const;
   void perform(const core::order_checks& x);
@@ -170,6 +174,9 @@ private:
   /// How many places there were, and how long, in µs, …
   uint64_t place_us_ = 0;
   core::time_point counted_until_{}; ///< … until then.
+  /// Of the newest generation: up to when workers of nodes have saved.
+  std::map<agent_id, core::time_point> saved_;
+  std::optional<generation_id> stops_at_safe_point_; ///< The last that did.
   punctuality times_;
   restart_watch restarts_;
   succession succession_;

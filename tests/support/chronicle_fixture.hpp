@@ -60,12 +60,13 @@ struct chronicle_fixture : rendezvous_fixture {
   }
 
   static std::string name_of(const journal::fact& x) {
-    static constexpr const char* names[] = {
-      "began",    "phase",   "wait",    "node",      "quarantine", "exclusions",
-      "settings", "joined",  "refused", "touch",     "leaving",    "gone",
-      "formed",   "running", "died",    "revoked",   "stopped",    "asked",
-      "steered",  "ended",   "over",    "gpus",      "leader",     "voters",
-      "left",     "hang",    "slow",    "attributed"};
+    static constexpr const char* names[]
+      = {"began",      "phase",    "wait",       "node",    "quarantine",
+         "exclusions", "settings", "joined",     "refused", "touch",
+         "leaving",    "gone",     "formed",     "running", "died",
+         "revoked",    "stopped",  "asked",      "steered", "ended",
+         "over",       "gpus",     "leader",     "voters",  "left",
+         "hang",       "slow",     "attributed", "saved"};
     static_assert(std::size(names) == std::variant_size_v<journal::fact>);
     return names[x.index()];
   }

@@ -302,12 +302,11 @@ coordinator_recorder record_coordinator(caf::actor_system& system,
         to.write("paces of " + std::to_string(x.workers_size()) + " workers");
       },
       [to](const v1::WorkersSaved& x) {
-        to.write("saved for " + std::to_string(x.saving_ns() / 1'000'000)
-                 + " ms"
-                 + (x.has_age_ns()
-                      ? ", " + std::to_string(x.age_ns() / 1'000'000)
-                          + " ms ago"
-                      : ""));
+        to.write(
+          "saved for " + std::to_string(x.saving_ns() / 1'000'000) + " ms"
+          + (x.has_age_ns()
+               ? ", " + std::to_string(x.age_ns() / 1'000'000) + " ms ago"
+               : ""));
       },
       // CAF 1 answers with an error for a promise that is gone.
       [self, answers, kept = std::vector<status_promise>{}](

@@ -133,9 +133,9 @@ chronicle::records chronicle::note_saves(const agent_id& agent,
                               .saving_since = x.saving_since};
   if (x.age)
     told.unwritten->saved_up_to = now.when - *x.age;
-  const auto is_due = !told.written_at || newest->revoked_at
-                      || now.when - *told.written_at
-                           >= save_pause(snapshot_.nodes.size());
+  const auto is_due
+    = !told.written_at || newest->revoked_at
+      || now.when - *told.written_at >= save_pause(snapshot_.nodes.size());
   if (!is_due)
     return {};
   told.written_at = now.when;
@@ -266,10 +266,9 @@ void chronicle::note_revocation(step& at) {
     if (const auto* revoked = std::get_if<revoke_generation>(&x);
         revoked != nullptr && !revoked->is_over
         && revoked->generation == entry->formed.generation)
-      return put(at,
-                 generation_revoked{revoked->generation, revoked->reason.text,
-                                    revoked->reason.origin,
-                                    revoked->reason.at_safe_point});
+      return put(at, generation_revoked{
+                       revoked->generation, revoked->reason.text,
+                       revoked->reason.origin, revoked->reason.at_safe_point});
 }
 
 // The failures of a generation are explained when there is more to say than that
@@ -284,11 +283,10 @@ void chronicle::note_end_of_generation(step& at) {
       && at.after.result()->kind == outcome::verdict::succeeded;
   if (entry == nullptr || entry->stopped_at || !(has_stopped || has_succeeded))
     return;
-  auto end
-    = generation_stopped{.generation = entry->formed.generation,
-                         .restart_count = at.after.budget().restart_count(),
-                         .has_survivors
-                         = has_survivors(at.after, entry->formed.generation)};
+  auto end = generation_stopped{
+    .generation = entry->formed.generation,
+    .restart_count = at.after.budget().restart_count(),
+    .has_survivors = has_survivors(at.after, entry->formed.generation)};
   if (const auto* why = find<explain_failures>(at.effects)) {
     end.cause = clean(why->first);
     end.others = why->others;

@@ -364,16 +364,14 @@ struct coordinator_ended {
     = default;
 };
 
-using fact
-  = std::variant<coordinator_began, phase_changed, wait_changed, node_changed,
-                 quarantine_changed, exclusions_changed, settings_changed,
-                 node_joined, node_refused, node_out_of_touch, node_leaving,
-                 node_gone, generation_formed, generation_running, worker_died,
-                 generation_revoked, generation_stopped, end_requested,
-                 operator_asked, job_ended, coordinator_ended, gpus_changed,
-                 leader_chosen, voters_changed, leadership_given_up,
-                 hang_changed, stragglers_changed, failure_attributed,
-                 node_saved>;
+using fact = std::variant<
+  coordinator_began, phase_changed, wait_changed, node_changed,
+  quarantine_changed, exclusions_changed, settings_changed, node_joined,
+  node_refused, node_out_of_touch, node_leaving, node_gone, generation_formed,
+  generation_running, worker_died, generation_revoked, generation_stopped,
+  end_requested, operator_asked, job_ended, coordinator_ended, gpus_changed,
+  leader_chosen, voters_changed, leadership_given_up, hang_changed,
+  stragglers_changed, failure_attributed, node_saved>;
 
 struct record {
   uint64_t number = 0; ///< From 1; one coordinator leaves none out.

@@ -370,8 +370,8 @@ uint64_t snapshot::move_training(spent_time& of_node, node_run& run,
                                  uint64_t worker_us) {
   constexpr auto from = size_t(time_cause::training);
   auto& all = generations.back().time;
-  const auto worker = std::min({worker_us, run.trained_us,
-                                of_node.worker_us[from], all.worker_us[from]});
+  const auto worker = std::min(
+    {worker_us, run.trained_us, of_node.worker_us[from], all.worker_us[from]});
   const auto node = std::min({places == 0 ? 0 : worker / places,
                               of_node.node_us[from], all.node_us[from]});
   of_node.move_training(to, worker, node);
@@ -403,8 +403,7 @@ void snapshot::lose_training(generation_entry& x) {
   auto until = saved.value_or(time_point{});
   for (auto& [agent, entry] : nodes) {
     until = std::max(until, entry.run.trained_until);
-    sum.worker_us
-      += lose(entry.time, entry.run, entry.now->slot_count, saved);
+    sum.worker_us += lose(entry.time, entry.run, entry.now->slot_count, saved);
   }
   for (auto& y : leavers) {
     const auto i = time.left.find(y.host);

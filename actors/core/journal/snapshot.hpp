@@ -75,7 +75,7 @@ struct generation_entry {
   rare_value<trouble> why{};  ///< It has ended for; none: there was none.
   spent_time time{};          ///< Until the next one was formed.
   rare_value<attribution_entry>
-    attributed{};            ///< None: no check was to show it.
+    attributed{};             ///< None: no check was to show it.
   bool at_safe_point = false; ///< It was revoked there.
   rare_value<loss> lost{};    ///< None: nothing is known to be lost.
 
@@ -242,7 +242,7 @@ struct snapshot {
   std::vector<slow_worker> stragglers{}; ///< Likewise; the slowest first.
   uint32_t straggler_count = 0;          ///< With those that are not named.
   time_ledger time{};
-  bool has_saves = false;        ///< A worker of this job has said that it saved.
+  bool has_saves = false; ///< A worker of this job has said that it saved.
   std::vector<leaver> leavers{}; ///< At most `leavers_remembered_max`.
 
   /// Of a snapshot that says nothing of time: it is counted from `latest` on.

@@ -625,10 +625,10 @@ namespace {
 
 std::string time_text(uint64_t us) {
   using std::chrono::microseconds;
-  constexpr auto longest = std::chrono::duration_cast<microseconds>(
-    duration::max());
-  return duration_text(
-    std::min(longest, microseconds{int64_t(std::min<uint64_t>(us, INT64_MAX))}));
+  constexpr auto longest
+    = std::chrono::duration_cast<microseconds>(duration::max());
+  return duration_text(std::min(
+    longest, microseconds{int64_t(std::min<uint64_t>(us, INT64_MAX))}));
 }
 
 /// `2 min 2 s of worker time is lost, trained after the last save, 61.0 s before`

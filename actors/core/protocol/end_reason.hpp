@@ -32,7 +32,7 @@ struct end_reason {
   std::string text{}; ///< For people, one line; empty: there is no reason.
   /// None: a worker has failed, or nodes have joined.
   std::optional<end_origin> origin{};
-  end_finding finding{}; ///< Of an end that no worker's failure explains.
+  end_finding finding{};      ///< Of an end that no worker's failure explains.
   bool at_safe_point = false; ///< All workers have come to one step for it.
 
   bool empty() const { return text.empty(); }

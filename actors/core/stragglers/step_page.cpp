@@ -33,8 +33,7 @@ save_reading read_saves(const step_page& x) {
 } // namespace
 
 uint64_t beats_of(const step_reading& x) {
-  return x.step_count + 2 * x.saves.save_count
-         + (x.saves.saving_since ? 1 : 0);
+  return x.step_count + 2 * x.saves.save_count + (x.saves.saving_since ? 1 : 0);
 }
 
 std::optional<step_reading> read_step_page(const step_page& x) {

@@ -264,7 +264,7 @@
     while (bar.childElementCount < spent.length) bar.append(make('div'));
     spent.forEach((x, i) => {
       const part = bar.children[i];
-      set_class(part, x.cause === 'training' ? 'good' : 'lost');
+      set_class(part, { training: 'good', saving: 'saving' }[x.cause] || 'lost');
       const grow = String(Math.round(1000 * x.worker_us / all));
       if (part.style.flexGrow !== grow) part.style.flexGrow = grow;
       if (part.title !== percent(x)) part.title = percent(x);

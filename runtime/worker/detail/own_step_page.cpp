@@ -124,8 +124,8 @@ void own_step_page::add_save(std::chrono::nanoseconds time) noexcept {
     return;
   const auto lock = std::scoped_lock{saves_mutex_};
   const auto now = now_ns();
-  const auto took = std::min(
-    static_cast<uint64_t>(std::max<int64_t>(time.count(), 0)), now);
+  const auto took
+    = std::min(static_cast<uint64_t>(std::max<int64_t>(time.count(), 0)), now);
   auto& saving = words_[step_page::saving_word];
   const auto before = saving;
   store(saving, before + took);

@@ -114,6 +114,28 @@ TEST_CASE("time view: what is not known is said", "[cli]") {
   CHECK(has(text, "Generation 9 ended.\n"));
 }
 
+TEST_CASE("time view: saving and lost have columns where there is some",
+          "[cli]") {
+  auto x = report();
+  auto& sum = x.time.sum;
+  sum.all.move_training(time_cause::saving, 20 * second, 10 * second);
+  sum.generations[0].spent.move_training(time_cause::saving, 20 * second,
+                                         10 * second);
+  CHECK(has(to_text(x), "TRAINING    SAVING  STARTING"));
+  sum.all.move_training(time_cause::lost, 40 * second, 20 * second);
+  sum.generations[0].spent.move_training(time_cause::lost, 40 * second,
+                                         20 * second);
+  const auto text = to_text(x);
+  CHECK(has(text, "goodput 65.0 %"));
+  CHECK(has(text, "  saving                    20.0 s       5.0 %\n"));
+  CHECK(has(text, "  lost since the last save  40.0 s       10.0 %\n"));
+  CHECK(has(text, "TRAINING    SAVING  LOST    STARTING"));
+  CHECK(has(text, "5 min 40 s   4 min 20 s  20.0 s  40.0 s  -"));
+  const auto document = nlohmann::json::parse(to_json(x));
+  CHECK(document["time"]["lost"]["worker_us"] == 40 * second);
+  CHECK(document["generations"][0]["time"]["saving"]["node_us"] == 10 * second);
+}
+
 TEST_CASE("time view: JSON has all of it", "[cli]") {
   auto x = report();
   auto document = nlohmann::json::parse(to_json(x));

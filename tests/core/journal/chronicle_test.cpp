@@ -172,4 +172,95 @@ TEST_CASE("chronicle: N6 a drain that a successor learns of is noted with its "
   CHECK(job.chronicle.now() == job.replayed());
 }
 
+namespace {
+
+/// Two of three nodes train in generation 1, the third one, too.
+struct saves_fixture : chronicle_fixture {
+  saves_fixture() { run_noted(); }
+
+  /// @returns the kinds of the records
+  std::string save(milliseconds t, const char* agent, duration saving,
+                   std::optional<duration> age, uint64_t generation = 1) {
+    auto out = chronicle.note_saves({agent}, {{generation}, saving, age, 0s},
+                                    moment_at(t));
+    auto text = std::string{};
+    for (const auto& x : out)
+      text += name_of(*x.what);
+    keep(std::move(out));
+    return text;
+  }
+
+  const journal::node_run& run_of(const char* agent) const {
+    return chronicle.now().nodes.at({agent}).run;
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(saves_fixture,
+                 "chronicle: saves do not fill the journal, and none is "
+                 "forgotten at the end",
+                 "[core]") {
+  CHECK(save(60s, "a", 1s, 2s) == "saved");
+  CHECK(save(60s, "b", 1s, 2s) == "saved");
+  CHECK(save(120s, "a", 2s, 2s).empty());
+  CHECK(save(659'999ms, "a", 3s, 2s).empty());
+  CHECK(save(660s, "a", 4s, 2s) == "saved");
+  CHECK(save(700s, "a", 5s, 2s).empty());
+  CHECK(save(701s, "b", 6s, {}).empty());
+  CHECK(note(800s, failed("b", 1))
+        == "saved saved died revoked node node node phase wait");
+  CHECK(run_of("a").saved_up_to == time_point{698s});
+  CHECK(run_of("b").saving == 6s);
+  // They may save until they have stopped.
+  CHECK(save(801s, "a", 7s, 0s) == "saved");
+  CHECK(run_of("a").saved_up_to == time_point{801s});
+  stop_noted(802s);
+  CHECK(chronicle.now().generations.front().lost);
+  CHECK(save(803s, "a", 8s, 0s).empty());
+  CHECK(chronicle.now() == replayed());
+}
+
+TEST_CASE_METHOD(
+  saves_fixture,
+  "chronicle: what a node has saved is known when it leaves, and "
+  "when the job ends",
+  "[core]") {
+  save(60s, "b", 1s, 2s);
+  save(61s, "b", 2s, 0s);
+  SECTION("it leaves") {
+    const auto told = note(62s, agent_lost{{"b"}, "silent"});
+    INFO(told);
+    CHECK(told.starts_with("saved gone revoked"));
+    REQUIRE(chronicle.now().leavers.size() == 1);
+    CHECK(chronicle.now().leavers.front().run.saved_up_to == time_point{61s});
+  }
+  SECTION("the job ends") {
+    const auto told = note(62s, stop_requested{15});
+    INFO(told);
+    CHECK(told.find("saved") != told.npos);
+    CHECK(told.find("saved") < told.find("ended"));
+    CHECK(save(63s, "b", 3s, 0s).empty());
+  }
+  CHECK(chronicle.now() == replayed());
+}
+
+TEST_CASE_METHOD(saves_fixture,
+                 "chronicle: saves of other generations and nodes are not "
+                 "written down",
+                 "[core]") {
+  CHECK(save(60s, "a", 1s, 2s, 2).empty());
+  CHECK(save(60s, "x", 1s, 2s).empty());
+  auto job = chronicle_fixture{};
+  job.begin();
+  CHECK(job.chronicle.note_saves({"a"}, {{1}, 1s, 1s, 0s}, job.moment_at(1s))
+          .empty());
+}
+
+TEST_CASE("chronicle: the more nodes, the fewer records of saves", "[core]") {
+  CHECK(journal::chronicle::save_pause(3) == 10min);
+  CHECK(journal::chronicle::save_pause(600) == 10min);
+  CHECK(journal::chronicle::save_pause(10'000) == 10'000s);
+}
+
 } // namespace actorrun::test::chronicle_test

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -420,6 +421,230 @@ TEST_CASE_METHOD(fixture, "time: a hang counts from the last sign of life on",
   check_sums(account(20s));
 }
 
+// -- saves ----------------------------------------------------------------------
+
+namespace {
+
+struct saves_fixture : fixture {
+  /// Both nodes, which have two places, train from 3 s on.
+  saves_fixture() { run(); }
+
+  void save(milliseconds t, const std::string& agent, milliseconds saving,
+            std::optional<milliseconds> saved_up_to,
+            milliseconds saving_since = 0s, uint64_t generation = 1) {
+    auto x = node_saved{.agent = {agent},
+                        .generation = {generation},
+                        .saving = saving,
+                        .saving_since = saving_since};
+    if (saved_up_to)
+      x.saved_up_to = time_point{*saved_up_to};
+    at(t, x);
+  }
+
+  void revoke(milliseconds t, bool at_safe_point = false) {
+    at(t, generation_revoked{.generation = {1},
+                             .reason = "rank 0 failed",
+                             .at_safe_point = at_safe_point});
+    phase(t, rendezvous_phase::stopping);
+  }
+
+  void stop(milliseconds t, bool has_survivors = false) {
+    at(t,
+       generation_stopped{.generation = {1}, .has_survivors = has_survivors});
+  }
+
+  const generation_entry& entry() const { return uut.generations.front(); }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(saves_fixture,
+                 "time: saving is taken out of training, and what was trained "
+                 "since the last save is lost",
+                 "[core]") {
+  save(15s, "a", 2s, 13s, 2s);
+  CHECK(spent(15s, saving) == 2 * second);
+  CHECK(spent(15s, training) == (4 * 12 - 2) * second);
+  check_sums(account(15s));
+  revoke(23s);
+  CHECK(spent(24s, lost) == 0); // How it ends is not known yet.
+  stop(24s);
+  // 10 s of four places, of which two seconds of one saved.
+  CHECK(spent(24s, lost) == 38 * second);
+  CHECK(spent(24s, training) == 40 * second);
+  CHECK(spent(24s, saving) == 2 * second);
+  CHECK(account(24s).all.node_us[size_t(lost)] == (9 + 10) * second);
+  CHECK(account(24s).hosts.at("node-b").of(lost) == 20 * second);
+  REQUIRE(entry().lost);
+  CHECK(*entry().lost == loss{38 * second, 10 * second});
+  check_sums(account(24s));
+  stop(25s); // Again.
+  CHECK(spent(25s, lost) == 38 * second);
+}
+
+TEST_CASE_METHOD(saves_fixture, "time: what loses nothing", "[core]") {
+  SECTION("no worker has ever said that it saved") {
+    revoke(23s);
+    stop(24s);
+  }
+  SECTION("it has only begun to") {
+    save(15s, "a", 2s, {});
+    revoke(23s);
+    stop(24s);
+  }
+  SECTION("the end at a safe point") {
+    save(15s, "a", 2s, 13s);
+    revoke(23s, true);
+    stop(24s);
+  }
+  SECTION("the end that workers live through") {
+    save(15s, "a", 2s, 13s);
+    revoke(23s);
+    stop(24s, true);
+  }
+  SECTION("success") {
+    save(15s, "a", 2s, 13s);
+    stop(24s);
+  }
+  SECTION("a generation that runs") {
+    save(15s, "a", 2s, 13s);
+  }
+  CHECK(spent(25s, lost) == 0);
+  CHECK_FALSE(entry().lost);
+  check_sums(account(25s));
+}
+
+TEST_CASE_METHOD(saves_fixture,
+                 "time: a generation without a save has lost all that it "
+                 "trained, once the job has saved",
+                 "[core]") {
+  save(15s, "a", 0s, 13s);
+  revoke(23s);
+  stop(24s);
+  form(24s, 2);
+  for (const auto* x : {"a", "b"}) {
+    auto next = node_of(x, share_state::running);
+    next.generation = {2};
+    set(24s, next);
+  }
+  phase(24s, rendezvous_phase::running);
+  at(30s, generation_revoked{{2}, "rank 0 failed"});
+  phase(30s, rendezvous_phase::stopping);
+  at(30s, generation_stopped{.generation = {2}});
+  const auto& last = uut.generations.back();
+  REQUIRE(last.lost);
+  CHECK(*last.lost == loss{4 * 6 * second, {}});
+  CHECK(last.time.of(training) == 0);
+  check_sums(account(30s));
+}
+
+TEST_CASE_METHOD(saves_fixture,
+                 "time: a node that has left keeps its save, and loses like "
+                 "others",
+                 "[core]") {
+  SECTION("its own save counts") {
+    save(15s, "b", 0s, 13s);
+    at(23s, node_gone{{"b"}, "silent"});
+    revoke(23s);
+    stop(24s);
+    CHECK(spent(24s, lost) == 40 * second);
+  }
+  SECTION("of all saves the oldest counts") {
+    save(15s, "b", 0s, 13s);
+    save(19s, "a", 1s, 18s, 1s);
+    at(23s, node_gone{{"b"}, "silent"});
+    revoke(23s);
+    stop(24s);
+    CHECK(spent(24s, lost) == 39 * second);
+  }
+  SECTION("a host that is not remembered by name") {
+    for (auto i = 0U; i < hosts_counted_max; ++i) {
+      const auto name = std::to_string(i);
+      set(10s, name, share_state::idle);
+      at(10s, node_gone{{name}, "left"});
+    }
+    CHECK(uut.leavers.empty());
+    save(15s, "a", 0s, 13s);
+    at(23s, node_gone{{"b"}, "silent"});
+    revoke(23s);
+    stop(24s);
+    CHECK(uut.time.left_others.of(lost) == 20 * second);
+  }
+  CHECK(account(24s).hosts.at("node-a").of(lost) >= 19 * second);
+  check_sums(account(24s));
+}
+
+TEST_CASE_METHOD(saves_fixture,
+                 "time: of what an earlier coordinator has counted, only what "
+                 "comes after it counts",
+                 "[core]") {
+  form(4s, 2, true);
+  for (const auto* x : {"a", "b"}) {
+    auto now = node_of(x, share_state::running);
+    now.generation = {2};
+    set(4s, now);
+  }
+  save(6s, "a", 30s, 1s, 0s, 2);
+  CHECK(spent(6s, saving) == 0);
+  save(9s, "a", 31s, 7s, 1s, 2);
+  CHECK(spent(9s, saving) == second);
+  at(10s, generation_revoked{{2}, "x"});
+  phase(10s, rendezvous_phase::stopping);
+  at(10s, generation_stopped{.generation = {2}});
+  CHECK(spent(10s, lost) == (4 * 3 - 1) * second);
+  check_sums(account(10s));
+}
+
+TEST_CASE_METHOD(saves_fixture,
+                 "time: whatever a journal says of saves, sums stay exact",
+                 "[core]") {
+  constexpr auto longest = duration::max();
+  const auto say = [&](milliseconds t, duration saving, time_point saved_up_to,
+                       duration saving_since) {
+    at(t, node_saved{{"a"}, {1}, saving, saved_up_to, saving_since});
+    check_sums(account(t));
+  };
+  SECTION("of a node, a generation or an end that there is not") {
+    save(10s, "x", 1s, 9s);
+    save(10s, "a", 1s, 9s, 0s, 2);
+    CHECK_FALSE(uut.has_saves);
+    revoke(11s);
+    stop(11s);
+    save(12s, "a", 1s, 9s);
+    CHECK_FALSE(uut.has_saves);
+  }
+  SECTION("more than there was") {
+    say(10s, longest, time_point::max(), longest);
+    CHECK(spent(10s, saving) == 14 * second); // All of the node's training.
+    say(12s, -longest, time_point::min(), -longest);
+    CHECK(spent(12s, saving) == 14 * second);
+    revoke(13s);
+    stop(13s);
+    CHECK(spent(13s, lost) == (2 * 3 + 2 * 10) * second);
+  }
+  SECTION("places without end") {
+    auto x = node_of("a", share_state::running);
+    x.slot_count = UINT32_MAX;
+    set(10s, x);
+    say(11s, 1s, time_point::min(), 0s);
+    revoke(1'000'000s);
+    stop(1'000'000s);
+    CHECK(spent(1'000'000s, training) == 0);
+  }
+  SECTION("more nodes leave than are remembered") {
+    for (auto i = 0U; i < leavers_remembered_max + 2; ++i) {
+      const auto name = std::to_string(i);
+      set(10s + 1s * i, name, share_state::running);
+      at(11s + 1s * i, node_gone{{name}, "left"});
+    }
+    CHECK(uut.leavers.size() == leavers_remembered_max);
+    save(2'000s, "a", 1s, 3s);
+    revoke(2'001s);
+    stop(2'001s);
+  }
+  check_sums(account(1'000'000s));
+}
+
 // -- for people -----------------------------------------------------------------
 
 TEST_CASE_METHOD(fixture, "time: a short job of one generation is not told of",
@@ -443,7 +668,8 @@ TEST_CASE("time: causes have names for programs and for people", "[core]") {
         == "training/training starting/starting regrouping/regrouping "
            "waiting/waiting for nodes out_of_touch/out of touch "
            "finished/finished standby/standby hung/hung "
-           "checking/checked or unfit ");
+           "checking/checked or unfit saving/saving "
+           "lost/lost since the last save ");
 }
 
 // -- anything ---------------------------------------------------------------------
@@ -459,6 +685,15 @@ TEST_CASE("time: no time is lost or counted twice, whatever is recorded",
       = uint64_t{0}; // In µs: how many places there were, and how long.
     auto generation = uint64_t{0};
     for (auto i = 0; i < 200; ++i) {
+      if (random() % 4 == 0)
+        job.at(now, node_saved{{std::string{char('a' + random() % 5)}},
+                               {generation},
+                               1ms * (random() % 20'000),
+                               time_point{1ms * (random() % 100'000)},
+                               1ms * (random() % 2'000)});
+      if (random() % 16 == 0)
+        job.at(now, generation_stopped{.generation = {generation},
+                                       .has_survivors = random() % 4 == 0});
       const auto step = milliseconds{random() % 1'000};
       for (const auto& [agent, count] : places)
         expected += count * uint64_t(step.count()) * 1'000;

@@ -37,4 +37,33 @@ TEST_CASE("step page: it has room for 64 steps, and any words are times",
   CHECK(read_step_page(page)->newest[1] == 24h * 7);
 }
 
+TEST_CASE("step page: a worker that only saves says so, whatever it writes",
+          "[core]") {
+  auto page = step_page{};
+  page.words[step_page::mark_word] = step_page::mark;
+  page.words[step_page::saving_since_word] = 7;
+  auto x = read_step_page(page);
+  REQUIRE(x);
+  CHECK(x->step_count == 0);
+  CHECK(x->newest.empty());
+  CHECK(x->saves == save_reading{.saving_since = time_point{7ns}});
+  CHECK(beats_of(*x) == 1);
+  page.words[step_page::saving_since_word] = 0;
+  page.words[step_page::save_count_word] = 2;
+  page.words[step_page::saved_up_to_word] = 100;
+  page.words[step_page::saving_word] = 30;
+  page.words[step_page::saving_before_word] = 10;
+  page.words[step_page::count_word] = 3;
+  x = read_step_page(page);
+  CHECK(x->saves == save_reading{2, 30ns, {}, time_point{100ns}, 10ns});
+  CHECK(beats_of(*x) == 7);
+  for (auto i = step_page::save_count_word; i < step_page::first_time_word; ++i)
+    page.words[i] = UINT64_MAX;
+  x = read_step_page(page);
+  constexpr auto longest = duration{24h * 365 * 50};
+  CHECK(x->saves
+        == save_reading{UINT64_MAX, longest, time_point{longest},
+                        time_point{longest}, longest});
+}
+
 } // namespace actorrun::test::step_page_test

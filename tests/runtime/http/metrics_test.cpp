@@ -136,6 +136,11 @@ v1::JobStatus whole_job() {
   auto& time = *job.add_time();
   time.set_cause("training");
   time.set_worker_us(2'500'000);
+  for (const auto* cause : {"saving", "lost", "waiting"}) {
+    auto& more = *job.add_time();
+    more.set_cause(cause);
+    more.set_worker_us(500'000);
+  }
   auto& node = *job.add_agents();
   node.set_agent_id("n1-7");
   node.set_host("n\"1\\\n\x1b[31m");
@@ -268,7 +273,11 @@ TEST_CASE("metrics: the values are those of the status, in base units",
   CHECK(value_of(x, "actorrun_job_regroup_seconds_sum") == 0.07);
   CHECK(
     value_of(x, "actorrun_job_worker_seconds_total", {{"cause", "training"}})
-    == 2.5);
+    == 3.5);
+  CHECK(value_of(x, "actorrun_job_worker_seconds_total", {{"cause", "waiting"}})
+        == 0.5);
+  CHECK(value_of(x, "actorrun_job_saving_worker_seconds_total") == 0.5);
+  CHECK(value_of(x, "actorrun_job_lost_worker_seconds_total") == 0.5);
   CHECK(value_of(x, "actorrun_node_load", {{"minutes", "1"}}) == 1.5);
   CHECK(value_of(x, "actorrun_worker_cpu_cores", {{"rank", "7"}}) == 2.5);
   CHECK(value_of(x, "actorrun_worker_info", {{"rank", "6"}}) == 1);

@@ -40,6 +40,13 @@ struct random_job : chronicle_fixture {
       if (random() % 8 == 0) {
         const auto* trouble = random() % 3 == 0 ? "" : "XID 79";
         keep(chronicle.note_gpus({any_agent()}, trouble, moment_at(time)));
+        keep(chronicle.note_saves(
+          {any_agent()},
+          {uut.generation(), duration{random() % 50'000'000},
+           random() % 4 == 0 ? std::nullopt
+                             : std::optional{duration{random() % 90'000'000}},
+           duration{random() % 5'000'000}},
+          moment_at(time)));
       } else {
         note(time, event());
       }
@@ -480,6 +487,45 @@ TEST_CASE("journal: a list of times is of fewer causes, or damaged",
        {R"("x")", "[1]", R"([{"host": "n1"}])", R"([{"time": [1, 2]}])",
         R"([{"host": 1, "time": [1, 2]}])"})
     CHECK_FALSE(left(bad));
+}
+
+TEST_CASE("journal: saves are read, and whatever a file says of them",
+          "[runtime]") {
+  auto has_lost = false;
+  auto has_left = false;
+  auto has_saved = false;
+  for (auto seed = 0U; seed < 20; ++seed)
+    for (const auto& x : random_job{seed}.snapshots) {
+      has_left |= !x.leavers.empty();
+      has_saved |= x.has_saves;
+      for (const auto& y : x.generations)
+        has_lost |= y.lost.has_value();
+    }
+  CHECK(has_lost);
+  CHECK(has_left);
+  CHECK(has_saved);
+  const auto line = [](const std::string& members) {
+    return parse_journal_line(
+      R"({"v":2,"n":7,"ns":1000,"wall_ms":5,"what":"node_saved","agent":"a")"
+      + members + "}");
+  };
+  const auto x = line(R"(,"generation":3,"saving_ns":5,"saved_up_to_ns":900,)"
+                      R"("saving_since_ns":2)");
+  REQUIRE(x);
+  const auto& told = std::get<journal::record>(*x);
+  CHECK(*told.what
+        == journal::fact{
+          journal::node_saved{{"a"}, {3}, 5ns, time_point{900ns}, 2ns}});
+  auto again = to_line(told);
+  again.pop_back();
+  CHECK(std::get<journal::record>(*parse_journal_line(again)) == told);
+  CHECK(line(R"(,"generation":3,"saving_ns":-5,"saving_since_ns":2)"));
+  for (const auto* bad :
+       {"", R"(,"generation":3,"saving_ns":5)",
+        R"(,"generation":3,"saving_ns":1e99,"saving_since_ns":2)",
+        R"(,"generation":3,"saving_ns":5,"saved_up_to_ns":"x",)"
+        R"("saving_since_ns":2)"})
+    CHECK_FALSE(line(bad));
 }
 
 TEST_CASE_METHOD(fixture, "journal: what may be missing may be missing",
