@@ -35,7 +35,7 @@ struct column {
 
 /// Of the tables; the rest is `OTHER`. Those that a job need not have are left out if it has
 /// nothing of them.
-std::vector<column> columns_of(const time_account& x) {
+std::vector<column> time_columns_of(const time_account& x) {
   using enum time_cause;
   auto out = std::vector<column>{{training, "TRAINING"}};
   for (const auto y : {column{saving, "SAVING"}, column{lost, "LOST"}})
@@ -115,7 +115,7 @@ text_row heading_of(const char* first, const std::vector<column>& columns) {
 }
 
 std::string generations_text(const time_account& x) {
-  const auto columns = columns_of(x);
+  const auto columns = time_columns_of(x);
   auto rows = std::vector<text_row>{heading_of("GENERATION", columns)};
   if (x.outside.all_worker_us() > 0)
     rows.push_back(row_of(x.forgotten_generation_count > 0 ? formatted(
@@ -139,7 +139,7 @@ hosts_by_loss(const time_account& x) {
 }
 
 std::string hosts_text(const time_account& x) {
-  const auto columns = columns_of(x);
+  const auto columns = time_columns_of(x);
   auto rows = std::vector<text_row>{heading_of("NODE", columns)};
   const auto all = hosts_by_loss(x);
   for (const auto& [host, spent] : all) {
