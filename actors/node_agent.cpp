@@ -949,8 +949,12 @@ void node_agent_state::report_signs(const silence_report& x) {
 void node_agent_state::watch_steps(generation_id generation) {
   if (!pace_)
     return;
-  if (generation.value == 0)
+  if (generation.value == 0) {
+    if (saves_.is_watching())
+      tell_saves(read_steps(), true);
+    saves_.stop();
     return pace_->end();
+  }
   pace_->begin(generation);
   saves_.begin(generation, self_->clock().now());
   look_at_steps();

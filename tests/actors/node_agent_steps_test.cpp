@@ -133,13 +133,15 @@ TEST_CASE_METHOD(agent_steps_fixture,
   advance(1s);
   CHECK(coordinator.told().find("saved for 500 ms") != std::string::npos);
   revoke(1);
-  saves.saving = 700ms;
   forget();
+  saves.save_count = 2;
+  saves.saving = 700ms;
+  advance(1s);
   host->exit_all(1, 0, 15);
   run();
   const auto told = coordinator.told();
   INFO(told);
-  CHECK(told.find("saved for 700 ms") < told.find("stopped"));
+  CHECK(told.find("saved for 500 ms, 0 ms ago") < told.find("stopped"));
   CHECK(told.find("stopped") != std::string::npos);
 }
 

@@ -23,6 +23,7 @@ void node_saves::begin(generation_id generation, time_point now) {
   generation_ = generation;
   begun_ = now;
   is_first_look_ = true;
+  is_stopping_ = false;
   workers_.clear();
   told_.reset();
   told_at_.reset();
@@ -37,7 +38,8 @@ void node_saves::see(worker& x, const save_reading& seen,
   const auto total = time_saving(seen, now);
   if (is_first_look_)
     x.before = total;
-  x.saving = std::max(x.saving, std::min(total - x.before, run));
+  if (!is_stopping_)
+    x.saving = std::max(x.saving, std::min(total - x.before, run));
   if (seen.save_count == 0 || seen.saved_up_to < begun_)
     return;
   const auto saved = std::min(seen.saved_up_to, now);

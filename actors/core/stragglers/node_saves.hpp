@@ -34,7 +34,11 @@ public:
   /// All workers of a generation have been started.
   void begin(generation_id generation, time_point now);
 
-  /// They are to end, or have ended.
+  /// They are to end. What they save until then is safe; the time of it is no training
+  /// any more, so it does not count.
+  void stop() { is_stopping_ = true; }
+
+  /// They have ended.
   void end() { begin({}, {}); }
 
   bool is_watching() const { return generation_.value != 0; }
@@ -67,6 +71,7 @@ private:
   generation_id generation_{}; ///< 0: none is watched.
   time_point begun_{};
   bool is_first_look_ = true;
+  bool is_stopping_ = false;
   std::map<uint32_t, worker> workers_; ///< By global rank.
   std::optional<saves_report> told_;
   std::optional<time_point> told_at_;

@@ -123,6 +123,20 @@ TEST_CASE_METHOD(node_saves_fixture,
 }
 
 TEST_CASE_METHOD(node_saves_fixture,
+                 "node saves: workers that are to end may save, in time that "
+                 "is no training",
+                 "[core]") {
+  save(4, 110s, 3s);
+  CHECK(look(120s, true) == report(3s, 10s, 3s));
+  uut.stop();
+  save(4, 121s, 5s);
+  CHECK(look(126s, true) == report(3s, 5s, 0s));
+  begin({7}, 130s);
+  save(4, 131s, 1s);
+  CHECK(look(140s) == report(1s, 9s, 1s));
+}
+
+TEST_CASE_METHOD(node_saves_fixture,
                  "node saves: another coordinator is told, and workers that "
                  "have ended say nothing",
                  "[core]") {
