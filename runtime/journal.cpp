@@ -31,6 +31,8 @@ std::vector<journal_place> list_journals(const std::string& folder) {
 }
 
 struct journal_reading::members {
+  explicit members(journal_reader x) : reader(std::move(x)) {}
+
   journal_reader reader;
   core::journal::snapshot known{};
   core::journal::record last{};
@@ -47,8 +49,7 @@ result<journal_reading> journal_reading::open(const std::string& path) {
   auto reader = journal_reader::open(path);
   if (!reader)
     return reader.error();
-  return journal_reading{
-    std::make_unique<members>(members{std::move(*reader)})};
+  return journal_reading{std::make_unique<members>(std::move(*reader))};
 }
 
 std::optional<core::journal::record> journal_reading::next() {

@@ -337,8 +337,10 @@ void coordinator::replay(const core::journal::chronicle::records& told) {
     if (x.number != replayed_.number + 1)
       all_.checks().report("journal: a record is left out");
     replayed_.apply(x);
-    if (std::holds_alternative<core::journal::generation_formed>(*x.what))
+    if (std::holds_alternative<core::journal::generation_formed>(*x.what)) {
       saved_.clear();
+      left_saved_ = core::time_point::max();
+    }
     if (const auto* end
         = std::get_if<core::journal::generation_stopped>(&*x.what))
       check_loss(end->generation);
@@ -354,9 +356,11 @@ void coordinator::check_loss(generation_id stopped) const {
   if (stops_at_safe_point_ == stopped)
     all_.checks().report("saves: a generation that ended at a safe point is "
                          "said to have lost something");
-  auto saved = saved_.empty() ? entry.formed_at.when : core::time_point::max();
+  auto saved = left_saved_;
   for (const auto& [agent, x] : saved_)
     saved = std::min(saved, x);
+  if (saved == core::time_point::max())
+    saved = entry.formed_at.when;
   const auto most = std::chrono::ceil<std::chrono::microseconds>(
                       entry.revoked_at->when - saved)
                     * entry.formed.world_size;
@@ -752,6 +756,8 @@ void coordinator::perform(const core::notify_drain& x) {
 }
 
 void coordinator::perform(const core::forget_agent& x) {
+  if (const auto i = saved_.find(x.agent); i != saved_.end())
+    left_saved_ = std::min(left_saved_, i->second);
   speakers_.forget(x.agent);
   leases_.close(x.agent);
   if (auto known = std::exchange(links_[x.agent], nullptr))

@@ -176,6 +176,8 @@ private:
   core::time_point counted_until_{}; ///< … until then.
   /// Of the newest generation: up to when workers of nodes have saved.
   std::map<agent_id, core::time_point> saved_;
+  /// The oldest of nodes that were given up, as they may come back and save again.
+  core::time_point left_saved_ = core::time_point::max();
   std::optional<generation_id> stops_at_safe_point_; ///< The last that did.
   punctuality times_;
   restart_watch restarts_;
