@@ -40,13 +40,7 @@ struct random_job : chronicle_fixture {
       if (random() % 8 == 0) {
         const auto* trouble = random() % 3 == 0 ? "" : "XID 79";
         keep(chronicle.note_gpus({any_agent()}, trouble, moment_at(time)));
-        keep(chronicle.note_saves(
-          {any_agent()},
-          {uut.generation(), duration{random() % 50'000'000},
-           random() % 4 == 0 ? std::nullopt
-                             : std::optional{duration{random() % 90'000'000}},
-           duration{random() % 5'000'000}},
-          moment_at(time)));
+        note_saves(i);
       } else {
         note(time, event());
       }
@@ -56,6 +50,16 @@ struct random_job : chronicle_fixture {
         snapshots.push_back(known);
       }
     }
+  }
+
+  /// Events are what they are without it.
+  void note_saves(int step) {
+    const auto agent = std::string{char('a' + step % 4)};
+    auto x = saves_report{uut.generation(), step * 1ms};
+    if (step % 5 != 0)
+      x.age = duration{step % 7 * 9ms};
+    x.saving_since = step % 3 * 1ms;
+    keep(chronicle.note_saves({agent}, x, moment_at(time)));
   }
 
   std::string any_agent() { return {char('a' + random() % 4)}; }
