@@ -121,7 +121,8 @@ TEST_CASE("time view: saving and lost have columns where there is some",
   sum.all.move_training(time_cause::saving, 20 * second, 10 * second);
   sum.generations[0].spent.move_training(time_cause::saving, 20 * second,
                                          10 * second);
-  CHECK(has(to_text(x), "TRAINING    SAVING  STARTING"));
+  CHECK(has(to_text(x), "  SAVING  STARTING  REGROUPING"));
+  CHECK_FALSE(has(to_text(x), "LOST"));
   sum.all.move_training(time_cause::lost, 40 * second, 20 * second);
   sum.generations[0].spent.move_training(time_cause::lost, 40 * second,
                                          20 * second);
