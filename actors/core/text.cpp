@@ -123,6 +123,13 @@ std::string_view beginning_of(std::string_view text, size_t limit) {
   return text.substr(0, limit);
 }
 
+std::string_view take_until(std::string_view& text, char separator) {
+  const auto end = std::min(text.find(separator), text.size());
+  const auto out = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return out;
+}
+
 std::string first_line_of(std::string_view text) {
   for (const auto line : lines_of(text))
     if (auto x = printable(last_state(line)); !x.empty())

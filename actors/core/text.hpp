@@ -26,6 +26,9 @@ std::string_view end_of(std::string_view text, size_t limit);
 /// The beginning of a text, at most `limit` bytes, up to the end of a character.
 std::string_view beginning_of(std::string_view text, size_t limit);
 
+/// Takes the text up to the separator, or all of it, and the separator with it.
+std::string_view take_until(std::string_view& text, char separator);
+
 /// The first line that is not empty, without its end; printable.
 std::string first_line_of(std::string_view text);
 

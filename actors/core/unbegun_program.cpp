@@ -25,13 +25,10 @@ constexpr auto code_of_usage = 2;
 constexpr auto code_of_linker = 127;
 
 /// Without those at the end that hold nothing.
-lines lines_of(std::string_view text) {
+lines written_lines(std::string_view text) {
   auto out = lines{};
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    out.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  while (!text.empty())
+    out.push_back(take_until(text, '\n'));
   while (!out.empty() && out.back().find_first_not_of(" \r\t") == text.npos)
     out.pop_back();
   return out;
@@ -145,7 +142,7 @@ std::string why_not_begun(const worker_failure& x) {
     return {};
   // Newer ones write in colours if they are told to.
   const auto text = printable(more.traceback);
-  const auto all = lines_of(text);
+  const auto all = written_lines(text);
   if (all.empty())
     return {};
   auto why = std::string{};

@@ -26,16 +26,16 @@ struct part {
 };
 
 constexpr part parts[] = {
-  {"launch", measure_launch},       {"restart", measure_restart},
-  {"regroup", measure_regroup},     {"meeting", measure_meeting},
-  {"rest", measure_rest},           {"joins", measure_joins},
-  {"saturated", measure_saturated}, {"streams", measure_streams},
-  {"report", measure_report},       {"timers", measure_timers},
-  {"overruns", measure_overruns},   {"armed", measure_armed},
-  {"soak", measure_soak},           {"torchrun", measure_torchrun},
-  {"store", measure_store},         {"viewers", measure_viewers},
-  {"hollow", measure_hollow},       {"hosts", measure_hosts},
-  {"embedded", measure_embedded},   {"live", measure_live},
+  {"launch", launch_part::measure},       {"restart", restart_part::measure},
+  {"regroup", regroup_part::measure},     {"meeting", meet_part::measure},
+  {"rest", rest_part::measure},           {"joins", join_part::measure},
+  {"saturated", saturated_part::measure}, {"streams", streams_part::measure},
+  {"report", report_part::measure},       {"timers", timers_part::measure},
+  {"overruns", overruns_part::measure},   {"armed", armed_part::measure},
+  {"soak", soak_part::measure},           {"torchrun", torchrun_part::measure},
+  {"store", store_part::measure},         {"viewers", viewers_part::measure},
+  {"hollow", hollow_part::measure},       {"hosts", hosts_part::measure},
+  {"embedded", embedded_part::measure},   {"live", live_part::measure},
 };
 
 bool is_part(const std::string& name) {

@@ -4,8 +4,8 @@ namespace actorrun::bench {
 
 namespace {
 
-constexpr size_t columns = 120;
-constexpr size_t rows = 40;
+constexpr size_t screen_columns = 120;
+constexpr size_t screen_rows = 40;
 constexpr std::chrono::milliseconds read_interval{10};
 
 } // namespace
@@ -27,7 +27,7 @@ viewer_group::start(setting& s, size_t count,
                     std::string_view text) {
   auto out = std::unique_ptr<viewer_group>{new viewer_group};
   for (size_t i = 0; i < count; ++i) {
-    auto screen = terminal::open(columns, rows);
+    auto screen = terminal::open(screen_columns, screen_rows);
     if (!screen)
       return screen.error();
     auto top = start_top(s, *screen, where);

@@ -9,17 +9,12 @@ cd "$(dirname "$0")/../.."
 export LC_ALL=C
 
 # Each step is a function; its first line of comment is on the page.
-steps=(release coverage seeds planted mutation chaos corpus sanitize tsan portable)
+steps=(release seeds planted mutation chaos corpus sanitize tsan portable)
 
 # the gate: a build with warnings as errors, and all tests
 release() {
   cmake --preset release -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
     && cmake --workflow --preset test
-}
-
-# simulator and unit tests execute every line of the protocol
-coverage() {
-  ctest --test-dir build/release -R '^coverage$' --output-on-failure
 }
 
 # a million histories of either kind in the simulator

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Plants each bug of planted_bugs/ in a copy of actors/core and checks that the
 # simulator finds it:
-#   planted_bugs.sh SOURCE_DIR BUILD_DIR OBJECT_OR_LIBRARY...
-# With PLANTED_SAMPLE=n only n of them, other ones each time.
+#   planted_bugs.sh SOURCE_DIR BUILD_DIR [OBJECT_OR_LIBRARY...]
+# With PLANTED_SAMPLE=n only n of them, other ones each time. With nothing to link it
+# checks no more than that each can still be planted.
 # What is linked is the program find_bug without the bug. CXX is the compiler,
 # CXXFLAGS what it gets besides.
 set -euo pipefail
@@ -65,12 +66,13 @@ try_bug() { # PATCH
 export -f try_bug
 export cxx source_dir build_dir clean seed_max seconds_max
 
-# All of them, also where a sample is tried: each change of the core may spoil one.
+# All of them, whatever is tried: each change of the core may spoil one.
 for bug in "$source_dir"/tests/sim/planted_bugs/*.patch; do
   patch -s -p1 --dry-run -d "$source_dir" <"$bug" >"$build_dir/patch.log" 2>&1 \
     || { echo "FAILED $(basename "$bug" .patch): the patch does not apply"; exit 1; }
 done
 
+[ -n "$clean" ] || exit 0
 $cxx $clean -o "$build_dir/find_bug"
 "$build_dir/find_bug" 1000 || { echo "FAILED without any bug"; exit 1; }
 printf '%s\n' "$source_dir"/tests/sim/planted_bugs/*.patch \

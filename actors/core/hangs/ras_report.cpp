@@ -1,5 +1,7 @@
 #include "actors/core/hangs/ras_report.hpp"
 
+#include "actors/core/text.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -181,12 +183,10 @@ private:
 std::vector<lagging_process> find_lagging(std::string_view text) {
   auto reader = ras_reader{};
   while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    auto line = text.substr(0, end);
+    auto line = take_until(text, '\n');
     if (line.ends_with('\r'))
       line.remove_suffix(1);
     reader.read(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return reader.finish();
 }

@@ -11,7 +11,7 @@ namespace {
 /// In bytes.
 constexpr size_t reason_size_max = 200;
 
-std::string clean(const std::string& text) {
+std::string reason_line(const std::string& text) {
   return one_line(text, reason_size_max);
 }
 
@@ -37,10 +37,10 @@ const worker_failure* failure_of(const node& x, const snapshot& job) {
 
 std::string reason_of_share(const node& x, const snapshot& job) {
   if (const auto* failure = failure_of(x, job))
-    return clean(to_string(*failure));
+    return reason_line(to_string(*failure));
   const auto* newest = job.newest_generation();
   if (x.share == share_state::stopping && newest != nullptr)
-    return clean(newest->end_reason);
+    return reason_line(newest->end_reason);
   return {};
 }
 
@@ -75,20 +75,20 @@ std::string reason_of(const node_entry& x, const snapshot& job) {
     return "its link is broken; its lease decides";
   if (x.now->drained_at)
     return x.now->drained_by
-             ? clean("leaves, as " + *x.now->drained_by + " has asked")
+             ? reason_line("leaves, as " + *x.now->drained_by + " has asked")
              : "an operator lets it leave";
   for (const auto& y : job.excluded)
     if (x.now->excluded && y.host == x.now->host)
-      return clean(to_string(y));
+      return reason_line(to_string(y));
   if (x.now->unfit)
-    return clean(*x.now->unfit);
+    return reason_line(*x.now->unfit);
   if (x.now->stands_by)
-    return clean("stands by, because it has " + *x.now->stands_by);
+    return reason_line("stands by, because it has " + *x.now->stands_by);
   auto reason
     = is_member(*x.now, job) ? reason_of_share(*x.now, job) : std::string{};
   if (reason.empty() && x.now->waits_to_drain)
-    return clean("drain waits for a replacement, asked by "
-                 + x.now->waits_to_drain->by);
+    return reason_line("drain waits for a replacement, asked by "
+                       + x.now->waits_to_drain->by);
   return reason;
 }
 

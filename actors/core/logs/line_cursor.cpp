@@ -17,8 +17,7 @@ std::string_view without_last_return(std::string_view text) {
   return text;
 }
 
-/// The last state in `text` that is not empty.
-std::string_view last_state(std::string_view text) {
+std::string_view last_written_state(std::string_view text) {
   const auto last = text.find_last_not_of('\r');
   if (last == npos)
     return {};
@@ -71,7 +70,7 @@ bool line_cursor::put_line(std::string_view text, line_sink& out) {
   const auto line = without_last_return(text);
   const auto end = line.size() < text.size() ? crlf : line_feed;
   const auto is_progress = in_progress_ || line.find('\r') != npos;
-  const auto shown = is_progress ? last_state(line) : line;
+  const auto shown = is_progress ? last_written_state(line) : line;
   const auto stop = begin_ + uint64_t(shown.data() - origin) + shown.size();
   const auto was_shown = shown_to_ != 0 && stop == shown_to_;
   in_progress_ = false;
@@ -114,7 +113,7 @@ std::string_view line_cursor::show_states(std::string_view rest, time_point now,
   // A `\r` at the very end may be half of a line end.
   const auto last = rest.size() < 2 ? npos : rest.rfind('\r', rest.size() - 2);
   if (last != npos) {
-    const auto state = last_state(rest.substr(0, last));
+    const auto state = last_written_state(rest.substr(0, last));
     const auto start = state.empty() ? 0 : size_t(state.data() - rest.data());
     const auto was_shown
       = shown_to_ != 0 && shown_to_ == begin_ + start + state.size();

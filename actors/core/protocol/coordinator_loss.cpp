@@ -6,14 +6,14 @@ namespace actorrun::core {
 
 namespace {
 
-using kind = coordinator_source::kind;
+using source = coordinator_source::kind;
 
 /// Fewer cannot outvote one that is lost.
 constexpr uint32_t voters_min = 3;
 
 bool is_elected(const coordinator_source& x) {
-  return x.from == kind::registry
-         || (x.from == kind::voters && x.voter_count >= voters_min);
+  return x.from == source::registry
+         || (x.from == source::voters && x.voter_count >= voters_min);
 }
 
 /// ` at n1:29400`
@@ -35,17 +35,18 @@ std::string workers(const coordinator_loss& x, time_point now) {
 }
 
 std::string who_elects(const coordinator_source& x) {
-  return x.from == kind::registry ? std::
+  return x.from == source::registry
+           ? std::
              string{"etcd elects another one, when the lease of the last one"
                     " has ended at the latest"}
-                                  : "the " + std::to_string(x.voter_count)
-                                      + " agents that vote elect another one, "
-                                        "within a second if most of"
-                                        " them reach each other";
+           : "the " + std::to_string(x.voter_count)
+               + " agents that vote elect another one, "
+                 "within a second if most of"
+                 " them reach each other";
 }
 
 std::string where_to_start(const coordinator_source& x) {
-  return x.from == kind::ranked
+  return x.from == source::ranked
            ? std::string{"on the node of rank 0"}
            : "on its host" + (x.endpoint.empty() ? "" : ", " + x.endpoint);
 }
@@ -53,10 +54,10 @@ std::string where_to_start(const coordinator_source& x) {
 /// What lets the next job outlive such a loss.
 std::string next_time(const coordinator_source& x) {
   switch (x.from) {
-    case kind::endpoint:
+    case source::endpoint:
       return "Next time, --rdzv-conf=succession=on with three hosts or more, or"
              " --rdzv-backend=etcd, lets the others go on without that host";
-    case kind::ranked:
+    case source::ranked:
       return "Next time, --rdzv-backend=c10d with --rdzv-conf=succession=on and"
              " three hosts or more, or --rdzv-backend=etcd, lets the others go "
              "on"
@@ -85,7 +86,7 @@ std::string text_of(const coordinator_loss& x, const coordinator_source& next,
     return out + ": " + who_elects(next) + workers(x, now)
            + ". If none is found within " + left
            + ", this node ends with exit code 5"
-           + (next.from == kind::voters
+           + (next.from == source::voters
                 ? "; if most of them are lost for good, a person can say so: "
                   "actorctl elect --accept-loss=HOST,…"
                 : "");

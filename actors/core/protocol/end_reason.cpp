@@ -12,7 +12,7 @@ namespace actorrun::core {
 
 namespace {
 
-using kind = end_origin::kind;
+using trouble = end_origin::kind;
 
 std::string title(const agent_id& x) {
   return "agent " + x.value;
@@ -54,33 +54,32 @@ end_reason agent_leaves(const agent_id& agent, int signal,
                    : by.empty() ? std::string{}
                                 : ", as " + by + " has asked";
   return {title(agent) + " leaves" + why,
-          end_origin{kind::node_left, agent, signal, signal != 0 ? "" : by},
+          end_origin{trouble::node_left, agent, signal, signal != 0 ? "" : by},
           finding_of_leaving(signal, order)};
 }
 
 end_reason agent_has_left(const agent_id& agent, const leave_order& order) {
   return {title(agent) + " left",
-          end_origin{kind::node_left, agent, 0, order.by},
+          end_origin{trouble::node_left, agent, 0, order.by},
           finding_of_leaving(0, order)};
 }
 
 end_reason agent_is_lost(const agent_id& agent, const std::string& evidence) {
   return {title(agent) + " lost: " + evidence,
-          end_origin{kind::node_lost, agent, 0, "", evidence},
+          end_origin{trouble::node_lost, agent, 0, "", evidence},
           {end_class::node, evidence}};
 }
 
 end_reason agent_has_ended(const agent_id& agent) {
-  constexpr auto evidence = "its agent has ended";
-  return {title(agent) + " ended",
-          end_origin{kind::node_lost, agent, 0, "", evidence},
-          {end_class::node, evidence}};
+  auto out = agent_is_lost(agent, "its agent has ended");
+  out.text = title(agent) + " ended";
+  return out;
 }
 
 end_reason agent_was_cut_off(const agent_id& agent, bool has_stopped) {
   return {title(agent) + (has_stopped ? " stopped" : " stops")
             + " its workers, out of touch",
-          end_origin{kind::node_cut_off, agent},
+          end_origin{trouble::node_cut_off, agent},
           {end_class::network, "the node was out of touch"}};
 }
 

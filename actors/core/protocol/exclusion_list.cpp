@@ -53,14 +53,6 @@ std::string line_of(const listed_host& x) {
          + (x.reason.empty() ? "" : ' ' + x.reason) + '\n';
 }
 
-/// Takes the text up to the separator, or all of it, and the separator with it.
-std::string_view take_until(std::string_view& text, char separator) {
-  const auto end = std::min(text.find(separator), text.size());
-  const auto out = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return out;
-}
-
 bool says_nothing(std::string_view line) {
   return line.starts_with('#')
          || line.find_first_not_of(" \t\r") == std::string_view::npos;
@@ -90,14 +82,6 @@ result<listed_host> parse_line(std::string_view line, size_t number) {
   return out;
 }
 
-/// Calls `fn(line, number)` for each line until it returns false.
-template <class F>
-void for_each_line(std::string_view text, F fn) {
-  for (auto number = size_t{1}; !text.empty(); ++number)
-    if (!fn(take_until(text, '\n'), number))
-      return;
-}
-
 } // namespace
 
 result<std::vector<listed_host>> parse_exclusion_list(std::string_view text) {
@@ -106,19 +90,16 @@ result<std::vector<listed_host>> parse_exclusion_list(std::string_view text) {
                    "it is longer than "
                      + std::to_string(exclusion_list_size_max) + " bytes"};
   auto out = std::vector<listed_host>{};
-  auto wrong = std::optional<failure>{};
-  for_each_line(text, [&](std::string_view line, size_t number) {
+  for (auto number = size_t{1}; !text.empty(); ++number) {
+    const auto line = take_until(text, '\n');
     if (says_nothing(line))
-      return true;
+      continue;
     auto x = parse_line(line, number);
     if (!x)
-      wrong = x.error();
-    else if (std::ranges::find(out, x->host, &listed_host::host) == out.end())
+      return x.error();
+    if (std::ranges::find(out, x->host, &listed_host::host) == out.end())
       out.push_back(*std::move(x));
-    return !wrong;
-  });
-  if (wrong)
-    return *std::move(wrong);
+  }
   if (out.size() > excluded_hosts_max)
     return failure{errc::bad_argument, "it names " + std::to_string(out.size())
                                          + " hosts; a job takes "
@@ -144,12 +125,12 @@ result<std::string> without_host(std::string_view text, std::string_view host) {
   if (const auto known = parse_exclusion_list(text); !known)
     return known.error();
   auto out = std::string{};
-  for_each_line(text, [&](std::string_view line, size_t) {
+  while (!text.empty()) {
+    const auto line = take_until(text, '\n');
     auto rest = line;
     if (says_nothing(line) || take_until(rest, ' ') != host)
       out.append(line).append("\n");
-    return true;
-  });
+  }
   return out;
 }
 

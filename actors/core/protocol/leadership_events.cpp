@@ -4,7 +4,7 @@ namespace actorrun::core {
 
 namespace {
 
-struct effect_writer {
+struct leadership_effect_writer {
   std::string operator()(const read_entry&) const { return "read_entry"; }
   std::string operator()(const open_lease&) const { return "open_lease"; }
   std::string operator()(const campaign& x) const {
@@ -65,7 +65,7 @@ struct effect_writer {
 } // namespace
 
 std::string to_string(const leadership_effect& x) {
-  return std::visit(effect_writer{}, x);
+  return std::visit(leadership_effect_writer{}, x);
 }
 
 } // namespace actorrun::core

@@ -4,7 +4,7 @@ namespace actorrun::core {
 
 namespace {
 
-struct effect_writer {
+struct membership_effect_writer {
   std::string operator()(const arm_timer& x) const {
     return "arm_timer " + to_string(x.timer);
   }
@@ -85,7 +85,7 @@ struct effect_writer {
 } // namespace
 
 std::string to_string(const membership_effect& x) {
-  return std::visit(effect_writer{}, x);
+  return std::visit(membership_effect_writer{}, x);
 }
 
 } // namespace actorrun::core

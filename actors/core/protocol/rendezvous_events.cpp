@@ -4,7 +4,7 @@ namespace actorrun::core {
 
 namespace {
 
-struct effect_writer {
+struct rendezvous_effect_writer {
   std::string operator()(const arm_timer& x) const {
     return "arm_timer " + to_string(x.timer);
   }
@@ -124,7 +124,7 @@ struct effect_writer {
 } // namespace
 
 std::string to_string(const rendezvous_effect& x) {
-  return std::visit(effect_writer{}, x);
+  return std::visit(rendezvous_effect_writer{}, x);
 }
 
 } // namespace actorrun::core

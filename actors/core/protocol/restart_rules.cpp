@@ -5,18 +5,8 @@
 namespace actorrun::core {
 
 std::string rule_text(end_class what, end_action action) {
-  auto text = "--on-failure=" + to_string(what);
-  switch (action) {
-    case end_action::restart:
-      return text + ":restart";
-    case end_action::stop:
-      return text + ":stop";
-    case end_action::exclude:
-      return text + ":exclude";
-    case end_action::usual:
-      break;
-  }
-  return text;
+  return "--on-failure=" + to_string(what)
+         + (action == end_action::stop ? ":stop" : ":exclude");
 }
 
 } // namespace actorrun::core

@@ -8,6 +8,7 @@
 namespace actorrun::core {
 
 /// `--on-failure=node:exclude`
+/// @param action `stop` or `exclude`.
 std::string rule_text(end_class what, end_action action);
 
 } // namespace actorrun::core

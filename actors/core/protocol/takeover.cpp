@@ -94,12 +94,13 @@ void takeover::take_drain(agent_record& record, const claim& held) {
     const auto left
       = std::clamp<duration>(*held.drain_left, duration{0}, drain_time_max);
     const auto& words = held.notice;
-    x.drain = drain_order{words ? notice_text(x, *words) : "an operator",
-                          left,
-                          now + left,
-                          false,
-                          now,
-                          words.has_value()};
+    auto order = drain_order{};
+    order.by = words ? notice_text(x, *words) : "an operator";
+    order.time = left;
+    order.due = now + left;
+    order.asked = now;
+    order.is_notice = words.has_value();
+    x.drain = std::move(order);
   });
 }
 

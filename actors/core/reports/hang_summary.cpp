@@ -22,14 +22,6 @@ std::string_view trimmed(std::string_view x) {
   return x.substr(begin, x.find_last_not_of(blanks) + 1 - begin);
 }
 
-/// Splits off the first line.
-std::string_view next_line(std::string_view& text) {
-  const auto end = std::min(text.find('\n'), text.size());
-  const auto line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
-}
-
 /// A frame of py-spy is indented, `name (file:line)`.
 bool is_frame(std::string_view line) {
   return line.starts_with("    ") && trimmed(line).ends_with(')');
@@ -123,7 +115,7 @@ std::string innermost_frame(std::string_view dump) {
   auto in_main = false;
   auto is_new = false; // The thread has shown no frame yet.
   while (!dump.empty()) {
-    const auto line = next_line(dump);
+    const auto line = take_until(dump, '\n');
     if (line.starts_with("Thread ")) {
       is_new = true;
       in_main = line.find("\"MainThread\"") != line.npos;

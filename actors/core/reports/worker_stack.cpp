@@ -1,6 +1,7 @@
 #include "actors/core/reports/worker_stack.hpp"
 
 #include "actors/core/failure.hpp"
+#include "actors/core/text.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -12,13 +13,6 @@ namespace {
 
 /// A thread with its frames.
 using thread_lines = std::vector<std::string>;
-
-std::string_view next_line(std::string_view& text) {
-  const auto end = std::min(text.find('\n'), text.size());
-  const auto line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
-}
 
 std::string shown(std::string_view line) {
   return one_line(line, stack_frame_size_max);
@@ -36,7 +30,7 @@ std::vector<std::string> python_frames(std::string_view dump) {
   auto threads = std::vector<thread_lines>{};
   auto main = size_t{0};
   while (!dump.empty()) {
-    const auto line = next_line(dump);
+    const auto line = take_until(dump, '\n');
     if (line.starts_with("Thread ")) {
       if (line.find("\"MainThread\"") != line.npos)
         main = threads.size();
@@ -64,7 +58,7 @@ std::vector<std::string> kernel_frames(const thread_snapshot& first,
   if (!first.syscall.empty())
     out.push_back("system call " + shown(first.syscall));
   while (!kernel_stack.empty()) {
-    auto line = next_line(kernel_stack);
+    auto line = take_until(kernel_stack, '\n');
     if (const auto name = line.find("] "); name != line.npos)
       line.remove_prefix(name + 2);
     append(out, {shown(line)});

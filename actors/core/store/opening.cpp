@@ -10,7 +10,7 @@ namespace {
 
 using verdict = store_opening::verdict;
 
-constexpr auto magic = std::string_view{"\0\xce\xf7\x85\x3c", 5};
+constexpr auto hello_of_torch = std::string_view{"\0\xce\xf7\x85\x3c", 5};
 
 enum class first_number : uint8_t { none, key_length, key_count };
 
@@ -34,7 +34,7 @@ uint64_t number_in(std::string_view bytes) {
 
 store_opening store_opening_of(std::string_view begin) {
   begin = begin.substr(0, store_opening_max);
-  if (begin.starts_with(magic))
+  if (begin.starts_with(hello_of_torch))
     return {verdict::client, 0};
   if (begin.empty())
     return {verdict::open, 1};
@@ -43,8 +43,8 @@ store_opening store_opening_of(std::string_view begin) {
                                                       : first_number::none;
   if (follows == first_number::none)
     return {verdict::other, 0};
-  if (magic.starts_with(begin))
-    return {verdict::open, magic.size()};
+  if (hello_of_torch.starts_with(begin))
+    return {verdict::open, hello_of_torch.size()};
   constexpr auto limits = store_limits{};
   const auto number = number_in(begin.substr(1));
   if (number > (follows == first_number::key_length

@@ -7,10 +7,6 @@ namespace actorrun::core {
 
 namespace {
 
-bool is_in(const std::vector<std::string>& xs, const std::string& x) {
-  return std::ranges::find(xs, x) != xs.end();
-}
-
 bool has_said(const std::map<agent_id, time_point>& xs, const agent_id& who,
               time_point now) {
   const auto said = xs.find(who);
@@ -74,7 +70,8 @@ void beginning::on(const host_surveyed& event) {
     const auto id = std::string{who.value};
     const auto is_present = std::ranges::any_of(
       present, [&](const auto& end) { return id.ends_with(end); });
-    if (is_in(addresses, host_of_endpoint(where)) && !is_present) {
+    if (std::ranges::count(addresses, host_of_endpoint(where)) > 0
+        && !is_present) {
       ended_.insert(who);
       awaited_.erase(who);
     }

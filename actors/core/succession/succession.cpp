@@ -7,10 +7,6 @@ namespace actorrun::core {
 
 namespace {
 
-bool is_in(const std::vector<agent_id>& xs, const agent_id& x) {
-  return std::ranges::find(xs, x) != xs.end();
-}
-
 std::vector<agent_id> minus(std::vector<agent_id> xs,
                             const std::vector<agent_id>& ys) {
   std::erase_if(xs, [&](const auto& x) { return is_in(ys, x); });

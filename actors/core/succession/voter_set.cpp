@@ -10,10 +10,6 @@ namespace {
 
 using agents = std::vector<agent_id>;
 
-bool is_in(const agents& xs, const agent_id& x) {
-  return std::ranges::find(xs, x) != xs.end();
-}
-
 bool has_majority_of(const agents& voters, const std::set<agent_id>& of) {
   const auto count = std::ranges::count_if(
     voters, [&](const auto& x) { return of.contains(x); });
@@ -119,6 +115,10 @@ agents order_of(const voter_set& voters, const agent_id& leader,
   if (!deputies.empty())
     out.push_back(deputies.front().agent);
   return out;
+}
+
+bool is_in(const std::vector<agent_id>& xs, const agent_id& x) {
+  return std::ranges::find(xs, x) != xs.end();
 }
 
 bool is_at(const agent_id& who, const endpoint_list& endpoints,

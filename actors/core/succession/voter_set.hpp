@@ -85,6 +85,9 @@ std::vector<agent_id> choose_voters(const std::vector<voter_candidate>& here,
 std::vector<agent_id> order_of(const voter_set& voters, const agent_id& leader,
                                const std::vector<voter_candidate>& here);
 
+/// Whether `x` is one of `xs`.
+bool is_in(const std::vector<agent_id>& xs, const agent_id& x);
+
 /// Where agents are reached, by id.
 using endpoint_list = std::map<agent_id, std::string>;
 

@@ -1,5 +1,7 @@
 #include "actors/core/timers/progress_notice.hpp"
 
+#include "actors/core/text.hpp"
+
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -41,11 +43,8 @@ progress_notice read_notice(std::string_view text) {
   auto out = progress_notice{};
   if (text.size() > notice_size_max || text.find('\0') != text.npos)
     return out;
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    read_line(text.substr(0, end), out);
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
-  }
+  while (!text.empty())
+    read_line(take_until(text, '\n'), out);
   return out;
 }
 

@@ -8,7 +8,7 @@ namespace actorrun::core {
 namespace {
 
 using alarm = group_orders::alarm;
-using state = worker_record::state;
+using stage = worker_record::state;
 
 } // namespace
 
@@ -35,8 +35,8 @@ bool group_stop::stop_parked(const stop_ordered& order, worker_table& workers,
                              group_orders& orders) {
   const auto has_grace = orders.is_armed(alarm::grace);
   const auto stopped = workers.select([&](auto, const auto& x) {
-    return x.now == state::parked
-           || (x.now == state::running && x.is_live && has_grace);
+    return x.now == stage::parked
+           || (x.now == stage::running && x.is_live && has_grace);
   });
   end_parking(workers, orders);
   if (order.grace.count() == 0 && !stopped.empty()) {
@@ -52,14 +52,14 @@ bool group_stop::stop_parked(const stop_ordered& order, worker_table& workers,
 // What was to end before has its time again, with those that are to end now.
 void group_stop::end_parking(worker_table& workers, group_orders& orders) {
   may_park_ = false;
-  if (workers.move(workers.all_in(state::parked), state::running).empty())
+  if (workers.move(workers.all_in(stage::parked), stage::running).empty())
     return;
   orders.disarm(alarm::kill);
   orders.disarm(alarm::spare);
 }
 
 void group_stop::kill(const worker_table& workers, group_orders& orders) const {
-  orders.add(signal_workers{SIGKILL, workers.all_in(state::parked)});
+  orders.add(signal_workers{SIGKILL, workers.all_in(stage::parked)});
   if (kill_timeout_.count() > 0 && !orders.is_armed(alarm::kill))
     orders.arm(alarm::kill, kill_timeout_);
 }
@@ -70,7 +70,7 @@ void group_stop::kill_spares(const worker_table& workers,
   if (killed.empty() || orders.is_armed(alarm::spare))
     return;
   for (const auto i : killed)
-    if (workers.records()[i].now == state::running)
+    if (workers.records()[i].now == stage::running)
       orders.add(signal_worker{i, SIGKILL});
   orders.arm(alarm::spare, kill_timeout_.count() > 0 ? duration{kill_timeout_}
                                                      : idle_spares_max);
@@ -79,7 +79,7 @@ void group_stop::kill_spares(const worker_table& workers,
 // While the grace period lasts those that may still park are spared as well.
 worker_table::numbers group_stop::spared(const worker_table& workers) const {
   return workers.select([&](auto i, const auto& x) {
-    return x.now == state::parked
+    return x.now == stage::parked
            || (may_park_ && x.is_live && !workers.is_spare(i));
   });
 }

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-namespace actorrun::bench {
+namespace actorrun::bench::armed_part {
 
 namespace {
 
@@ -45,7 +45,7 @@ double sleep_rate(const setting& s, const armed_agent& x) {
 
 } // namespace
 
-measured measure_armed(setting& s) {
+measured measure(setting& s) {
   const auto each
     = (s.quick() ? timer_count / 100 : timer_count) / worker_count;
   auto none = start_armed(s, 0);
@@ -77,4 +77,4 @@ measured measure_armed(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::armed_part

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-namespace actorrun::bench {
+namespace actorrun::bench::embedded_part {
 
 namespace {
 
@@ -54,7 +54,7 @@ result<latency> measure_beside(setting& s) {
 
 } // namespace
 
-measured measure_embedded(setting& s) {
+measured measure(setting& s) {
   if (const auto there = s.need("embedded_host"); !there)
     return there;
   auto p99
@@ -83,4 +83,4 @@ measured measure_embedded(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::embedded_part

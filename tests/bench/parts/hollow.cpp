@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-namespace actorrun::bench {
+namespace actorrun::bench::hollow_part {
 
 namespace {
 
@@ -398,7 +398,7 @@ measured measure(setting& s, uint32_t count) {
 
 } // namespace
 
-measured measure_hollow(setting& s) {
+measured measure(setting& s) {
   if (const auto there = s.need("hollow_agents"); !there)
     return there;
   for (const auto count : s.hollow_counts())
@@ -407,4 +407,4 @@ measured measure_hollow(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::hollow_part

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-namespace actorrun::bench {
+namespace actorrun::bench::hosts_part {
 
 namespace {
 
@@ -64,7 +64,7 @@ result<double> run_all(setting& s, const std::string& rsh, uint32_t count) {
 
 } // namespace
 
-measured measure_hosts(setting& s) {
+measured measure(setting& s) {
   const auto count = s.quick() ? host_count_quick : host_count;
   const auto rsh = new_stand_in(s);
   if (!rsh)
@@ -88,4 +88,4 @@ measured measure_hosts(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::hosts_part

@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 
-namespace actorrun::bench {
+namespace actorrun::bench::join_part {
 
 namespace {
 
@@ -99,7 +99,7 @@ measured join_all(lines& x) {
 
 } // namespace
 
-measured measure_joins(setting& s) {
+measured measure(setting& s) {
   auto x = lines{};
   for (size_t i = 0; i < s.repetitions(); ++i)
     if (const auto done = join_all(x); !done)
@@ -111,4 +111,4 @@ measured measure_joins(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::join_part

@@ -1,6 +1,6 @@
 #include "tests/bench/parts/parts.hpp"
 
-namespace actorrun::bench {
+namespace actorrun::bench::launch_part {
 
 namespace {
 
@@ -41,7 +41,7 @@ measured measure_size(setting& s, uint32_t size, row& x) {
 
 } // namespace
 
-measured measure_launch(setting& s) {
+measured measure(setting& s) {
   for (const auto size : s.launch_sizes()) {
     auto x = row{.what = "launch " + std::to_string(size) + " " + nothing,
                  .unit = "ms",
@@ -59,4 +59,4 @@ measured measure_launch(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::launch_part

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-namespace actorrun::bench {
+namespace actorrun::bench::live_part {
 
 namespace {
 
@@ -94,7 +94,7 @@ measured repeat(setting& s, lines& x) {
 
 } // namespace
 
-measured measure_live(setting& s) {
+measured measure(setting& s) {
   auto x = lines{};
   if (const auto done = repeat(s, x); !done)
     return done;
@@ -106,4 +106,4 @@ measured measure_live(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::live_part

@@ -2,7 +2,7 @@
 #include "tests/bench/parts/parts.hpp"
 #include "tests/bench/restarted_group.hpp"
 
-namespace actorrun::bench {
+namespace actorrun::bench::meet_part {
 
 namespace {
 
@@ -13,7 +13,7 @@ constexpr double meeting_max = 500;
 
 } // namespace
 
-measured measure_meeting(setting& s) {
+measured measure(setting& s) {
   auto x = row{.what = "8 agents meet and start 64 workers, cold",
                .unit = "ms",
                .goal = "≤ 500 ms"};
@@ -36,4 +36,4 @@ measured measure_meeting(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::meet_part

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace actorrun::bench {
+namespace actorrun::bench::overruns_part {
 
 namespace {
 
@@ -111,10 +111,10 @@ measured measure(setting& s, const std::string& when, size_t busy_count,
 
 } // namespace
 
-measured measure_overruns(setting& s) {
+measured measure(setting& s) {
   if (auto done = measure(s, "idle", 0, idle_ms_max); !done)
     return done;
   return measure(s, "busy", busy_thread_count, busy_ms_max);
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::overruns_part

@@ -20,67 +20,107 @@ inline measured of_peer(const std::string& who, const measured& done) {
 }
 
 /// Measures starting N processes that end at once.
-measured measure_launch(setting& s);
+namespace launch_part {
+measured measure(setting& s);
+}
 
 /// Kills a worker; measures the time until the last of its group runs again.
-measured measure_restart(setting& s);
+namespace restart_part {
+measured measure(setting& s);
+}
 
 /// Kills an agent; measures the time until the others' workers run again.
-measured measure_regroup(setting& s);
+namespace regroup_part {
+measured measure(setting& s);
+}
 
 /// Kills a node of workers that live through changes; measures the time until all
 /// have begun the next generation.
-measured measure_live(setting& s);
+namespace live_part {
+measured measure(setting& s);
+}
 
 /// Starts eight agents at once; measures the time until their last worker runs.
-measured measure_meeting(setting& s);
+namespace meet_part {
+measured measure(setting& s);
+}
 
 /// Measures the cost of idle agents.
-measured measure_rest(setting& s);
+namespace rest_part {
+measured measure(setting& s);
+}
 
 /// Lets ten thousand agents join one rendezvous, without a network.
-measured measure_joins(setting& s);
+namespace join_part {
+measured measure(setting& s);
+}
 
 /// Lets workers write lines; measures the throughput and the cost of showing
 /// them.
-measured measure_streams(setting& s);
+namespace streams_part {
+measured measure(setting& s);
+}
 
 /// Lets a worker die; measures the time until the report is on the console.
-measured measure_report(setting& s);
+namespace report_part {
+measured measure(setting& s);
+}
 
 /// Lets workers start and end timers; measures the rate and the cost of a call.
-measured measure_timers(setting& s);
+namespace timers_part {
+measured measure(setting& s);
+}
 
 /// Lets a timer expire; measures the time until its worker is dead.
-measured measure_overruns(setting& s);
+namespace overruns_part {
+measured measure(setting& s);
+}
 
 /// Measures the cost of a million timers that do not end.
-measured measure_armed(setting& s);
+namespace armed_part {
+measured measure(setting& s);
+}
 
 /// Checks that workers on time, under load, are not killed.
-measured measure_soak(setting& s);
+namespace soak_part {
+measured measure(setting& s);
+}
 
 /// Measures the store for workers, next to torch's own server.
-measured measure_store(setting& s);
+namespace store_part {
+measured measure(setting& s);
+}
 
 /// Measures the launcher itself, next to torchrun.
-measured measure_torchrun(setting& s);
+namespace torchrun_part {
+measured measure(setting& s);
+}
 
 /// Lets others watch a job; measures when they see what happens, and the cost.
-measured measure_viewers(setting& s);
+namespace viewers_part {
+measured measure(setting& s);
+}
 
 /// Lets many agents without workers meet at a coordinator; measures what they cost
 /// it.
-measured measure_hollow(setting& s);
+namespace hollow_part {
+measured measure(setting& s);
+}
 
 /// Starts a job on many hosts by one command; measures the time until its last
 /// worker runs.
-measured measure_hosts(setting& s);
+namespace hosts_part {
+measured measure(setting& s);
+}
 
 /// Measures what a job that regroups costs the other actors of a host program.
-measured measure_embedded(setting& s);
+namespace embedded_part {
+measured measure(setting& s);
+}
 
 /// Checks that busy CPUs do not cost a node its place.
-measured measure_saturated(setting& s);
+namespace saturated_part {
+measured measure(setting& s);
+}
 
 } // namespace actorrun::bench

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace actorrun::bench {
+namespace actorrun::bench::regroup_part {
 
 namespace {
 
@@ -111,7 +111,7 @@ measured repeat(setting& s, lines& x) {
 
 } // namespace
 
-measured measure_regroup(setting& s) {
+measured measure(setting& s) {
   auto x = lines{};
   if (const auto done = repeat(s, x); !done)
     return done;
@@ -123,4 +123,4 @@ measured measure_regroup(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::regroup_part

@@ -3,7 +3,7 @@
 #include "tests/bench/log_launchers.hpp"
 #include "tests/bench/parts/parts.hpp"
 
-namespace actorrun::bench {
+namespace actorrun::bench::report_part {
 
 namespace {
 
@@ -30,7 +30,7 @@ result<double> report_time(setting& s, const log_launcher& x) {
 
 } // namespace
 
-measured measure_report(setting& s) {
+measured measure(setting& s) {
   auto x = row{
     .what = "death of a worker → full report", .unit = "ms", .goal = "≤ 20 ms"};
   for (size_t i = 0; i < s.repetitions(); ++i) {
@@ -51,4 +51,4 @@ measured measure_report(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::report_part

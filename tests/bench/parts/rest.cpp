@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace actorrun::bench {
+namespace actorrun::bench::rest_part {
 
 namespace {
 
@@ -107,7 +107,7 @@ result<restarted_group> start_peer(setting& s) {
 
 } // namespace
 
-measured measure_rest(setting& s) {
+measured measure(setting& s) {
   auto alone = start_group(s,
                            {s.tool("actorrun"),
                             std::string{"--nproc-per-node="} + workers,
@@ -138,4 +138,4 @@ measured measure_rest(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::rest_part

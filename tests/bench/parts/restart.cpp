@@ -2,7 +2,7 @@
 #include "tests/bench/parts/parts.hpp"
 #include "tests/bench/restarted_group.hpp"
 
-namespace actorrun::bench {
+namespace actorrun::bench::restart_part {
 
 namespace {
 
@@ -73,10 +73,10 @@ measured measure_many_nodes(setting& s) {
 
 } // namespace
 
-measured measure_restart(setting& s) {
+measured measure(setting& s) {
   if (const auto done = measure_one_node(s); !done)
     return done;
   return measure_many_nodes(s);
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::restart_part

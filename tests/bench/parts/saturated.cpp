@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace actorrun::bench {
+namespace actorrun::bench::saturated_part {
 
 namespace {
 
@@ -14,7 +14,7 @@ constexpr size_t busy_thread_count = 4;
 
 } // namespace
 
-measured measure_saturated(setting& s) {
+measured measure(setting& s) {
   auto x = row{.what = "4 agents × 2, 4 busy threads, "
                        + std::to_string(s.saturated_window().count())
                        + " s: regroups",
@@ -37,4 +37,4 @@ measured measure_saturated(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::saturated_part

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace actorrun::bench {
+namespace actorrun::bench::soak_part {
 
 namespace {
 
@@ -87,7 +87,7 @@ bool has_overrun(const std::string& output) {
 
 } // namespace
 
-measured measure_soak(setting& s) {
+measured measure(setting& s) {
   const auto window = s.soak_window();
   auto progress = mapped_progress::make(s.new_file());
   if (!progress)
@@ -125,4 +125,4 @@ measured measure_soak(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::soak_part

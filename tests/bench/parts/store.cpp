@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-namespace actorrun::bench {
+namespace actorrun::bench::store_part {
 
 namespace {
 
@@ -111,7 +111,7 @@ measured add_round(setting& s, const std::string& operations,
 
 } // namespace
 
-measured measure_store(setting& s) {
+measured measure(setting& s) {
   auto rows = std::vector<row>{};
   for (const auto& x : metrics)
     rows.push_back({.what = x.what, .unit = x.unit, .goal = "torch's server"});
@@ -131,4 +131,4 @@ measured measure_store(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::store_part

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <utility>
 
-namespace actorrun::bench {
+namespace actorrun::bench::streams_part {
 
 namespace {
 
@@ -183,7 +183,7 @@ measured measure_memory(setting& s) {
 
 } // namespace
 
-measured measure_streams(setting& s) {
+measured measure(setting& s) {
   if (auto done = measure_speed(s); !done)
     return done;
   if (auto done = measure_memory(s); !done)
@@ -193,4 +193,4 @@ measured measure_streams(setting& s) {
   return measure_cost(s);
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::streams_part

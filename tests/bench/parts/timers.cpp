@@ -11,7 +11,7 @@
 #include <limits>
 #include <utility>
 
-namespace actorrun::bench {
+namespace actorrun::bench::timers_part {
 
 namespace {
 
@@ -214,10 +214,10 @@ measured measure_calls(setting& s) {
 
 } // namespace
 
-measured measure_timers(setting& s) {
+measured measure(setting& s) {
   if (auto done = measure_floods(s); !done)
     return done;
   return measure_calls(s);
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::timers_part

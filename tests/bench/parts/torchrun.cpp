@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace actorrun::bench {
+namespace actorrun::bench::torchrun_part {
 
 namespace {
 
@@ -201,7 +201,7 @@ measured measure_loss(setting& s) {
 
 } // namespace
 
-measured measure_torchrun(setting& s) {
+measured measure(setting& s) {
   if (!s.python_with_torch()) {
     print_note("no torchrun", "no Python here has torch; "
                               "install-dependencies.sh --with-torch");
@@ -221,4 +221,4 @@ measured measure_torchrun(setting& s) {
   return {};
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::torchrun_part

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace actorrun::bench {
+namespace actorrun::bench::viewers_part {
 
 namespace {
 
@@ -291,10 +291,10 @@ measured measure_cost(setting& s) {
 
 } // namespace
 
-measured measure_viewers(setting& s) {
+measured measure(setting& s) {
   if (const auto done = measure_delay(s); !done)
     return done;
   return measure_cost(s);
 }
 
-} // namespace actorrun::bench
+} // namespace actorrun::bench::viewers_part

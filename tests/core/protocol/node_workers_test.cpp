@@ -82,4 +82,18 @@ TEST_CASE_METHOD(fixture, "node_workers: workers that park may be stopped",
   CHECK(ordered() == "");
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "node_workers: who parks in a generation that runs, or is over, "
+  "is not counted on",
+  "[core]") {
+  run(1);
+  uut.on(group_parked{{1}, {{1}, {0}}});
+  CHECK(share.parked().local_ranks.empty());
+  uut.on(generation_revoked{{1}});
+  uut.on(group_parked{{2}, {{2}, {0}}});
+  CHECK(share.parked().local_ranks.empty());
+  CHECK(ordered() == "stop_group 1");
+}
+
 } // namespace actorrun::test::node_workers_test

@@ -190,6 +190,19 @@ TEST_CASE_METHOD(fixture,
   CHECK(at(991ms, timer_fired{next_round}) == "ask " + higher + " to n3");
 }
 
+TEST_CASE_METHOD(
+  fixture,
+  "succession, by order: who has asked already does not ask again "
+  "when its turn comes",
+  "[core]") {
+  know();
+  const auto its_turn = armed;
+  CHECK(order(361ms, {"n1"})
+        == "ask " + t + " to n1; ask " + t + " to n3; ask " + t + " to n4");
+  CHECK(uut.current_phase() == phase::asking);
+  CHECK(at(500ms, timer_fired{its_turn.timer}) == "");
+}
+
 TEST_CASE("succession, by order: orders and answers have texts", "[core]") {
   CHECK(to_string(succession_effect{report_election{verdict::leads}})
         == "report_election: leads");

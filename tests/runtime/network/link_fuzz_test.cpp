@@ -183,7 +183,7 @@ TEST_CASE_METHOD(
   using actorrun::test::has_address_sanitizer;
   const auto count = frame_count();
   auto before = 0.0;
-  REQUIRE(samples.size() == 15); // Of as many types.
+  REQUIRE(samples.size() == 16); // Of as many types.
   for (auto i = 0; i < count; ++i) {
     if (i % frames_per_link == 0)
       open();
