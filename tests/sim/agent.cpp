@@ -120,6 +120,7 @@ void agent::handle(const core::membership_event& event) {
   check_drain(event);
   for (const auto& effect : effects)
     run(effect);
+  tell_gpus_once_joined(event);
   check_link();
   check_share(event, share, generation);
   check_telling();
@@ -790,6 +791,26 @@ void agent::obey(const core::report_fitness& x) {
   brain_.announce_fitness(x.unfit);
   if (link_ && !said_left_)
     send(core::fitness_reported{id(), x.unfit});
+}
+
+// -- its GPUs ---------------------------------------------------------------------
+
+void agent::read_gpus() {
+  constexpr auto reading_max = core::duration{200ms};
+  const auto delay = all_.roll().between(core::duration{1ms}, reading_max);
+  process_->after(delay, [this] {
+    if (link_ && !said_left_ && !finished()
+        && brain_.current_link() == core::membership::link::joined)
+      send(core::gpus_reported{
+        id(), all_.shared().bad_gpus.contains(host_) ? "GPU 1: XID 79" : ""});
+  });
+}
+
+// A coordinator knows only what it was told itself.
+void agent::tell_gpus_once_joined(const core::membership_event& event) {
+  if (std::holds_alternative<core::join_accepted>(event)
+      && all_.shared().bad_gpus.contains(host_))
+    read_gpus();
 }
 
 void agent::hear_of_limit(core::duration left) {

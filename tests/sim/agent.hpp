@@ -89,6 +89,9 @@ public:
   /// The newest generation it has begun.
   generation_id newest() const { return newest_; }
 
+  /// The next readings of its GPUs tell the coordinator of a fault, or that it is over.
+  void read_gpus();
+
   /// What coordinators have told it of the job.
   const std::optional<core::charter>& heard() const { return heard_; }
 
@@ -122,6 +125,8 @@ private:
   void perform(const core::notify_workers& x);
   void perform(const core::set_fence& x);
   void perform(const core::finish& x);
+
+  void tell_gpus_once_joined(const core::membership_event& event);
 
   void obey(const core::arm_timer& x);
   void obey(const core::run_check& x);

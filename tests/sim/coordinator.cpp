@@ -28,6 +28,7 @@ coordinator::coordinator(cluster& all, std::shared_ptr<os_process> process,
     limits_(limits), brain_(settings, limits, all.plan().rules),
     times_(settings, limits, all.plan().lease_max(), all.checks()),
     restarts_(all.plan().rules, all.checks()),
+    gpus_(all.plan().rules.on_gpu_fault, all.checks()),
     succession_(limits.lease(), all.checks()) {
   process_->on_death([this] {
     for (const auto& x : opened_)
@@ -81,6 +82,7 @@ void coordinator::handle(const core::rendezvous_event& event) {
   note_job();
   times_.after(brain_, event, effects, all_.now(), slack());
   restarts_.after(brain_, event, effects, all_.now(), slack());
+  gpus_.after(brain_, event, effects);
   if (all_.trace().on())
     all_.trace().add(all_.now(), "coordinator " + std::to_string(number_),
                      to_string(event), effects);
@@ -170,13 +172,15 @@ void coordinator::check_answer(
     all_.checks().report("I5: a predecessor's restarts were forgotten");
 }
 
-// Who has a place keeps it, and who came first goes before. New ranks follow the
-// names of the hosts, behind the host of the coordinator's endpoint.
+// Who has a place keeps it, then those whose GPUs are well, and who came first goes
+// before. New ranks follow the names of the hosts, behind the host of the coordinator's
+// endpoint.
 void coordinator::check_places(
   const std::map<agent_id, uint32_t>& before) const {
   using order = std::tuple<bool, uint32_t, size_t>;
-  auto last_in = uint64_t{0};
-  auto first_out = UINT64_MAX;
+  using turn = std::pair<bool, uint64_t>;
+  auto last_in = turn{false, 0};
+  auto first_out = turn{true, UINT64_MAX};
   auto newcomers = std::map<uint32_t, order>{};
   for (const auto& [agent, x] : brain_.agents()) {
     const auto* who = all_.find(agent);
@@ -186,15 +190,18 @@ void coordinator::check_places(
       all_.checks().report("ranks: " + agent.value
                            + " has another rank than it was given");
     if (is_member && !before.contains(agent)) {
-      last_in = std::max(last_in, arrived_.at(agent));
+      last_in = std::max(last_in,
+                         turn{x.gpu_trouble.has_value(), arrived_.at(agent)});
       if (x.place.node_rank == 0 && !brain_.common_plan().survivors.empty())
         continue; // Because of its survivors.
       newcomers.emplace(x.place.node_rank,
                         order{who->leased(), all_.name_order(who->host()),
                               all_.birth_order(agent)});
     } else if (!is_member && may_be_placed(x)) {
-      first_out
-        = before.contains(agent) ? 0 : std::min(first_out, arrived_.at(agent));
+      first_out = before.contains(agent)
+                    ? turn{false, 0}
+                    : std::min(first_out, turn{x.gpu_trouble.has_value(),
+                                               arrived_.at(agent)});
     }
   }
   if (first_out < last_in)

@@ -7,6 +7,7 @@
 #include "actors/core/protocol/output_gate.hpp"
 #include "actors/core/protocol/speakers.hpp"
 #include "actors/core/succession/voter_set.hpp"
+#include "tests/sim/gpu_watch.hpp"
 #include "tests/sim/history.hpp"
 #include "tests/sim/machine.hpp"
 #include "tests/sim/network.hpp"
@@ -181,6 +182,7 @@ private:
   std::optional<generation_id> stops_at_safe_point_; ///< The last that did.
   punctuality times_;
   restart_watch restarts_;
+  gpu_watch gpus_;
   succession succession_;
   std::function<bool()> may_decide_;
   std::vector<std::shared_ptr<link>> opened_;

@@ -580,6 +580,29 @@ void machine_is_to_go(cluster& all) {
   x->handle(core::notice_received{"spot"});
 }
 
+void set_gpu_fault(cluster& all, uint32_t host, bool is_bad) {
+  all.note("the GPUs of node-" + std::to_string(host)
+           + (is_bad ? " fail" : " are well again"));
+  auto& hosts = all.shared().bad_gpus;
+  is_bad ? void(hosts.insert(host)) : void(hosts.erase(host));
+  for (auto* x : all.living())
+    if (x->host() == host)
+      x->read_gpus();
+}
+
+void gpus_fail(cluster& all) {
+  auto* x = any_agent(all);
+  if (x == nullptr)
+    return;
+  const auto host = x->host();
+  set_gpu_fault(all, host, true);
+  if (all.roll().percent(60)) // Another node can take its place.
+    all.later(all.roll().between(core::duration{0}, trouble(all)),
+              [&all] { all.add_agent(all.new_host()); });
+  if (all.roll().percent(40))
+    all.later(trouble(all), [&all, host] { set_gpu_fault(all, host, false); });
+}
+
 void operator_resizes(cluster& all) {
   const auto max = uint32_t(all.roll().between(0, all.plan().agent_count + 2));
   const auto min
@@ -751,6 +774,10 @@ void plan_faults(cluster& all) {
                 [&all, &kind = pick(changes, roll)] { kind.strike(all); });
   if (plan.is_shrinking)
     return plan_losses(all);
+  if (plan.gpu_faults && !plan.harmless)
+    for (uint32_t i = 0; i < 2; ++i)
+      all.later(roll.between(core::duration{0}, plan.fault_window),
+                [&all] { gpus_fail(all); });
   if (!plan.harmless) {
     for (uint32_t i = 0; plan.voting && i < plan.fault_count; ++i)
       all.later(roll.between(core::duration{200ms}, plan.fault_window),

@@ -668,9 +668,13 @@ void invariants::answered(int coordinator, const core::rendezvous_event& event,
   if ((answer != nullptr) != is_of_operator(event) && !is_notice)
     return report("steering: an operator's request has no answer, or an answer"
                   " no request");
+  drained_.merge(drained_meanwhile_);
+  auto has_formed = false;
   for (const auto& x : effects) {
+    has_formed |= std::holds_alternative<core::announce_generation>(x);
     if (const auto* y = std::get_if<core::notify_drain>(&x); y && !y->stays)
-      drained_.emplace(coordinator, y->agent);
+      (has_formed ? drained_meanwhile_ : drained_)
+        .emplace(coordinator, y->agent);
     // Should it come back, it is a new one.
     if (const auto* y = std::get_if<core::forget_agent>(&x))
       drained_.erase({coordinator, y->agent});

@@ -262,6 +262,8 @@ private:
   std::map<agent_id, generation_id> begun_;
   std::set<std::pair<int, agent_id>> leaving_; ///< They have said so.
   std::set<std::pair<int, agent_id>> drained_; ///< They were ordered to leave.
+  /// In the step that has formed the newest generation, after that.
+  std::set<std::pair<int, agent_id>> drained_meanwhile_;
   std::map<int, std::set<std::string>> excluded_; ///< Hosts, by coordinator.
   /// Generations that operators have ended: they cost nothing.
   std::set<std::pair<int, generation_id>> ended_by_operator_;

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace actorrun::sim {
 
@@ -23,8 +24,9 @@ struct world {
   int64_t last_pid = 1000;
   core::duration timer_lateness_max{0};  ///< Lateness in an overloaded system.
   core::duration timer_lateness_ever{0}; ///< The longest up to now.
-  errc refusal = errc::none; ///< To an agent that connects, if not none.
-  int start_error = 0;       ///< errno of every start, if not 0.
+  errc refusal = errc::none;     ///< To an agent that connects, if not none.
+  int start_error = 0;           ///< errno of every start, if not 0.
+  std::set<uint32_t> bad_gpus{}; ///< The hosts that have one.
 };
 
 class machine {

@@ -12,6 +12,15 @@ bool are_alike(const core::worker_failure& a, const core::worker_failure& b) {
          && a.details.traceback == b.details.traceback;
 }
 
+/// Trouble of its GPUs explains a failure of a node.
+core::end_class class_of(const core::worker_failure& x,
+                         const core::rendezvous& brain) {
+  const auto i = brain.agents().find(x.agent);
+  return i != brain.agents().end() && i->second.gpu_trouble
+           ? core::end_class::node
+           : core::finding_of(x).what;
+}
+
 } // namespace
 
 void restart_watch::after(const core::rendezvous& brain,
@@ -23,7 +32,8 @@ void restart_watch::after(const core::rendezvous& brain,
   const auto is_stopping = brain.current_phase() == phase::stopping;
   const auto has_settled = was_stopping_ && !is_stopping;
   if (has_settled && spent > spent_ && brain.last_failure())
-    see_cost(*brain.last_failure(), now);
+    see_cost(*brain.last_failure(), class_of(*brain.last_failure(), brain),
+             now);
   for (const auto& x : effects) {
     const auto* answer = std::get_if<core::answer_operator>(&x);
     if (answer != nullptr && answer->code == errc::none
@@ -38,8 +48,7 @@ void restart_watch::after(const core::rendezvous& brain,
 }
 
 void restart_watch::see_cost(const core::worker_failure& x,
-                             core::time_point now) {
-  const auto what = core::finding_of(x).what;
+                             core::end_class what, core::time_point now) {
   if (rules_.action_for(what) == core::end_action::stop)
     checks_.report("rules: a failure of class " + to_string(what)
                    + " cost a restart, and was to end the job");

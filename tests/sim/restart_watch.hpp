@@ -21,7 +21,8 @@ public:
              core::time_point now, core::duration slack);
 
 private:
-  void see_cost(const core::worker_failure& x, core::time_point now);
+  void see_cost(const core::worker_failure& x, core::end_class what,
+                core::time_point now);
 
   core::restart_rules rules_;
   invariants& checks_;

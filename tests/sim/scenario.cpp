@@ -157,6 +157,9 @@ scenario roll_scenario(uint64_t seed) {
     actions[size_t(core::end_class::unknown)] = end_action::exclude;
   if (seed % 26 == 0)
     actions[size_t(core::end_class::node)] = end_action::exclude;
+  // Nor histories without GPUs that fail.
+  x.gpu_faults = seed % 5 == 2;
+  x.rules.on_gpu_fault = static_cast<core::gpu_fault_action>(seed / 5 % 3);
   return x;
 }
 
@@ -306,6 +309,7 @@ std::string to_string(const scenario& x) {
          + (x.live_percent > 0 ? ", live workers" : "")
          + (x.spare_count > 0 ? ", spares" : "")
          + (x.step_max.count() > 0 ? ", safe points" : "")
+         + (x.gpu_faults ? ", bad GPUs" : "")
          + (x.has_journal ? ", journal" : "")
          + (x.write_max.count() > 0 ? ", voters" : "")
          + (x.other_limits ? ", or lease " + ms(x.other_limits->lease()) + " ms"

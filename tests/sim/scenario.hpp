@@ -36,6 +36,7 @@ struct scenario {
   bool flapping = false;   ///< A node is cut off, again and again.
   bool duplicates = false; ///< Some messages arrive twice.
   bool harmless = false;   ///< Only faults that may not cost a generation.
+  bool gpu_faults = false; ///< GPUs of nodes fail.
   core::duration registry_lease{}; ///< Of the elected leader.
   core::duration message_delay_max{};
   core::duration start_delay_max{}; ///< Between the starts of two workers.

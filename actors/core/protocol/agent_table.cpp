@@ -181,6 +181,23 @@ void agent_table::hand_over_rank(const agent_record& gone) {
     change(*successor, [](auto& x) { x.shadowed = false; });
 }
 
+bool agent_table::can_do_without(const std::string& host,
+                                 uint32_t agent_count_min) const {
+  const auto is_elsewhere = [&](const auto& entry) {
+    const auto& x = entry.second;
+    return x.is_candidate() && x.offering.host != host;
+  };
+  return std::ranges::count_if(records_, is_elsewhere) >= agent_count_min;
+}
+
+bool agent_table::has_sound_newcomer() const {
+  const auto is_sound = [this](const auto& entry) {
+    const auto& x = entry.second;
+    return x.is_candidate() && !is_returning(&x) && !x.gpu_trouble;
+  };
+  return std::ranges::count_if(records_, is_sound) > tally_.draining;
+}
+
 // -- generations --------------------------------------------------------------
 
 bool agent_table::is_returning(const agent_record* x) const {
@@ -193,8 +210,8 @@ std::vector<agent_record*> agent_table::next_members() {
   return out;
 }
 
-// Members of the last generation have a place before others, then the order of
-// arrival decides. Ranks: returning members keep their order, and newcomers take
+// Members of the last generation have a place before others, then those whose GPUs are
+// well, then the order of arrival decides. Ranks: returning members keep their order, and newcomers take
 // the ranks of those that are gone.
 std::vector<agent_record*> agent_table::choose_members() {
   const auto returns
@@ -206,7 +223,8 @@ std::vector<agent_record*> agent_table::choose_members() {
   const auto room = std::min<size_t>(chosen.size(), settings_.agent_count_max);
   const auto seniority = [&](const agent_record* x) {
     return std::tuple{!is_returning(x),
-                      is_returning(x) ? x->place.node_rank : 0, x->arrival};
+                      is_returning(x) ? x->place.node_rank : 0,
+                      !is_returning(x) && x->gpu_trouble, x->arrival};
   };
   std::sort(chosen.begin(), chosen.end(), [&](const auto* a, const auto* b) {
     return seniority(a) < seniority(b);

@@ -183,6 +183,12 @@ public:
     return !x.is_candidate() || tally_.candidates > agent_count_min;
   }
 
+  /// Whether the job has enough nodes, now and without those of this host.
+  bool can_do_without(const std::string& host, uint32_t agent_count_min) const;
+
+  /// Whether a node without a fault waits for a place, beside one for each that drains.
+  bool has_sound_newcomer() const;
+
   /// Changes a record; the counts follow.
   template <class F>
   void change(agent_record& x, F f) {

@@ -261,14 +261,16 @@ void generation_end::exclude_by_rule(const std::string& host,
                           + why});
 }
 
-// Where too few nodes are left without it, it stays.
+// Where too few nodes are left without it, it stays. An operator may exclude the host of
+// a node that is gone, and start another one; a rule cannot.
 bool generation_end::exclude(const std::string& host,
                              const std::string& reason) {
-  const auto view = operator_view{.now = step_.now()};
-  auto desk = operator_desk{agents_, orders_, view};
-  if (orders_.excluded().is_full() || !desk.can_spare_host(host))
+  if (orders_.excluded().is_full()
+      || !agents_.can_do_without(host, orders_.settings().agent_count_min))
     return false;
-  desk.exclude({host, reason, "", step_.now()});
+  const auto view = operator_view{.now = step_.now()};
+  operator_desk{agents_, orders_, view}.exclude(
+    {host, reason, "", step_.now()});
   step_.add(report_exclusion{host, reason});
   return true;
 }

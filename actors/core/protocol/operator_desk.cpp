@@ -324,9 +324,14 @@ result<std::string> operator_desk::include(const inclusion_requested& x,
   out.forgiven_host = x.host;
   out.admission
     = asked_for("host " + x.host + " is included again by " + x.by, x.by);
-  if (!was_excluded && out.no_longer_stand_by.empty())
-    return refused("host " + x.host + " is not excluded");
-  return "host " + x.host + " may take part again";
+  if (was_excluded || !out.no_longer_stand_by.empty())
+    return "host " + x.host + " may take part again";
+  if (count_of(agents_, x.host) == 0)
+    return refused("host " + x.host
+                   + " is not excluded, and no node of it is"
+                     " here: is it spelled as in actorctl status?");
+  orders_.confirm_host(x.host); // An earlier coordinator may have excluded it.
+  return "host " + x.host + " is not excluded; it stays so";
 }
 
 // -- who leads ----------------------------------------------------------------
@@ -352,7 +357,7 @@ result<std::string> operator_desk::lead(const lead_requested& x,
   const auto& agent = record.offering.agent;
   const auto node = agents_.title(record);
   if (agent == x.among->leader)
-    return refused(node + " leads already");
+    return node + " leads already";
   if (std::ranges::find(x.among->others, agent) == x.among->others.end())
     return refused(
       node

@@ -67,9 +67,6 @@ public:
   /// @pre its agent is here, and neither leaves nor drains
   operator_decision decide(const node_noticed& x);
 
-  /// Whether enough nodes are left without those of the host.
-  bool can_spare_host(const std::string& host) const;
-
   /// No node of the host is a candidate from now on.
   /// @pre as for `job_orders::exclude`
   void exclude(excluded_host x);
@@ -94,6 +91,7 @@ private:
   std::string why_unknown(const std::string& name) const;
   std::string need() const;
   bool can_spare(const agent_record& x) const;
+  bool can_spare_host(const std::string& host) const;
   bool are_enough(uint32_t rest, bool is_missed) const;
 
   agent_table& agents_;

@@ -199,8 +199,9 @@ void rendezvous::act_on_gpu_faults() {
     const auto& host = record->offering.host;
     const auto can_go
       = action == drain
-          ? agents_.is_at_work(*record) && agents_.counts().newcomers > 0
-          : operator_desk{agents_, orders_, view}.can_spare_host(host);
+          ? !settings().ranked && record->connected
+              && agents_.is_at_work(*record) && agents_.has_sound_newcomer()
+          : agents_.can_do_without(host, settings().agent_count_min);
     if (can_go && action == drain)
       drain_faulty(*record);
     else if (can_go)
@@ -215,9 +216,9 @@ void rendezvous::drain_faulty(const agent_record& record) {
   auto done = operator_desk{agents_, orders_, view}.decide(
     drain_requested{record.offering.agent.value, drain_time_default, true,
                     std::string{gpu_fault_option}});
-  if (!done.answer)
-    return;
-  auto told = report_rule{std::string{gpu_fault_option} + ": " + *done.answer};
+  auto told
+    = report_rule{std::string{gpu_fault_option} + ": "
+                  + (done.answer ? *done.answer : done.answer.error().text)};
   carry_out(std::move(done), std::string{gpu_fault_option}, std::move(told));
 }
 

@@ -151,6 +151,23 @@ TEST_CASE(
         != std::string::npos);
 }
 
+TEST_CASE(
+  "rules: a node with a GPU fault that hosts the coordinator stays, and "
+  "it is said why",
+  "[core]") {
+  auto x = fixture{{}};
+  x.replace({2, 3, 9}, {});
+  for (const auto& joiner : {x.join_here("a"), x.join("b"), x.join("c")})
+    x.at(0s, joiner);
+  x.run_again(0s, 1);
+  CHECK(x.at(1s, gpus_reported{{"a"}, "GPU 1: XID 79"}).empty());
+  CHECK(x.at(2s, x.join("d"))
+          .find("report_rule: --on-gpu-fault: node node-a hosts the"
+                " coordinator, and the job would end with it")
+        != std::string::npos);
+  CHECK(x.uut.current_phase() == rendezvous_phase::running);
+}
+
 TEST_CASE("rules: a check that has failed explains a failure there, one that "
           "runs does not",
           "[core]") {
@@ -256,6 +273,30 @@ TEST_CASE("rules: the host of a lost node can be excluded", "[core]") {
   CHECK(x.at(1s, x.stopped("b", 1)).starts_with("report_exclusion node-c"));
   CHECK(x.uut.excluded_hosts().size() == 1);
   CHECK(x.uut.budget().restart_count() == 0);
+}
+
+TEST_CASE("rules: the host of a node that was cut off can be excluded, too",
+          "[core]") {
+  auto x = fixture{rule(end_class::network, end_action::exclude)};
+  x.at(1s, x.disconnect("c"));
+  x.at(1s, x.rejoin("c", x.plan_of("c"), share_state::idle));
+  x.at(1s, x.stopped("a", 1));
+  CHECK(x.at(1s, x.stopped("b", 1)).starts_with("report_exclusion node-c"));
+  CHECK(x.uut.agents().contains({"c"}));
+}
+
+TEST_CASE("rules: a host that is excluded already is not excluded again",
+          "[core]") {
+  auto rules = rule(end_class::node, end_action::exclude);
+  rules.on_gpu_fault = gpu_fault_action::exclude;
+  auto x = fixture{rules};
+  CHECK(x.at(1s, gpus_reported{{"b"}, "GPU 1: XID 79"})
+          .starts_with("report_exclusion node-b"));
+  x.at(1s, x.disconnect("b"));
+  x.at(1s, x.lose("b"));
+  x.at(1s, x.stopped("a", 1));
+  CHECK(x.at(1s, x.stopped("c", 1)).find("exclu") == std::string::npos);
+  CHECK(x.uut.excluded_hosts().size() == 1);
 }
 
 TEST_CASE("rules: what an operator asks for follows no rule", "[core]") {

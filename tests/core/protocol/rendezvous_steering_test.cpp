@@ -64,7 +64,7 @@ TEST_CASE_METHOD(fixture, "steering: another node is asked to lead", "[core]") {
     CHECK(answer(lead("1")).starts_with("node node-b takes the lead"));
   }
   SECTION("the leader leads already") {
-    CHECK(answer(lead("node-a")) == "refused: node node-a leads already");
+    CHECK(answer(lead("node-a")) == "node node-a leads already");
   }
   SECTION("a node that does not vote has nothing to lead with") {
     CHECK(answer(lead("node-c"))
@@ -603,7 +603,11 @@ TEST_CASE_METHOD(fixture, "steering: an excluded host stands by", "[core]") {
           .ends_with("revoke_generation 2: a c; tell_charter: a b c d"));
   CHECK(last<revoke_generation>().reason.text
         == "host node-b is included again by bob");
-  CHECK(answer(include("node-b")) == "refused: host node-b is not excluded");
+  CHECK(answer(include("node-b"))
+        == "host node-b is not excluded; it stays so");
+  CHECK(answer(include("node-x"))
+        == "refused: host node-x is not excluded, and no node of it is here: is"
+           " it spelled as in actorctl status?");
 }
 
 TEST_CASE("steering: who joins when a host is let in again is told of with it",
