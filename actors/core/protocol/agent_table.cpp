@@ -211,8 +211,8 @@ std::vector<agent_record*> agent_table::next_members() {
 }
 
 // Members of the last generation have a place before others, then those whose GPUs are
-// well, then the order of arrival decides. Ranks: returning members keep their order, and newcomers take
-// the ranks of those that are gone.
+// well, then the order of arrival decides. Ranks: returning members keep their order, and
+// newcomers take the ranks of those that are gone.
 std::vector<agent_record*> agent_table::choose_members() {
   const auto returns
     = [this](const agent_record* x) { return is_returning(x); };
