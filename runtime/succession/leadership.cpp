@@ -30,6 +30,9 @@ constexpr auto polls_before_seed = 5;
 constexpr auto polls_max = 30;
 /// At one of several seeds the job may begin at any moment.
 constexpr auto polls_of_seed_max = 150;
+/// One of several seeds that has not answered for so long, because its host is off, is
+/// left for the next one. The last of a search is not: the network may be slow.
+constexpr auto seed_patience = std::chrono::seconds{1};
 
 /// A leader that is not where the job began says so there this often: who is started
 /// there again must not begin a second job.
@@ -266,6 +269,7 @@ private:
   void on(const attempt& x);
   void poll();
   void poll_later();
+  void try_next_seed();
   void ask_voters();
   void try_at(const std::string& coordinator);
   void give_up(const failure& why);
@@ -352,7 +356,8 @@ private:
   size_t seed_tried_ = 0;   ///< The last of any search.
   bool is_pointed_ = false; ///< It has followed who points elsewhere.
   std::string trying_;      ///< Where the agent connects to.
-  std::string linked_;      ///< Where it is linked, as far as is known.
+  time_point leave_seed_ = time_point::max(); ///< That is a seed, until then.
+  std::string linked_; ///< Where it is linked, as far as is known.
   std::optional<failure> last_failure_;
 
   // As a witness.
@@ -956,6 +961,8 @@ void voter_leadership::state::on(const search& x) {
   seeker_ = x.on_answer;
   second_seeker_ = nullptr;
   poll_count_ = 0;
+  if (seeds_tried_ == config_.seeds.size())
+    ++seed_tried_; // So each is the last one in turn.
   seeds_tried_ = 0;
   is_pointed_ = false;
   trying_.clear();
@@ -990,14 +997,24 @@ void voter_leadership::state::poll() {
     return give_up(last_failure_.value_or(
       failure{errc::connection_timed_out, "no agent knows of a coordinator"}));
   ask_voters();
-  const auto knows_none = endpoints_.empty() && told_.empty();
-  if (seeker_ && trying_.empty() && seeds_tried_ < config_.seeds.size()
-      && !listens_at_endpoint_
-      && (knows_none || poll_count_ > polls_before_seed)) {
-    ++seeds_tried_;
-    try_at(config_.seeds[seed_tried_ % config_.seeds.size()]);
-  }
+  try_next_seed();
   poll_later();
+}
+
+void voter_leadership::state::try_next_seed() {
+  const auto count = config_.seeds.size();
+  const auto knows_none = endpoints_.empty() && told_.empty();
+  if (!seeker_ || listens_at_endpoint_ || seeds_tried_ == count
+      || (!knows_none && poll_count_ <= polls_before_seed))
+    return;
+  if (!trying_.empty()) {
+    if (now() < leave_seed_)
+      return;
+    ++seed_tried_;
+  }
+  ++seeds_tried_;
+  try_at(config_.seeds[seed_tried_ % count]);
+  leave_seed_ = now() + seed_patience;
 }
 
 void voter_leadership::state::poll_later() {
@@ -1022,6 +1039,7 @@ void voter_leadership::state::ask_voters() {
 
 void voter_leadership::state::try_at(const std::string& coordinator) {
   trying_ = coordinator;
+  leave_seed_ = time_point::max();
   seeker_(coordinator);
 }
 

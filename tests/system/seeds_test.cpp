@@ -45,10 +45,12 @@ struct seeds_scene : scene {
 
   std::string all_three() const { return at(a) + "," + at(b) + "," + at(c); }
 
-  program& start_at(const std::string& address, const std::string& seeds) {
+  program& start_at(const std::string& address, const std::string& seeds,
+                    const words& more = {}) {
     const auto is_here = address == a;
     auto x = agent_options{.nodes = "1:4", .job = "seeds", .slots = 1};
     x.more = {"--local-addr=" + address};
+    x.more.insert(x.more.end(), more.begin(), more.end());
     x.prefix = is_here ? net->here() : net->there();
     x.endpoint = seeds;
     // Each host has a folder of its own.
@@ -99,6 +101,22 @@ TEST_CASE_METHOD(seeds_scene,
   CHECK(is_one_job());
   CHECK(after[0].restart_count == 0);
   check_end(first, second, third);
+}
+
+TEST_CASE_METHOD(seeds_scene,
+                 "seeds: a late joiner does not wait for a seed whose host is "
+                 "off",
+                 "[seeds]") {
+  if (!ready())
+    return;
+  net->cut(); // Nothing from there reaches the first seed, or is refused.
+  auto& first = start_at(b);
+  auto& second = start_at(c);
+  const auto before = await_world(2);
+  auto& late = start_at(d, all_three(), {"--rdzv-conf=heartbeat_timeout=600"});
+  await_world(3, before[0].generation);
+  CHECK(is_one_job());
+  check_end(first, second, late);
 }
 
 TEST_CASE_METHOD(
