@@ -143,6 +143,7 @@ struct message_writer {
     auto& to = *out.mutable_find_leader();
     to.set_endpoint(x.endpoint);
     to.set_is_witness(x.is_witness);
+    to.set_takes_answer(x.takes_answer);
   }
   void operator()(const call_home&) const { out.mutable_call_home(); }
   void operator()(const core::host_survey& x) const {
@@ -432,7 +433,8 @@ voter_message read(const v1::VoterMessage& x) {
         x.resigned().is_asked()}};
     case kind::kFindLeader:
       return find_leader{read_endpoint(x.find_leader().endpoint()),
-                         x.find_leader().is_witness()};
+                         x.find_leader().is_witness(),
+                         x.find_leader().takes_answer()};
     case kind::kLeaderAt:
       return read(x.leader_at());
     case kind::kCallHome:

@@ -26,8 +26,9 @@ inline constexpr size_t surveyed_agents_max = 256;
 
 /// An agent asks where the coordinator is.
 struct find_leader {
-  std::string endpoint;    ///< Where it listens for the answer.
-  bool is_witness = false; ///< It is a voter without an agent.
+  std::string endpoint;      ///< Where it listens for the answer.
+  bool is_witness = false;   ///< It is a voter without an agent.
+  bool takes_answer = false; ///< On the link of the question.
 };
 
 /// Who is asked, and may know.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <map>
@@ -21,8 +22,14 @@ using namespace core;
 
 namespace {
 
-/// Between two questions where the coordinator is. No voter may know for a while.
-constexpr auto poll_pause = std::chrono::milliseconds{20};
+/// Between two questions where the coordinator is there is this part of a promise, which
+/// is longer where thousands ask: 20 ms, or more. No voter may know for a while.
+constexpr auto polls_per_promise = 18;
+/// One of so many voters is asked each time, in turn: each takes a link, which costs as
+/// much as a hundred questions. The leader that is lost may be one of them, …
+constexpr auto asked_at_first = size_t{2};
+/// … and another host, too; so after so many questions there is one more.
+constexpr auto questions_before_another = size_t{16};
 
 /// Who has asked so often without an answer asks where the job began, too, …
 constexpr auto polls_before_seed = 5;
@@ -92,6 +99,10 @@ std::string voters_text(size_t agent_count, size_t witness_count) {
   return out;
 }
 
+find_leader question_from(const voter_links& links) {
+  return {.endpoint = links.endpoint(), .takes_answer = true};
+}
+
 std::string listed_endpoints(const endpoint_list& xs) {
   auto out = std::vector<std::string>{};
   for (const auto& [who, where] : xs)
@@ -120,6 +131,8 @@ public:
       [this](const second_search& x) { on(x); },
       [this](const attempt& x) { on(x); },
       [this](const said& x) {
+        if (const auto* question = std::get_if<find_leader>(&x.what))
+          return answer(x.from, *question, x.reply);
         std::visit([&](const auto& y) { hear(x.from, y); }, x.what);
       },
       [this](const reachable& x) { reached_.insert(x.who); },
@@ -270,7 +283,10 @@ private:
   void poll();
   void poll_later();
   void try_next_seed();
-  void ask_voters();
+  /// Those that may know where the coordinator is.
+  endpoint_list knowing_ones() const;
+  void ask_next();
+  void end_questions();
   void try_at(const std::string& coordinator);
   void give_up(const failure& why);
 
@@ -286,7 +302,9 @@ private:
   void end_watch(const give_up_watch& x);
 
   void hear(const agent_id& from, const succession_message& x);
-  void hear(const agent_id& from, const find_leader& x);
+  void hear(const agent_id& from, const find_leader& x) { answer(from, x, {}); }
+  void answer(const agent_id& from, const find_leader& x,
+              const voter_reply& reply);
   void hear(const agent_id& from, const leader_at& x);
   void hear(const agent_id& from, const call_home& x);
   void hear(const agent_id& from, const host_survey& x);
@@ -352,12 +370,14 @@ private:
   std::function<void()> second_seeker_;
   uint64_t poll_ = 0; ///< Names the newest.
   int poll_count_ = 0;
+  size_t questions_ = 0;    ///< Of this search.
   size_t seeds_tried_ = 0;  ///< Of this search.
   size_t seed_tried_ = 0;   ///< The last of any search.
   bool is_pointed_ = false; ///< It has followed who points elsewhere.
   std::string trying_;      ///< Where the agent connects to.
   time_point leave_seed_ = time_point::max(); ///< That is a seed, until then.
-  std::string linked_; ///< Where it is linked, as far as is known.
+  std::string linked_;       ///< Where it is linked, as far as is known, …
+  agent_id linked_leader_{}; ///< … and whom it followed then.
   std::optional<failure> last_failure_;
 
   // As a witness.
@@ -983,12 +1003,12 @@ void voter_leadership::state::on(const second_search& x) {
 }
 
 void voter_leadership::state::poll() {
-  if (!seeker_ && !second_seeker_)
-    return;
   if (seeker_ && leads())
-    return std::exchange(seeker_, nullptr)(here{});
+    std::exchange(seeker_, nullptr)(here{});
   if (second_seeker_ && leads())
-    return std::exchange(second_seeker_, nullptr)();
+    std::exchange(second_seeker_, nullptr)();
+  if (!seeker_ && !second_seeker_)
+    return end_questions();
   const auto most = founding_ ? polls_of_seed_max : polls_max;
   const auto is_late = seeker_ && ++poll_count_ > most && trying_.empty();
   if (const auto why = why_waiting(); is_late && why)
@@ -996,7 +1016,7 @@ void voter_leadership::state::poll() {
   if (is_late)
     return give_up(last_failure_.value_or(
       failure{errc::connection_timed_out, "no agent knows of a coordinator"}));
-  ask_voters();
+  ask_next();
   try_next_seed();
   poll_later();
 }
@@ -1018,23 +1038,38 @@ void voter_leadership::state::try_next_seed() {
 }
 
 void voter_leadership::state::poll_later() {
-  tell_later(self_, poll_pause, poll_due{++poll_});
+  tell_later(self_, config_.options.promise / polls_per_promise,
+             poll_due{++poll_});
 }
 
-void voter_leadership::state::ask_voters() {
-  const auto links = links_->get();
-  if (!links || links->endpoint().empty())
-    return;
-  const auto question
-    = find_leader{links->endpoint(), config_.witness.has_value()};
-  auto asked = told_;
-  if (wait_)
-    asked = wait_->awaited();
+endpoint_list voter_leadership::state::knowing_ones() const {
+  auto out = wait_ ? wait_->awaited() : told_;
   if (const auto known = core_.own_tombstone().charter)
-    asked.insert(known->endpoints.begin(), known->endpoints.end());
-  for (const auto& [who, where] : asked)
-    if (who != config_.options.self)
-      links->send(who, where, question);
+    out.insert(known->endpoints.begin(), known->endpoints.end());
+  out.erase(config_.options.self);
+  return out;
+}
+
+// Not all agents begin with the same one.
+void voter_leadership::state::ask_next() {
+  const auto links = links_->get();
+  const auto known = knowing_ones();
+  if (!links || links->endpoint().empty() || known.empty())
+    return;
+  const auto asked
+    = wait_ ? known.size()
+            : std::min(known.size(),
+                       asked_at_first + questions_ / questions_before_another);
+  const auto first = std::hash<std::string>{}(config_.options.self.value);
+  const auto next = (first + questions_++ % asked) % known.size();
+  const auto& [who, where] = *std::next(known.begin(), ptrdiff_t(next));
+  links->ask(who, where, question_from(*links));
+}
+
+void voter_leadership::state::end_questions() {
+  questions_ = 0;
+  if (const auto links = links_->get())
+    links->end_questions();
 }
 
 void voter_leadership::state::try_at(const std::string& coordinator) {
@@ -1056,6 +1091,7 @@ void voter_leadership::state::on(const attempt& x) {
     return try_at(x.elsewhere);
   if (!x.why) {
     linked_ = x.endpoint;
+    linked_leader_ = core_.leader();
     seeker_ = nullptr;
     return meet(false);
   }
@@ -1102,24 +1138,33 @@ void voter_leadership::state::hear(const agent_id& from,
 }
 
 // The asker is a member of the job, and may have any address.
-void voter_leadership::state::hear(const agent_id& from, const find_leader& x) {
+void voter_leadership::state::answer(const agent_id& from, const find_leader& x,
+                                     const voter_reply& reply) {
   const auto links = links_->get();
   if (!links || from == config_.options.self)
     return;
+  const auto tell = [&](const leader_at& what) {
+    if (x.takes_answer && reply)
+      reply(what);
+    else
+      links->send(from, x.endpoint, what);
+  };
   // Whoever comes to lead has to know it at once: else it would vote no more.
   if (x.is_witness)
     witnesses_.note(from, x.endpoint, now());
   const auto& self = config_.options.self;
   if (leads()) {
-    auto answer = leader_at{self, links->endpoint(), coordinator_endpoint_};
+    auto what = leader_at{self, links->endpoint(), coordinator_endpoint_};
     if (const auto known = core_.own_tombstone().charter; known && x.is_witness)
-      answer.voters = known->endpoints;
-    return links->send(from, x.endpoint, std::move(answer));
+      what.voters = known->endpoints;
+    return tell(what);
   }
   const auto& leader = core_.leader();
   const auto where = endpoint_of(leader);
+  // What it has not been told by this leader may be over.
+  const auto is_linked = leader == linked_leader_ && !second_seeker_;
   if (leader != self && !where.empty())
-    links->send(from, x.endpoint, leader_at{leader, where, {}});
+    tell({leader, where, is_linked ? linked_ : std::string{}});
 }
 
 void voter_leadership::state::hear(const agent_id&, const leader_at& x) {
@@ -1130,7 +1175,7 @@ void voter_leadership::state::hear(const agent_id&, const leader_at& x) {
     return;
   if (x.coordinator.empty()) {
     if (links && x.leader != config_.options.self)
-      links->send(x.leader, x.endpoint, find_leader{links->endpoint()});
+      links->ask(x.leader, x.endpoint, question_from(*links));
     return;
   }
   if (second_seeker_ && x.coordinator != linked_)
@@ -1280,7 +1325,8 @@ void voter_leadership::state::ask_for(const ask_for_leader& x) {
       links->send(watched_, where, question);
     return;
   }
-  ask_voters();
+  for (const auto& [who, where] : knowing_ones())
+    links->send(who, where, question);
   if (!listens_at_endpoint_)
     links->notify(config_.seeds[*x.seed], question);
 }
@@ -1372,8 +1418,9 @@ void voter_leadership::use(std::shared_ptr<voter_links> links) {
 
 voter_callbacks voter_leadership::callbacks() const {
   auto out = voter_callbacks{};
-  out.on_message = [whom = actor_](const agent_id& from, voter_message x) {
-    tell_anonymously(whom, said{from, std::move(x)});
+  out.on_message = [whom = actor_](const agent_id& from, voter_message x,
+                                   voter_reply reply) {
+    tell_anonymously(whom, said{from, std::move(x), std::move(reply)});
   };
   out.on_reached = [whom = actor_](const agent_id& to) {
     tell_anonymously(whom, reachable{to});

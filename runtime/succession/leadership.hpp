@@ -131,6 +131,7 @@ public:
   struct said {
     agent_id from;
     voter_message what;
+    voter_reply reply{};
   };
 
   struct reachable {

@@ -20,7 +20,11 @@ namespace {
 
 /// So many links each way, of all that may vote or lead, before and after changes, and
 /// of those that are gone; beyond that the one that was used the longest ago goes.
-constexpr size_t links_max = 4 * core::voters_max;
+constexpr size_t links_max = 64;
+
+/// So many more from agents that look for the coordinator. All of a job may do so at
+/// once, and none of them may push out one that elects.
+constexpr size_t questions_max = 4'096;
 
 /// So many messages wait for a link; an older one says less than a newer one.
 constexpr size_t waiting_frames_max = 8;
@@ -29,8 +33,11 @@ constexpr size_t waiting_frames_max = 8;
 /// only, where it may be known by its id, too; nothing but beats, surveys, what seeds
 /// say, and the question who leads is heard from it.
 constexpr std::string_view notice_suffix = "+notice";
+/// Likewise, where an agent asks who leads; nothing else is heard from it.
+constexpr std::string_view question_suffix = "+question";
 /// Begins the key of a way to one that is known by its endpoint only: no id does.
 constexpr std::string_view notice_prefix = "+notice to ";
+constexpr std::string_view question_prefix = "+question to ";
 
 /// Of workers that do not end in this time leases decide.
 constexpr auto examination_limit = std::chrono::seconds{2};
@@ -44,42 +51,33 @@ constexpr auto unacknowledged_limit = std::chrono::seconds{1};
 /// Minimum interval between reports of links that were cut.
 constexpr auto report_interval = std::chrono::seconds{10};
 
+result<voter_message> read_voter_message(std::string_view content) {
+  auto envelope = v1::VoterMessage{};
+  if (auto ok = read_message(content, envelope); !ok)
+    return ok.error();
+  return from_wire(envelope);
+}
+
 /// The other end of a link that we speak on.
 class listening_voter final : public link_peer {
 public:
-  explicit listening_voter(
-    std::function<void(std::shared_ptr<link_outbox>)> on_begun)
-    : on_begun_(std::move(on_begun)) {}
+  /// @param on_answer Null: it has nothing to say.
+  listening_voter(std::function<void(std::shared_ptr<link_outbox>)> on_begun,
+                  std::function<void(leader_at)> on_answer)
+    : on_begun_(std::move(on_begun)), on_answer_(std::move(on_answer)) {}
 
   void begin(const link_opening& x) override { on_begun_(x.outbox); }
 
-  result<bool> take(std::string_view) override {
-    return failure{errc::not_actorrun, "speaks on a link that it listens on"};
-  }
-
-  std::string take_answers() override { return {}; }
-  void end() override {}
-
-private:
-  std::function<void(std::shared_ptr<link_outbox>)> on_begun_;
-};
-
-/// The other end of a link that we listen on.
-class speaking_voter final : public link_peer {
-public:
-  explicit speaking_voter(std::function<void(voter_message)> on_said)
-    : on_said_(std::move(on_said)) {}
-
-  void begin(const link_opening&) override {}
-
   result<bool> take(std::string_view content) override {
-    auto envelope = v1::VoterMessage{};
-    if (auto ok = read_message(content, envelope); !ok)
-      return ok.error();
-    auto said = from_wire(envelope);
+    if (!on_answer_)
+      return failure{errc::not_actorrun, "speaks on a link that it listens on"};
+    auto said = read_voter_message(content);
     if (!said)
       return said.error();
-    on_said_(std::move(*said));
+    auto* answer = std::get_if<leader_at>(&*said);
+    if (answer == nullptr)
+      return failure{errc::not_actorrun, "answers what was not asked"};
+    on_answer_(std::move(*answer));
     return true;
   }
 
@@ -87,7 +85,36 @@ public:
   void end() override {}
 
 private:
-  std::function<void(voter_message)> on_said_;
+  std::function<void(std::shared_ptr<link_outbox>)> on_begun_;
+  std::function<void(leader_at)> on_answer_;
+};
+
+/// The other end of a link that we listen on.
+class speaking_voter final : public link_peer {
+public:
+  explicit speaking_voter(
+    std::function<void(voter_message, voter_reply)> on_said)
+    : on_said_(std::move(on_said)) {}
+
+  void begin(const link_opening& x) override { outbox_ = x.outbox; }
+
+  result<bool> take(std::string_view content) override {
+    auto said = read_voter_message(content);
+    if (!said)
+      return said.error();
+    on_said_(std::move(*said), [to = outbox_](const voter_message& x) {
+      if (const auto outbox = to.lock())
+        outbox->write(message_frame(to_wire(x)));
+    });
+    return true;
+  }
+
+  std::string take_answers() override { return {}; }
+  void end() override {}
+
+private:
+  std::function<void(voter_message, voter_reply)> on_said_;
+  std::weak_ptr<link_outbox> outbox_;
 };
 
 void limit_unacknowledged(int fd) {
@@ -96,8 +123,26 @@ void limit_unacknowledged(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, sizeof value);
 }
 
-bool is_to_endpoint(const agent_id& to) {
+bool is_notice_way(const agent_id& to) {
   return std::string_view{to.value}.starts_with(notice_prefix);
+}
+
+bool is_question_way(const agent_id& to) {
+  return std::string_view{to.value}.starts_with(question_prefix);
+}
+
+/// Takes this suffix, and the number after it, from an id that has one.
+bool strip(std::string& id, std::string_view what) {
+  const auto at = id.rfind(what);
+  if (at == std::string::npos)
+    return false;
+  id.resize(at);
+  return true;
+}
+
+bool takes_answer(const voter_message& x) {
+  const auto* question = std::get_if<find_leader>(&x);
+  return question != nullptr && question->takes_answer && !question->is_witness;
 }
 
 bool is_notice(const voter_message& x) {
@@ -198,25 +243,30 @@ void voter_links::receive(unique_fd connection, const peer& who) {
   const auto address = formatted("{} ({})", who.id, who.address);
   if (who.intent != purpose::vote)
     return cut_.add(address, "wants a coordinator, and this is a voter's port");
-  if (in_.size() == links_max)
-    in_.erase(in_.begin());
+  auto from = std::string{who.id};
+  const auto is_question = strip(from, question_suffix);
+  const auto is_noticed = strip(from, notice_suffix);
+  make_room_for_one(is_question);
   const auto number = ++last_number_;
   auto& added = in_[number];
   added = {.id = who.id,
            .address = address,
-           .shown = config_.keys->heard.find(who.id)};
-  auto from = std::string{who.id};
-  const auto suffix = from.rfind(notice_suffix);
-  const auto is_noticed = suffix != std::string::npos;
-  if (is_noticed)
-    from.resize(suffix);
+           .shown = config_.keys->heard.find(who.id),
+           .is_question = is_question,
+           .heard = core::time_point::clock::now()};
   added.link = carry(
     home_, std::move(connection),
     {.mine = link_side::server,
      .peer = std::make_unique<speaking_voter>(
-       [this, is_noticed, from = agent_id{from}](voter_message x) {
-         if (!is_noticed || is_notice(x))
-           callbacks_.on_message(from, std::move(x));
+       [this, number, is_question, is_noticed,
+        from = agent_id{from}](voter_message x, voter_reply reply) {
+         if (const auto i = in_.find(number); i != in_.end())
+           i->second.heard = core::time_point::clock::now();
+         const auto may_say = is_question  ? takes_answer(x)
+                              : is_noticed ? is_notice(x)
+                                           : true;
+         if (may_say)
+           callbacks_.on_message(from, std::move(x), std::move(reply));
        }),
      .key = who.key,
      .trust = {config_.mine.identity},
@@ -226,14 +276,29 @@ void voter_links::receive(unique_fd connection, const peer& who) {
      = [this, number](const result<void>& how) { end_way_in(number, how); }});
 }
 
-// A member that has the secret must not speak for another one.
+void voter_links::make_room_for_one(bool is_question) {
+  const auto is_alike
+    = [&](const auto& x) { return x.second.is_question == is_question; };
+  const auto most = is_question ? questions_max : links_max;
+  if (size_t(std::ranges::count_if(in_, is_alike)) < most)
+    return;
+  in_.erase(std::ranges::min_element(in_, {}, [&](const auto& x) {
+    return is_alike(x) ? x.second.heard : core::time_point::max();
+  }));
+}
+
+// A member that has the secret must not speak for another one. Who asks gets the answer
+// itself, whoever it is.
 bool voter_links::admit(uint64_t number, const resumption_key& key) {
   const auto i = in_.find(number);
   if (i == in_.end())
     return false;
-  const auto& [id, address, link, shown] = i->second;
-  if (config_.keys->heard.find(id) != shown) {
-    cut_.add(address, "claims the id of an agent that was there before");
+  if (i->second.is_question)
+    return true;
+  const auto& id = i->second.id;
+  if (config_.keys->heard.find(id) != i->second.shown) {
+    cut_.add(i->second.address,
+             "claims the id of an agent that was there before");
     return false;
   }
   std::erase_if(
@@ -261,6 +326,30 @@ void voter_links::send(const agent_id& to, const std::string& where,
 
 void voter_links::notify(const std::string& where, const voter_message& what) {
   send({std::string{notice_prefix} + where}, where, what);
+}
+
+void voter_links::ask(const agent_id& to, const std::string& where,
+                      const find_leader& what) {
+  home_.post([this, alive = alive_, to, where,
+              frame = message_frame(to_wire(what))]() mutable {
+    if (!*alive)
+      return;
+    const auto key = agent_id{std::string{question_prefix} + where};
+    if (!out_.contains(key))
+      make_room();
+    auto& x = out_[key];
+    x.answers = to;
+    x.frames.clear(); // It waits once.
+    put(key, where, std::move(frame));
+  });
+}
+
+void voter_links::end_questions() {
+  home_.post([this, alive = alive_] {
+    if (*alive)
+      std::erase_if(out_,
+                    [](const auto& x) { return is_question_way(x.first); });
+  });
 }
 
 void voter_links::reach(const agent_id& to, const std::string& where) {
@@ -302,7 +391,9 @@ void voter_links::make_room() {
 // Of each endpoint it shows another key.
 std::string voter_links::id_for(const agent_id& to) const {
   const auto& self = config_.self.value;
-  if (!is_to_endpoint(to))
+  if (is_question_way(to))
+    return formatted("{}{}", self, question_suffix);
+  if (!is_notice_way(to))
     return self;
   auto& known = config_.keys->endpoints;
   const auto number = known.try_emplace(to.value, known.size()).first->second;
@@ -342,13 +433,15 @@ void voter_links::on_connected(const agent_id& to, result<connected> x) {
              .peer = std::make_unique<listening_voter>(
                [this, to](std::shared_ptr<link_outbox> outbox) {
                  on_begun(to, std::move(outbox));
-               }),
+               },
+               answer_handler(to)),
              .key = x->key,
              .trust = {config_.mine.identity, x->server_host},
              .limit = config_.limit,
              .on_encrypted =
                [this, to](const resumption_key& key) {
-                 config_.keys->shown.keep(to.value, key);
+                 if (!is_question_way(to))
+                   config_.keys->shown.keep(to.value, key);
                  return true;
                },
              .on_closed =
@@ -358,6 +451,16 @@ void voter_links::on_connected(const agent_id& to, result<connected> x) {
                }});
 }
 
+std::function<void(leader_at)>
+voter_links::answer_handler(const agent_id& to) const {
+  if (!is_question_way(to))
+    return {};
+  return [this, to](leader_at x) {
+    if (const auto i = out_.find(to); i != out_.end())
+      callbacks_.on_message(i->second.answers, std::move(x), {});
+  };
+}
+
 void voter_links::on_begun(const agent_id& to,
                            std::shared_ptr<link_outbox> outbox) {
   auto& x = out_[to];
@@ -365,10 +468,12 @@ void voter_links::on_begun(const agent_id& to,
   x.outbox = std::move(outbox);
   for (const auto& frame : std::exchange(x.frames, {}))
     x.outbox->write(frame);
+  if (is_question_way(to))
+    return;
   callbacks_.on_reached(to);
   // A link that lasted would be of one process. If its machine is lost, what is said
   // waits for the end of that link, and does not reach the process that comes next.
-  if (is_to_endpoint(to))
+  if (is_notice_way(to))
     end_way_out(to);
 }
 
@@ -389,7 +494,8 @@ void voter_links::end_way_out(const agent_id& to) {
   x.outbox.reset();
   x.frames.clear();
   x.has_failed = true;
-  callbacks_.on_broken(to);
+  if (!is_question_way(to))
+    callbacks_.on_broken(to);
 }
 
 // -- of those that have ended ------------------------------------------------------

@@ -2,7 +2,9 @@
 //
 // Each of them listens at its endpoint, and connects to those that it speaks to. A link
 // has one direction: who connected speaks, and who accepted listens. So two that
-// connect at once need not agree on one of two links.
+// connect at once need not agree on one of two links. Only who asks where the
+// coordinator is has the answer on the same link: that may be all agents of a job at
+// once, and a second link to each would cost as much again.
 #pragma once
 
 #include "actors/core/succession/succession_messages.hpp"
@@ -62,9 +64,13 @@ struct voter_links_config {
   log lines;
 };
 
+/// Answers on the link of a question. On any thread; lost when that link has ended.
+using voter_reply = std::function<void(const voter_message&)>;
+
 /// Called on the reactor's thread; must not block.
 struct voter_callbacks {
-  std::function<void(const agent_id& from, voter_message)> on_message;
+  std::function<void(const agent_id& from, voter_message, voter_reply)>
+    on_message;
   /// A link to this one is up.
   std::function<void(const agent_id& to)> on_reached;
   /// The other side has ended the link, or cannot be reached. Proves nothing.
@@ -107,6 +113,13 @@ public:
   /// @param what A beat, a survey, a question who leads, or what seeds say to each other.
   void notify(const std::string& where, const voter_message& what);
 
+  /// Asks whoever listens there, and hears the answer from `to`. The link stays, for the
+  /// same question again, until `end_questions`.
+  /// @param what One question that takes its answer.
+  void ask(const agent_id& to, const std::string& where,
+           const find_leader& what);
+  void end_questions();
+
   /// Makes that link, and says nothing.
   void reach(const agent_id& to, const std::string& where);
 
@@ -133,6 +146,7 @@ private:
     std::shared_ptr<link_outbox> outbox{}; ///< Null: there is no link yet.
     std::vector<std::string> frames{};     ///< Wait for it.
     core::time_point used{};
+    agent_id answers{};      ///< To a question, are heard from this one.
     bool has_failed = false; ///< The last attempt, or the last link.
     job_key key_of_job{};    ///< By which it writes what it leaves behind.
     /// Where it was reached last.
@@ -145,6 +159,8 @@ private:
     std::string address;
     reactor_handle link{};
     std::optional<resumption_key> shown{}; ///< The key of its last link, then.
+    bool is_question = false;              ///< Nothing else is heard.
+    core::time_point heard{};              ///< The last time.
   };
 
   voter_links(reactor& home, voter_links_config config,
@@ -152,12 +168,14 @@ private:
 
   result<void> listen();
   void receive(unique_fd connection, const peer& who);
+  void make_room_for_one(bool is_question);
   bool admit(uint64_t number, const resumption_key& key);
   void end_way_in(uint64_t number, const result<void>& how);
   void put(const agent_id& to, const std::string& where, std::string frame);
   void make_room();
   std::string id_for(const agent_id& to) const;
   void dial(const agent_id& to, way_out& x);
+  std::function<void(leader_at)> answer_handler(const agent_id& to) const;
   void on_connected(const agent_id& to, result<connected> x);
   void on_begun(const agent_id& to, std::shared_ptr<link_outbox> outbox);
   void break_way_out(const agent_id& to, const std::string& why);

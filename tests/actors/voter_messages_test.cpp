@@ -113,6 +113,11 @@ TEST_CASE("voters: where the leader is", "[actors]") {
     = from_wire(through_bytes(to_wire(find_leader{"n4:1", true})));
   REQUIRE(watched);
   CHECK(std::get<find_leader>(*watched).is_witness);
+  CHECK_FALSE(std::get<find_leader>(*watched).takes_answer);
+  const auto waiting
+    = from_wire(through_bytes(to_wire(find_leader{"n5:1", false, true})));
+  REQUIRE(waiting);
+  CHECK(std::get<find_leader>(*waiting).takes_answer);
   const auto survey = host_survey{.seeker = n3,
                                   .addresses = {"10.0.0.1", "node-a"},
                                   .present = {"n1", "n2"},

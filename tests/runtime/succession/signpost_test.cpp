@@ -107,17 +107,18 @@ TEST_CASE_METHOD(fixture, "signpost: an operator is served", "[runtime]") {
 }
 
 TEST_CASE_METHOD(fixture, "signpost: voters are passed on", "[runtime]") {
-  auto links = voter_links::open(
-    loop,
-    {.mine = secret,
-     .self = {"n1"},
-     .where = loopback(0),
-     .host = "127.0.0.1",
-     .limit = timeout,
-     .lines = {}},
-    {.on_message = [](const agent_id&, const voter_message&) {},
-     .on_reached = [](const agent_id&) {},
-     .on_broken = [](const agent_id&) {}});
+  auto links
+    = voter_links::open(loop,
+                        {.mine = secret,
+                         .self = {"n1"},
+                         .where = loopback(0),
+                         .host = "127.0.0.1",
+                         .limit = timeout,
+                         .lines = {}},
+                        {.on_message = [](const agent_id&, const voter_message&,
+                                          const voter_reply&) {},
+                         .on_reached = [](const agent_id&) {},
+                         .on_broken = [](const agent_id&) {}});
   REQUIRE(links);
   (*links)->send({"n2"}, "127.0.0.1:" + std::to_string(port),
                  core::succession_message{core::would{1}});

@@ -5,7 +5,10 @@
 #include "tests/support/catch.hpp"
 
 #include <array>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -20,6 +23,7 @@ namespace {
 struct heard {
   agent_id from;
   std::string what;
+  voter_reply reply{};
 };
 
 /// What one voter has heard, and whom it does not reach.
@@ -57,8 +61,12 @@ private:
 };
 
 std::string text_of(const voter_message& x) {
-  const auto* said = std::get_if<core::succession_message>(&x);
-  return said != nullptr ? to_string(*said) : "another message";
+  if (const auto* said = std::get_if<core::succession_message>(&x))
+    return to_string(*said);
+  if (const auto* said = std::get_if<leader_at>(&x))
+    return said->leader.value + " leads";
+  return std::holds_alternative<find_leader>(x) ? "who leads?"
+                                                : "another message";
 }
 
 struct fixture {
@@ -82,8 +90,9 @@ struct fixture {
        .keys = std::move(keys),
        .lines = {}},
       {.on_message =
-         [&to](const agent_id& from, const voter_message& x) {
-           to.messages.put({from, text_of(x)});
+         [&to](const agent_id& from, const voter_message& x,
+               const voter_reply& reply) {
+           to.messages.put({from, text_of(x), reply});
          },
        .on_reached = [](const agent_id&) {},
        .on_broken = [&to](const agent_id& x) { to.broken.put(x); },
@@ -163,7 +172,7 @@ TEST_CASE_METHOD(fixture,
   const auto n2 = open("n2", b);
   n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{1}});
   CHECK(next(b) == "n1: would 1");
-  for (auto i = 0; i < 50; ++i)
+  for (auto i = 0; i < 100; ++i)
     n1->reach({"other-" + std::to_string(i)}, "127.0.0.1:1");
   n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{2}});
   CHECK(next(b) == "n1: would 2");
@@ -243,6 +252,69 @@ TEST_CASE_METHOD(
     CHECK(next(b) == "n1: beat " + std::to_string(term));
     CHECK(a.broken.take() == agent_id{"+notice to " + n2->endpoint()});
   }
+}
+
+TEST_CASE_METHOD(fixture,
+                 "voter links: a question is answered on its link, which "
+                 "lasts until questions end",
+                 "[runtime]") {
+  auto n1 = open("n1", a);
+  const auto n2 = open("n2", b);
+  const auto question = find_leader{.endpoint = "127.0.0.1:1", // Leads nowhere.
+                                    .takes_answer = true};
+  auto last = voter_reply{};
+  for (auto i = 0; i < 3; ++i) {
+    n1->ask({"n2"}, n2->endpoint(), question);
+    const auto asked = b.messages.take();
+    REQUIRE(asked);
+    CHECK(asked->from == agent_id{"n1"});
+    CHECK(asked->what == "who leads?");
+    last = asked->reply;
+    last(leader_at{{"n3"}, "n3:1", "n3:2"});
+    CHECK(next(a) == "n2: n3 leads");
+  }
+  n1->end_questions();
+  n1->ask({"n2"}, n2->endpoint(), question);
+  CHECK(next(b) == "n1: who leads?");
+  last(leader_at{{"n4"}, "n4:1", "n4:2"}); // That link has ended.
+  n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{1}});
+  CHECK(next(b) == "n1: would 1");
+  CHECK(a.messages.size() == 0);
+  CHECK(a.broken.size() == 0);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "voter links: who answers what was not asked is heard no more",
+                 "[runtime]") {
+  const auto n1 = open("n1", a);
+  const auto n2 = open("n2", b);
+  n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{1}});
+  const auto said = b.messages.take();
+  REQUIRE(said);
+  said->reply(leader_at{{"n3"}, "n3:1", "n3:2"});
+  CHECK(a.broken.take() == agent_id{"n2"});
+  CHECK(a.messages.size() == 0);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "voter links: many that ask push out none that elects",
+                 "[runtime]") {
+  const auto n1 = open("n1", a);
+  const auto n2 = open("n2", b);
+  n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{1}});
+  CHECK(next(b) == "n1: would 1");
+  auto askers = std::vector<std::unique_ptr<voter_links>>{};
+  auto c = ear{};
+  for (auto i = 0; i < 100; ++i) {
+    askers.push_back(open("asker-" + std::to_string(i), c));
+    askers.back()->ask({"n2"}, n2->endpoint(),
+                       {.endpoint = "n9:1", .takes_answer = true});
+    CHECK(b.messages.take());
+  }
+  n1->send({"n2"}, n2->endpoint(), core::succession_message{core::would{2}});
+  CHECK(next(b) == "n1: would 2");
+  CHECK(a.broken.size() == 0);
+  askers.clear();
 }
 
 TEST_CASE_METHOD(fixture,
