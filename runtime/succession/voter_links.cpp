@@ -33,8 +33,9 @@ constexpr size_t waiting_frames_max = 8;
 /// only, where it may be known by its id, too; nothing but beats, surveys, what seeds
 /// say, and the question who leads is heard from it.
 constexpr std::string_view notice_suffix = "+notice";
-/// Likewise, where an agent asks who leads; nothing else is heard from it.
-constexpr std::string_view question_suffix = "+question";
+/// Likewise, where an agent asks who leads; nothing else is heard from it. Earlier
+/// versions take it for a notice.
+constexpr std::string_view question_suffix = "+notice?";
 /// Begins the key of a way to one that is known by its endpoint only: no id does.
 constexpr std::string_view notice_prefix = "+notice to ";
 constexpr std::string_view question_prefix = "+question to ";
@@ -391,13 +392,13 @@ void voter_links::make_room() {
 // Of each endpoint it shows another key.
 std::string voter_links::id_for(const agent_id& to) const {
   const auto& self = config_.self.value;
-  if (is_question_way(to))
-    return formatted("{}{}", self, question_suffix);
-  if (!is_notice_way(to))
+  if (!is_notice_way(to) && !is_question_way(to))
     return self;
   auto& known = config_.keys->endpoints;
   const auto number = known.try_emplace(to.value, known.size()).first->second;
-  return formatted("{}{}{}", self, notice_suffix, number);
+  return formatted("{}{}{}", self,
+                   is_question_way(to) ? question_suffix : notice_suffix,
+                   number);
 }
 
 void voter_links::dial(const agent_id& to, way_out& x) {
@@ -440,8 +441,7 @@ void voter_links::on_connected(const agent_id& to, result<connected> x) {
              .limit = config_.limit,
              .on_encrypted =
                [this, to](const resumption_key& key) {
-                 if (!is_question_way(to))
-                   config_.keys->shown.keep(to.value, key);
+                 config_.keys->shown.keep(to.value, key);
                  return true;
                },
              .on_closed =
