@@ -340,6 +340,8 @@ core::endpoint_list read_list(const Endpoints& xs,
 }
 
 leader_at read(const v1::LeaderAt& x) {
+  if (x.leader().empty())
+    return {};
   auto out = leader_at{.leader = read_agent(x.leader()),
                        .endpoint = read_endpoint(x.endpoint()),
                        .coordinator = read_endpoint(x.coordinator()),

@@ -33,7 +33,7 @@ struct find_leader {
 
 /// Who is asked, and may know.
 struct leader_at {
-  agent_id leader;
+  agent_id leader; ///< Empty: it does not know; only on the link of a question.
   std::string endpoint;         ///< Where that one answers as a voter.
   std::string coordinator;      ///< Where its coordinator does; empty: ask it.
   core::endpoint_list voters{}; ///< Who votes or may lead; for a witness.

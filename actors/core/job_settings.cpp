@@ -23,7 +23,7 @@ std::string describe(const job_settings& x, const job_settings& other) {
     return out;
   return out
          + (x.lease.count() == 0
-              ? " without --rdzv-backend=etcd"
+              ? " without --rdzv-backend=etcd or --rdzv-conf=succession=on"
               : " and a lease of " + std::to_string(x.lease.count())
                   + " ms (keep_alive_interval x keep_alive_max_attempt +"
                     " fence_guard)");

@@ -38,6 +38,11 @@ std::string link_outbox::take() {
   return std::exchange(bytes_, {});
 }
 
+bool link_outbox::is_empty() {
+  const auto lock = std::lock_guard{mutex_};
+  return bytes_.empty();
+}
+
 bool link_outbox::is_over() {
   const auto lock = std::lock_guard{mutex_};
   return has_ended_ && bytes_.empty();

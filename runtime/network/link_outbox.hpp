@@ -31,6 +31,9 @@ public:
   /// @returns all bytes that are there
   std::string take();
 
+  /// Nothing waits: the other side takes what is written.
+  bool is_empty();
+
   /// Ended, and nothing is left to take.
   bool is_over();
 

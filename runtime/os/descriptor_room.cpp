@@ -36,7 +36,8 @@ void restore_descriptor_limit() noexcept {
 }
 
 // Half for the store: workers cannot do without. The rest of what is not reserved goes
-// in eighths: two to the pending ones, one to those that stand by, one to viewers.
+// in eighths: two to the pending ones, half of one each to those that stand by and that
+// ask, one to viewers.
 descriptor_shares shares_of(uint64_t limit) {
   const auto pool
     = limit > 2 * descriptor_reserve ? limit - descriptor_reserve : limit / 2;
@@ -44,7 +45,8 @@ descriptor_shares shares_of(uint64_t limit) {
     return static_cast<size_t>(std::max<uint64_t>(1, pool / divisor));
   };
   return {.pending = part(12),
-          .standby = part(8),
+          .standby = part(16),
+          .questions = part(16),
           .viewers = part(16),
           .store = part(2)};
 }

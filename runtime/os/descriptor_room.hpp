@@ -23,6 +23,8 @@ struct descriptor_shares {
   /// Peers on their way to a link with the coordinator, in each of three stages.
   size_t pending = 0;
   size_t standby = 0; ///< Linked agents beyond the job's maximum.
+  /// Agents that ask a voter who leads, half of them on their way to a link.
+  size_t questions = 0;
   size_t viewers = 0; ///< Clients of all HTTP ports; and as many operators.
   size_t store = 0;   ///< Clients of torch's store.
 };

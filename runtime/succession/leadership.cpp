@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <future>
 #include <iterator>
 #include <map>
@@ -25,11 +24,7 @@ namespace {
 /// Between two questions where the coordinator is there is this part of a promise, which
 /// is longer where thousands ask: 20 ms, or more. No voter may know for a while.
 constexpr auto polls_per_promise = 18;
-/// One of so many voters is asked each time, in turn: each takes a link, which costs as
-/// much as a hundred questions. The leader that is lost may be one of them, …
-constexpr auto asked_at_first = size_t{2};
-/// … and another host, too; so after so many questions there is one more.
-constexpr auto questions_before_another = size_t{16};
+constexpr auto poll_pause_max = std::chrono::milliseconds{100};
 
 /// Who has asked so often without an answer asks where the job began, too, …
 constexpr auto polls_before_seed = 5;
@@ -121,7 +116,8 @@ public:
         std::shared_ptr<std::atomic<clock::rep>> end,
         std::shared_ptr<shared_links> links)
     : self_(self), config_(std::move(config)), leadership_end_(std::move(end)),
-      links_(std::move(links)), core_(config_.options) {}
+      links_(std::move(links)), core_(config_.options),
+      questions_(config_.options.self) {}
 
   actor::behavior_type make_behavior() {
     return {
@@ -306,6 +302,7 @@ private:
   void answer(const agent_id& from, const find_leader& x,
               const voter_reply& reply);
   void hear(const agent_id& from, const leader_at& x);
+  void ask_leader(const leader_at& x);
   void hear(const agent_id& from, const call_home& x);
   void hear(const agent_id& from, const host_survey& x);
   void hear(const agent_id& from, const founding_message& x);
@@ -370,14 +367,16 @@ private:
   std::function<void()> second_seeker_;
   uint64_t poll_ = 0; ///< Names the newest.
   int poll_count_ = 0;
-  size_t questions_ = 0;    ///< Of this search.
-  size_t seeds_tried_ = 0;  ///< Of this search.
-  size_t seed_tried_ = 0;   ///< The last of any search.
-  bool is_pointed_ = false; ///< It has followed who points elsewhere.
-  std::string trying_;      ///< Where the agent connects to.
+  questions questions_;
+  bool is_referred_ = false; ///< To the leader, since the last question.
+  size_t seeds_tried_ = 0;   ///< Of this search.
+  size_t seed_tried_ = 0;    ///< The last of any search.
+  bool is_pointed_ = false;  ///< It has followed who points elsewhere.
+  std::string trying_;       ///< Where the agent connects to.
   time_point leave_seed_ = time_point::max(); ///< That is a seed, until then.
-  std::string linked_;       ///< Where it is linked, as far as is known, …
-  agent_id linked_leader_{}; ///< … and whom it followed then.
+  std::string linked_;      ///< Where it is linked, as far as is known.
+  std::string lost_;        ///< Where it was linked before.
+  leader_at told_leader_{}; ///< The last that has said itself where it is.
   std::optional<failure> last_failure_;
 
   // As a witness.
@@ -986,7 +985,8 @@ void voter_leadership::state::on(const search& x) {
   seeds_tried_ = 0;
   is_pointed_ = false;
   trying_.clear();
-  linked_.clear();
+  if (!linked_.empty())
+    lost_ = std::exchange(linked_, {});
   last_failure_.reset();
   if (leads())
     return std::exchange(seeker_, nullptr)(here{});
@@ -1038,7 +1038,9 @@ void voter_leadership::state::try_next_seed() {
 }
 
 void voter_leadership::state::poll_later() {
-  tell_later(self_, config_.options.promise / polls_per_promise,
+  tell_later(self_,
+             std::min<duration>(config_.options.promise / polls_per_promise,
+                                poll_pause_max),
              poll_due{++poll_});
 }
 
@@ -1050,24 +1052,20 @@ endpoint_list voter_leadership::state::knowing_ones() const {
   return out;
 }
 
-// Not all agents begin with the same one.
 void voter_leadership::state::ask_next() {
   const auto links = links_->get();
   const auto known = knowing_ones();
   if (!links || links->endpoint().empty() || known.empty())
     return;
-  const auto asked
-    = wait_ ? known.size()
-            : std::min(known.size(),
-                       asked_at_first + questions_ / questions_before_another);
-  const auto first = std::hash<std::string>{}(config_.options.self.value);
-  const auto next = (first + questions_++ % asked) % known.size();
-  const auto& [who, where] = *std::next(known.begin(), ptrdiff_t(next));
+  const auto patience = wait_ ? 1 : question_patience;
+  const auto next = ptrdiff_t(questions_.next(known.size(), patience));
+  const auto& [who, where] = *std::next(known.begin(), next);
+  is_referred_ = false;
   links->ask(who, where, question_from(*links));
 }
 
 void voter_leadership::state::end_questions() {
-  questions_ = 0;
+  questions_.end();
   if (const auto links = links_->get())
     links->end_questions();
 }
@@ -1079,6 +1077,8 @@ void voter_leadership::state::try_at(const std::string& coordinator) {
 }
 
 void voter_leadership::state::give_up(const failure& why) {
+  if (const auto links = links_->get())
+    links->end_questions(); // The next search goes on with others.
   std::exchange(seeker_, nullptr)(why);
 }
 
@@ -1091,7 +1091,6 @@ void voter_leadership::state::on(const attempt& x) {
     return try_at(x.elsewhere);
   if (!x.why) {
     linked_ = x.endpoint;
-    linked_leader_ = core_.leader();
     seeker_ = nullptr;
     return meet(false);
   }
@@ -1161,27 +1160,48 @@ void voter_leadership::state::answer(const agent_id& from, const find_leader& x,
   }
   const auto& leader = core_.leader();
   const auto where = endpoint_of(leader);
-  // What it has not been told by this leader may be over.
-  const auto is_linked = leader == linked_leader_ && !second_seeker_;
+  // A witness wants to be known to the leader.
+  const auto knows_more = !x.is_witness && told_leader_.leader == leader;
   if (leader != self && !where.empty())
-    tell({leader, where, is_linked ? linked_ : std::string{}});
+    tell(
+      {leader, where, knows_more ? told_leader_.coordinator : std::string{}});
+  else if (x.takes_answer && reply)
+    reply(leader_at{}); // It lives, and does not know.
 }
 
-void voter_leadership::state::hear(const agent_id&, const leader_at& x) {
-  const auto links = links_->get();
+void voter_leadership::state::hear(const agent_id& from, const leader_at& x) {
   if (watch_)
     return follow(x);
   if (!seeker_ && !second_seeker_)
     return;
-  if (x.coordinator.empty()) {
-    if (links && x.leader != config_.options.self)
-      links->ask(x.leader, x.endpoint, question_from(*links));
+  if (!wait_)
+    questions_.note_answer();
+  if (x.leader.value.empty())
     return;
+  const auto is_of_leader = from == x.leader;
+  if (is_of_leader && !x.coordinator.empty())
+    told_leader_ = x;
+  const auto mine = search_state{trying_, lost_, second_seeker_ != nullptr};
+  switch (weigh(mine, is_of_leader, x.coordinator)) {
+    case answer_worth::nothing_new:
+      return;
+    case answer_worth::ask_leader:
+      return ask_leader(x);
+    case answer_worth::believed:
+      break;
   }
   if (second_seeker_ && x.coordinator != linked_)
     std::exchange(second_seeker_, nullptr)();
-  if (seeker_ && x.coordinator != trying_)
+  if (seeker_)
     try_at(x.coordinator);
+}
+
+// Whoever names it may be wrong, or lie: once for each question to others.
+void voter_leadership::state::ask_leader(const leader_at& x) {
+  const auto links = links_->get();
+  if (links && x.leader != config_.options.self
+      && !std::exchange(is_referred_, true))
+    links->ask(x.leader, x.endpoint, question_from(*links));
 }
 
 void voter_leadership::state::hear(const agent_id& from, const call_home&) {

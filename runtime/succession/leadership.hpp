@@ -4,6 +4,7 @@
 
 #include "actors/core/succession/beginning.hpp"
 #include "actors/core/succession/founding.hpp"
+#include "actors/core/succession/questions.hpp"
 #include "actors/core/succession/succession.hpp"
 #include "actors/core/succession/witness.hpp"
 #include "actors/interfaces.hpp"

@@ -4,6 +4,7 @@
 #include "runtime/network/guarded_link.hpp"
 #include "runtime/network/liveness.hpp"
 #include "runtime/network/message_frames.hpp"
+#include "runtime/os/descriptor_room.hpp"
 #include "runtime/succession/voter_tombstone.hpp"
 
 #include <algorithm>
@@ -22,9 +23,16 @@ namespace {
 /// of those that are gone; beyond that the one that was used the longest ago goes.
 constexpr size_t links_max = 64;
 
-/// So many more from agents that look for the coordinator. All of a job may do so at
-/// once, and none of them may push out one that elects.
+/// So many more from agents that look for the coordinator, and as many handshakes. All of
+/// a job may do so at once, and none of them may push out one that elects.
 constexpr size_t questions_max = 4'096;
+constexpr size_t questions_min = 64;
+
+/// So many more to those that are asked.
+constexpr size_t asked_max = 16;
+
+/// So many endpoints have numbers of their own.
+constexpr size_t numbered_max = 256;
 
 /// So many messages wait for a link; an older one says less than a newer one.
 constexpr size_t waiting_frames_max = 8;
@@ -104,7 +112,7 @@ public:
     if (!said)
       return said.error();
     on_said_(std::move(*said), [to = outbox_](const voter_message& x) {
-      if (const auto outbox = to.lock())
+      if (const auto outbox = to.lock(); outbox && outbox->is_empty())
         outbox->write(message_frame(to_wire(x)));
     });
     return true;
@@ -178,7 +186,9 @@ voter_links::voter_links(reactor& home, voter_links_config config,
                        "it {}",
                        x.count, x.count == 1 ? "link" : "links", x.last_address,
                        x.last_reason));
-         }) {}
+         }),
+    question_max_(std::clamp(descriptor_shares_now().questions / 2,
+                             questions_min, questions_max)) {}
 
 voter_links::~voter_links() {
   listener_.reset();
@@ -212,7 +222,8 @@ result<void> voter_links::listen() {
        },
      .resumption_of
      = [this](
-         const std::string& from) { return config_.keys->heard.find(from); }});
+         const std::string& from) { return config_.keys->heard.find(from); }},
+    {.half_open_max = question_max_});
   if (!opened)
     return opened.error();
   listener_.emplace(std::move(*opened));
@@ -261,7 +272,10 @@ void voter_links::receive(unique_fd connection, const peer& who) {
      .peer = std::make_unique<speaking_voter>(
        [this, number, is_question, is_noticed,
         from = agent_id{from}](voter_message x, voter_reply reply) {
-         if (const auto i = in_.find(number); i != in_.end())
+         // Earlier versions ask on links that elect: that is no reason to keep one.
+         const auto counts
+           = is_question || !std::holds_alternative<find_leader>(x);
+         if (const auto i = in_.find(number); counts && i != in_.end())
            i->second.heard = core::time_point::clock::now();
          const auto may_say = is_question  ? takes_answer(x)
                               : is_noticed ? is_notice(x)
@@ -280,7 +294,7 @@ void voter_links::receive(unique_fd connection, const peer& who) {
 void voter_links::make_room_for_one(bool is_question) {
   const auto is_alike
     = [&](const auto& x) { return x.second.is_question == is_question; };
-  const auto most = is_question ? questions_max : links_max;
+  const auto most = is_question ? question_max_ : links_max;
   if (size_t(std::ranges::count_if(in_, is_alike)) < most)
     return;
   in_.erase(std::ranges::min_element(in_, {}, [&](const auto& x) {
@@ -337,7 +351,7 @@ void voter_links::ask(const agent_id& to, const std::string& where,
       return;
     const auto key = agent_id{std::string{question_prefix} + where};
     if (!out_.contains(key))
-      make_room();
+      make_room(true);
     auto& x = out_[key];
     x.answers = to;
     x.frames.clear(); // It waits once.
@@ -363,7 +377,7 @@ void voter_links::reach(const agent_id& to, const std::string& where) {
 void voter_links::put(const agent_id& to, const std::string& where,
                       std::string frame) {
   if (!out_.contains(to))
-    make_room();
+    make_room(false);
   auto& x = out_[to];
   x.used = core::time_point::clock::now();
   if (x.endpoint != where) {
@@ -382,11 +396,15 @@ void voter_links::put(const agent_id& to, const std::string& where,
     dial(to, x);
 }
 
-void voter_links::make_room() {
-  if (out_.size() < links_max)
+void voter_links::make_room(bool is_question) {
+  const auto is_alike
+    = [&](const auto& x) { return is_question_way(x.first) == is_question; };
+  const auto most = is_question ? asked_max : links_max;
+  if (size_t(std::ranges::count_if(out_, is_alike)) < most)
     return;
-  out_.erase(std::ranges::min_element(
-    out_, {}, [](const auto& x) { return x.second.used; }));
+  out_.erase(std::ranges::min_element(out_, {}, [&](const auto& x) {
+    return is_alike(x) ? x.second.used : core::time_point::max();
+  }));
 }
 
 // Of each endpoint it shows another key.
@@ -395,7 +413,10 @@ std::string voter_links::id_for(const agent_id& to) const {
   if (!is_notice_way(to) && !is_question_way(to))
     return self;
   auto& known = config_.keys->endpoints;
-  const auto number = known.try_emplace(to.value, known.size()).first->second;
+  const auto i = known.size() < numbered_max
+                   ? known.try_emplace(to.value, known.size()).first
+                   : known.find(to.value);
+  const auto number = i == known.end() ? numbered_max : i->second;
   return formatted("{}{}{}", self,
                    is_question_way(to) ? question_suffix : notice_suffix,
                    number);

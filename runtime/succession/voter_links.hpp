@@ -64,7 +64,8 @@ struct voter_links_config {
   log lines;
 };
 
-/// Answers on the link of a question. On any thread; lost when that link has ended.
+/// Answers on the link of a question. On any thread; lost when that link has ended, or
+/// while the last answer waits there.
 using voter_reply = std::function<void(const voter_message&)>;
 
 /// Called on the reactor's thread; must not block.
@@ -172,7 +173,7 @@ private:
   bool admit(uint64_t number, const resumption_key& key);
   void end_way_in(uint64_t number, const result<void>& how);
   void put(const agent_id& to, const std::string& where, std::string frame);
-  void make_room();
+  void make_room(bool is_question);
   std::string id_for(const agent_id& to) const;
   void dial(const agent_id& to, way_out& x);
   std::function<void(leader_at)> answer_handler(const agent_id& to) const;
@@ -194,6 +195,7 @@ private:
   std::map<uint64_t, way_in> in_;
   std::map<agent_id, reactor_handle> probes_;
   uint64_t last_number_ = 0;
+  size_t question_max_; ///< Links of those that ask, and handshakes.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

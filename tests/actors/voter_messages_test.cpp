@@ -114,6 +114,9 @@ TEST_CASE("voters: where the leader is", "[actors]") {
   REQUIRE(watched);
   CHECK(std::get<find_leader>(*watched).is_witness);
   CHECK_FALSE(std::get<find_leader>(*watched).takes_answer);
+  const auto unknown = from_wire(through_bytes(to_wire(leader_at{})));
+  REQUIRE(unknown);
+  CHECK(std::get<leader_at>(*unknown).leader.value.empty());
   const auto waiting
     = from_wire(through_bytes(to_wire(find_leader{"n5:1", false, true})));
   REQUIRE(waiting);

@@ -1,7 +1,7 @@
 // Measures the launcher next to its peers and limits: `actorrun_bench [--quick]
 // [--soak=SECONDS] [--rows=FILE] [PART…]`. Numbers behind the part `hollow` say how
-// many agents, and `--restart` that their coordinator is killed and started again;
-// numbers behind `torchrun` say how many workers; `--rows` writes all rows to a file,
+// many agents, `--restart` that their coordinator is killed and started again, and
+// `--elect` that others elect another one; numbers behind `torchrun` say how many workers; `--rows` writes all rows to a file,
 // as JSON. Exit code 1 if a measurement failed; a goal that is missed is a figure, not
 // an error.
 
@@ -63,6 +63,7 @@ struct request {
   std::vector<uint32_t> hollow_counts;   ///< Empty means the default.
   std::vector<uint32_t> torchrun_counts; ///< Likewise.
   bool restarts_hollow = false;
+  bool elects_hollow = false;
   std::string rows_file; ///< Empty: none.
 };
 
@@ -80,6 +81,8 @@ int run(const request& x) {
     s->set_torchrun_counts(x.torchrun_counts);
   if (x.restarts_hollow)
     s->restart_hollow();
+  if (x.elects_hollow)
+    s->elect_hollow();
   print_heading();
   if (!s->hydra())
     print_note("no Hydra", "mpiexec.hydra is not there; install mpich");
@@ -125,6 +128,10 @@ bool take(const std::string& word, request& to) {
   }
   if (word == "--restart") {
     to.restarts_hollow = true;
+    return true;
+  }
+  if (word == "--elect") {
+    to.elects_hollow = true;
     return true;
   }
   if (word.starts_with(rows_option)) {

@@ -65,9 +65,13 @@ public:
     torchrun_counts_ = std::move(x);
   }
 
-  /// Whether their coordinator is killed, and nothing else is measured.
+  /// Whether their coordinator is killed, and nothing else is measured: to be started
+  /// again, …
   bool restarts_hollow() const { return restarts_hollow_; }
   void restart_hollow() { restarts_hollow_ = true; }
+  /// … or to be followed by another one.
+  bool elects_hollow() const { return elects_hollow_; }
+  void elect_hollow() { elects_hollow_ = true; }
 
   /// A program of actorrun.
   std::string tool(const std::string& name) const { return tools_ + name; }
@@ -106,6 +110,7 @@ private:
   std::vector<uint32_t> hollow_counts_;
   std::vector<uint32_t> torchrun_counts_;
   bool restarts_hollow_ = false;
+  bool elects_hollow_ = false;
   std::string tools_;
   std::string folder_;
   std::optional<std::string> hydra_;

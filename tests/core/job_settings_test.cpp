@@ -24,7 +24,8 @@ TEST_CASE("job_settings: a difference names both sides", "[core]") {
         == to_string(plain) + " without --rdzv-backend=static");
   CHECK(describe(ranked, plain) == to_string(ranked));
   CHECK(describe(plain, brief)
-        == to_string(plain) + " without --rdzv-backend=etcd");
+        == to_string(plain)
+             + " without --rdzv-backend=etcd or --rdzv-conf=succession=on");
   CHECK(describe(longer, brief)
         == to_string(longer)
              + " and a lease of 3200 ms (keep_alive_interval x"

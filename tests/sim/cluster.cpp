@@ -368,7 +368,13 @@ bool cluster::run_until(core::time_point limit) {
 }
 
 void cluster::keep_generation() {
-  if (job_runs())
+  const auto here = living();
+  const auto count = size_t(std::ranges::count_if(
+    here, [](const auto* x) { return x->brain().has_running_workers(); }));
+  // One that waits for a place may get it at any moment, as when another coordinator
+  // hears of it before it hears of others.
+  const auto most = std::min<size_t>(here.size(), plan_.job.agent_count_max);
+  if (job_runs() && count == most)
     generation_count_max_ = checks_.generation_count();
 }
 

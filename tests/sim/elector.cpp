@@ -15,6 +15,10 @@ namespace {
 constexpr auto poll_pause = duration{20ms};
 constexpr auto polls_max = 30;
 
+std::string name_of(int coordinator) {
+  return coordinator == 0 ? "" : std::to_string(coordinator);
+}
+
 template <class Effect>
 bool has(const std::vector<succession_effect>& effects) {
   return std::ranges::any_of(
@@ -30,7 +34,7 @@ elector::elector(cluster& all, std::shared_ptr<os_process> process, agent& who,
     brain_({.self = who.id(), .promise = promise_min}), facts_{.id = who.id(),
                                                                .clock
                                                                = {0, clock_}},
-    told_(std::move(contacts)) {
+    told_(std::move(contacts)), questions_(facts_.id) {
   process_->on_death([this] {
     facts_.is_alive = false;
     all_.break_voter_links(who_);
@@ -252,6 +256,8 @@ void elector::seek() {
   seeks_ = true;
   seeks_second_ = false;
   sought_ = all_.now();
+  if (linked_ != 0)
+    lost_ = linked_;
   poll_count_ = trying_ = linked_ = 0;
   poll();
 }
@@ -264,7 +270,7 @@ void elector::seek_second_way() {
 void elector::poll() {
   seeks_second_ = seeks_second_ && who_.tries_second_way();
   if (!seeks_ && !seeks_second_)
-    return;
+    return questions_.end();
   if (hosted_ != nullptr && !hosted_->closed()) {
     if (std::exchange(seeks_second_, false))
       who_.on_second_way();
@@ -277,8 +283,11 @@ void elector::poll() {
     seeks_ = false;
     return post([this] { who_.on_not_found(last_failure_, sought_); });
   }
-  for (const auto& x : known())
-    all_.send_elector(*this, x, leader_question{});
+  is_referred_ = false;
+  if (const auto all = known(); !all.empty()) {
+    const auto next = ptrdiff_t(questions_.next(all.size()));
+    all_.send_elector(*this, *std::next(all.begin(), next), leader_question{});
+  }
   poll_later();
 }
 
@@ -294,20 +303,39 @@ void elector::hear(const agent_id& from, const leader_question&) {
     all_.send_elector(*this, from, leader_answer{facts_.id, hosted_->number()});
   else if (const auto& leader = brain_.leader();
            !leader.value.empty() && leader != facts_.id)
-    all_.send_elector(*this, from, leader_answer{leader});
+    all_.send_elector(*this, from,
+                      told_leader_.leader == leader ? told_leader_
+                                                    : leader_answer{leader});
+  else
+    all_.send_elector(*this, from, leader_answer{});
 }
 
-void elector::hear(const agent_id&, const leader_answer& x) {
+void elector::hear(const agent_id& from, const leader_answer& x) {
   if (!seeks_ && !seeks_second_)
     return;
-  if (x.coordinator == 0)
-    return all_.send_elector(*this, x.leader, leader_question{});
+  questions_.note_answer();
+  if (x.leader.value.empty())
+    return;
+  if (from == x.leader && x.coordinator != 0)
+    told_leader_ = x;
+  const auto mine
+    = search_state{name_of(trying_), name_of(lost_), seeks_second_};
+  switch (weigh(mine, from == x.leader, name_of(x.coordinator))) {
+    case answer_worth::nothing_new:
+      return;
+    case answer_worth::ask_leader:
+      if (!std::exchange(is_referred_, true))
+        all_.send_elector(*this, x.leader, leader_question{});
+      return;
+    case answer_worth::believed:
+      break;
+  }
   if (seeks_second_ && x.coordinator != linked_) {
     seeks_second_ = false;
     if (who_.tries_second_way())
       who_.on_second_way();
   }
-  if (seeks_ && x.coordinator != trying_)
+  if (seeks_)
     try_at(x.coordinator);
 }
 

@@ -2,6 +2,7 @@
 // voter_leadership and voter_host are in the real system.
 #pragma once
 
+#include "actors/core/succession/questions.hpp"
 #include "actors/core/succession/succession.hpp"
 #include "tests/sim/os_process.hpp"
 #include "tests/sim/succession_invariants.hpp"
@@ -136,8 +137,12 @@ private:
   core::time_point sought_{}; ///< When the agent began to look.
   uint64_t poll_ = 0;         ///< Names the newest.
   int poll_count_ = 0;
+  core::questions questions_;
+  bool is_referred_ = false;    ///< To the leader, since the last question.
+  leader_answer told_leader_{}; ///< The last that has said itself where it is.
   int trying_ = 0; ///< The coordinator that the agent connects to; 0: none.
   int linked_ = 0; ///< Where it is linked, as far as is known.
+  int lost_ = 0;   ///< Where it was before.
   failure last_failure_{errc::connection_timed_out, "no agent knows"};
 };
 

@@ -1,11 +1,14 @@
 #include "tests/bench/hollow/agent.hpp"
 
 #include "actors/translate.hpp"
+#include "actors/voter_messages.hpp"
 #include "messages/formatted.hpp"
 #include "runtime/network/tombstone.hpp"
 #include "runtime/os/socket.hpp"
 
+#include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -19,6 +22,11 @@ using namespace detail;
 namespace {
 
 constexpr auto loopback_host = "127.0.0.1";
+
+/// It takes answers on the links of its questions alone.
+constexpr auto nowhere = "127.0.0.1:1";
+/// As agents of jobs of up to 1,800 nodes.
+constexpr auto question_pause = std::chrono::milliseconds{20};
 
 offer offer_of(uint32_t number) {
   char host[32];
@@ -151,13 +159,15 @@ struct hollow_agent::effect_runner {
 hollow_agent::hollow_agent(reactor& home, const hollow_job& of,
                            const hollow_listener& to, uint32_t number,
                            bool is_mortal)
-  : home_(home), of_(of), to_(to), membership_(offer_of(number), of.limits) {
+  : home_(home), of_(of), to_(to), membership_(offer_of(number), of.limits),
+    questions_(membership_.offering().agent) {
   if (is_mortal)
     open_liveness();
 }
 
 hollow_agent::~hollow_agent() {
   *alive_ = false;
+  links_.reset();
   hang_up();
   if (liveness_)
     liveness_->stop();
@@ -208,11 +218,49 @@ void hollow_agent::dispatch(membership_event event) {
 
 // -- the link -----------------------------------------------------------------
 
+// Who knows of no voter asks where the job began.
 void hollow_agent::seek() {
   hang_up();
+  if (voters_.empty())
+    return seek_at(of_.where);
+  is_searching_ = true;
+  ask();
+}
+
+void hollow_agent::ask() {
+  if (!is_searching_ || is_dead_)
+    return;
+  const auto next = ptrdiff_t(questions_.next(voters_.size()));
+  const auto& [who, where] = *std::next(voters_.begin(), next);
+  links_->ask(who, where, {.endpoint = nowhere, .takes_answer = true});
+  home_.after(question_pause, [this, alive = alive_] {
+    if (*alive)
+      ask();
+  });
+}
+
+// The links call on this thread, too.
+void hollow_agent::hear(const voter_message& x) {
+  const auto* said = std::get_if<leader_at>(&x);
+  questions_.note_answer();
+  if (said == nullptr || !is_searching_ || said->leader.value.empty())
+    return;
+  if (said->coordinator.empty())
+    return links_->ask(said->leader, said->endpoint,
+                       {.endpoint = nowhere, .takes_answer = true});
+  const auto where = read_endpoint(said->coordinator);
+  if (!where)
+    return to_.on_trouble("no address: " + said->coordinator);
+  is_searching_ = false;
+  questions_.end();
+  links_->end_questions();
+  seek_at(*where);
+}
+
+void hollow_agent::seek_at(const endpoint& where) {
   const auto tried = time_point::clock::now();
   attempt_
-    = connect(home_, of_.where,
+    = connect(home_, where,
               {of_.mine, purpose::join, membership_.offering().agent.value,
                served_by_, last_key_},
               of_.limits.connect, [this, tried](result<connected> x) {
@@ -305,6 +353,23 @@ void hollow_agent::on(const v1::GenerationRevoked& x) {
 
 void hollow_agent::on(const v1::JobEnded& x) {
   dispatch(job_ended{from_wire(x.outcome())});
+}
+
+void hollow_agent::on(const v1::VotersChanged& x) {
+  voters_ = voters_from_wire(x);
+  if (links_ || voters_.empty())
+    return;
+  auto opened = voter_links::open(
+    home_,
+    {.mine = of_.mine, .self = membership_.offering().agent, .lines = {}},
+    {.on_message = [this](const agent_id&, const voter_message& y,
+                          const voter_reply&) { hear(y); },
+     .on_reached = [](const agent_id&) {},
+     .on_broken = [](const agent_id&) {}});
+  if (opened)
+    links_ = std::move(*opened);
+  else
+    to_.on_trouble(opened.error().text);
 }
 
 void hollow_agent::on(const v1::NodeStatusRequest& x) {

@@ -1,15 +1,18 @@
 // Plays a node agent without workers: the shipped listener, encryption and
-// membership, and a host of processes that only pretends.
+// membership, and a host of processes that only pretends. It votes for no coordinator,
+// and finds the one that others elect as agents do.
 #pragma once
 
 #include "actors/core/job_settings.hpp"
 #include "actors/core/protocol/membership.hpp"
+#include "actors/core/succession/questions.hpp"
 #include "runtime/network/connector.hpp"
 #include "runtime/network/link_messages.hpp"
 #include "runtime/network/link_socket.hpp"
 #include "runtime/network/message_frames.hpp"
 #include "runtime/os/acceptor.hpp"
 #include "runtime/os/reactor.hpp"
+#include "runtime/succession/voter_links.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -64,6 +67,9 @@ private:
   void open_liveness();
   void dispatch(core::membership_event event);
   void seek();
+  void seek_at(const endpoint& where);
+  void ask();
+  void hear(const voter_message& x);
   void on_connected(result<detail::connected> x, core::time_point tried);
   void on_network();
   bool take(std::string_view plain);
@@ -78,6 +84,7 @@ private:
   void on(const v1::GenerationRevoked& x);
   void on(const v1::JobEnded& x);
   void on(const v1::NodeStatusRequest& x);
+  void on(const v1::VotersChanged& x);
   template <class T>
   void send(T x);
   void write(const std::string& bytes);
@@ -101,6 +108,11 @@ private:
   std::optional<detail::resumption_key> last_key_;
   std::optional<detail::nonce_bytes> served_by_;
   bool is_served_ = false; ///< The coordinator's side has said so.
+  // Where the next coordinator is.
+  core::endpoint_list voters_;
+  core::questions questions_;
+  std::unique_ptr<detail::voter_links> links_;
+  bool is_searching_ = false;
   // Where its end is proved.
   std::shared_ptr<detail::acceptor> liveness_;
   uint16_t liveness_port_ = 0;

@@ -1,7 +1,7 @@
 // Hollow agents of one job in one process: `hollow_agents HOST PORT JOB MIN MAX
-// FIRST COUNT MORTAL`. They are FIRST..FIRST+COUNT-1 of MIN..MAX nodes, and the
-// first MORTAL of them can die: one does at each SIGUSR1, with a proof. SIGTERM
-// ends the process. Prints, with CLOCK_MONOTONIC in nanoseconds:
+// FIRST COUNT MORTAL [elect]`. They are FIRST..FIRST+COUNT-1 of MIN..MAX nodes, and
+// the first MORTAL of them can die: one does at each SIGUSR1, with a proof. With
+// `elect` others may follow the coordinator. SIGTERM ends the process. Prints, with CLOCK_MONOTONIC in nanoseconds:
 //
 //     joined COUNT AT            all of them have been accepted, each once more
 //     formed GENERATION COUNT AT      all of them that live have got their plan
@@ -16,6 +16,7 @@
 #include "tests/bench/hollow/agent.hpp"
 #include "tests/bench/moment.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <pthread.h>
@@ -116,9 +118,11 @@ uint32_t number(const char* text) {
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc != argument_count) {
+  const auto elects = argc == argument_count + 1
+                      && std::string_view{argv[argument_count]} == "elect";
+  if (argc != argument_count && !elects) {
     std::fprintf(stderr, "usage: hollow_agents HOST PORT JOB MIN MAX FIRST "
-                         "COUNT MORTAL\n");
+                         "COUNT MORTAL [elect]\n");
     return 2;
   }
   prepare_descriptors(0);
@@ -126,11 +130,15 @@ int main(int argc, char** argv) {
   for (const auto x : {SIGUSR1, SIGTERM, SIGINT})
     ::sigaddset(&signals, x);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  const auto settings = core::job_settings{.agent_count_min = number(argv[4]),
-                                           .agent_count_max = number(argv[5])};
+  auto settings = core::job_settings{.agent_count_min = number(argv[4]),
+                                     .agent_count_max = number(argv[5])};
   auto limits = core::timeouts{};
   limits.seek = std::chrono::minutes{5};
   limits.seek_is_given = true;
+  limits = core::fitted(limits, settings.agent_count_max);
+  if (elects)
+    settings.lease
+      = std::chrono::floor<std::chrono::milliseconds>(limits.lease());
   // Or a coordinator that is started again would take itself for the first one.
   const auto mine = detail::credentials_of({argv[3]}, "");
   const auto presence = detail::open_presence(
@@ -144,7 +152,7 @@ int main(int argc, char** argv) {
                    {.where = {argv[1], static_cast<uint16_t>(number(argv[2]))},
                     .mine = mine,
                     .settings = settings,
-                    .limits = core::fitted(limits, number(argv[5]))},
+                    .limits = limits},
                    number(argv[6]),
                    number(argv[7]),
                    number(argv[8])};

@@ -5,6 +5,7 @@
 #include "tests/bench/viewer_group.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
@@ -129,14 +130,19 @@ struct hollow_process {
   hollow_output output;
 };
 
+/// Where witnesses are that elect one of them.
+constexpr auto witness_hosts = std::array{"127.0.0.2", "127.0.0.3"};
+
 /// A coordinator and its hollow agents.
 struct hollow_job {
   program coordinator;
   std::vector<std::string> command; ///< The coordinator's.
   std::string endpoint;
   std::string log;
-  std::vector<hollow_process> processes;
+  std::string folder; ///< The coordinator's, too.
+  std::vector<hollow_process> processes{};
   double joined_seconds = 0;
+  std::vector<program> witnesses{};
 
   double cpu_seconds_of_agents() const {
     auto sum = 0.0;
@@ -175,17 +181,40 @@ result<int64_t> await_all(hollow_job& x, const std::string& begin,
 
 /// Agents that look for a coordinator before it listens may get its port for their
 /// own end of a connection.
-measured await_listener(const std::string& log) {
+measured await_text(const std::string& log, const std::string& what) {
   const auto due = deadline();
   for (;;) {
     auto text = std::ostringstream{};
     text << std::ifstream{log}.rdbuf();
-    if (text.str().find(" listens on ") != std::string::npos)
+    if (text.str().find(what) != std::string::npos)
       return {};
     if (clock::now() > due)
-      return unmeasured("the coordinator does not listen:\n" + last_words(log));
+      return unmeasured("no coordinator says \"" + what + "\":\n"
+                        + last_words(log));
     std::this_thread::sleep_for(poll_interval);
   }
+}
+
+/// As on a host of its own, with this folder.
+program::command on_host(setting& s, const std::string& folder,
+                         const std::vector<std::string>& command) {
+  return s.command(command, {"ACTORRUN_RUN_DIR=" + folder});
+}
+
+/// They vote, and one of them leads when the coordinator is lost.
+measured add_witnesses(setting& s, hollow_job& x) {
+  if (!s.elects_hollow())
+    return {};
+  for (const auto* at : witness_hosts) {
+    auto arguments = x.command;
+    arguments.push_back(std::string{"--local-addr="} + at);
+    arguments.emplace_back("--rdzv-conf=succession=on,is_host=no");
+    auto started = program::start(on_host(s, s.new_folder(), arguments));
+    if (!started)
+      return started.error();
+    x.witnesses.push_back(std::move(*started));
+  }
+  return await_text(x.log, "elect another coordinator");
 }
 
 result<hollow_job> meet(setting& s, uint32_t count) {
@@ -193,17 +222,22 @@ result<hollow_job> meet(setting& s, uint32_t count) {
   const auto min = std::to_string(count - std::min(mortal_count, count - 1));
   const auto max = std::to_string(count);
   const auto endpoint = std::string{host} + ":" + port;
-  const auto arguments = std::vector<std::string>{
+  auto arguments = std::vector<std::string>{
     s.tool("actorctl"), "coordinator", "--rdzv-endpoint=" + endpoint,
     std::string{"--rdzv-id="} + job, "--nnodes=" + min + ":" + max};
-  const auto what = s.command(arguments);
+  if (s.elects_hollow())
+    arguments.emplace_back("--rdzv-conf=succession=on");
+  const auto folder = s.new_folder();
+  const auto what = on_host(s, folder, arguments);
   auto coordinator = program::start(what);
   if (!coordinator)
     return coordinator.error();
-  auto out
-    = hollow_job{std::move(*coordinator), arguments, endpoint, what.output, {}};
-  if (const auto listens = await_listener(out.log); !listens)
+  auto out = hollow_job{std::move(*coordinator), arguments, endpoint,
+                        what.output, folder};
+  if (const auto listens = await_text(out.log, " listens on "); !listens)
     return listens.error();
+  if (const auto there = add_witnesses(s, out); !there)
+    return there.error();
   const auto begun = stamp_now();
   const auto per_process = descriptor_limit() - spare_descriptors;
   for (uint32_t first = 0; first < count; first += per_process) {
@@ -215,6 +249,8 @@ result<hollow_job> meet(setting& s, uint32_t count) {
        std::to_string(first),
        std::to_string(std::min(per_process, count - first)),
        std::to_string(first == 0 ? std::min(mortal_count, count - 1) : 0)});
+    if (s.elects_hollow())
+      command.arguments.emplace_back("elect");
     command.output.clear();
     command.console = output->console();
     auto agents = program::start(command);
@@ -350,7 +386,7 @@ measured restart(setting& s, hollow_job& x) {
     const auto begun = stamp_now();
     x.coordinator.signal(SIGKILL);
     x.coordinator.wait(deadline());
-    const auto what = s.command(x.command);
+    const auto what = on_host(s, x.folder, x.command);
     auto coordinator = program::start(what);
     if (!coordinator)
       return coordinator.error();
@@ -368,6 +404,41 @@ measured restart(setting& s, hollow_job& x) {
   return {};
 }
 
+/// Kills the coordinator, and starts it again when another one leads: the lead comes
+/// back to it.
+measured elect(setting& s, hollow_job& x) {
+  auto line
+    = row{.what = "  its coordinator is killed, and others elect another one:"
+                  " all are back",
+          .unit = "ms",
+          .goal = "no generation lost"};
+  line.met = true;
+  for (size_t i = 0; i < (s.quick() ? 1 : restart_count); ++i) {
+    settle();
+    const auto begun = stamp_now();
+    x.coordinator.signal(SIGKILL);
+    x.coordinator.wait(deadline());
+    const auto joined = await_all(x, "joined ", clock::now() + meeting_max);
+    if (!joined)
+      return joined.error();
+    line.ours.add(milliseconds_between(begun, *joined));
+    if (await_all(x, "formed ", clock::now() + lost_generation_wait)
+        || x.trouble().starts_with("fenced"))
+      line.met = false;
+    const auto what = on_host(s, x.folder, x.command);
+    auto coordinator = program::start(what);
+    if (!coordinator)
+      return coordinator.error();
+    x.coordinator = std::move(*coordinator);
+    x.log = what.output;
+    if (const auto home = await_all(x, "joined ", clock::now() + meeting_max);
+        !home)
+      return home.error();
+  }
+  print(line);
+  return {};
+}
+
 measured measure(setting& s, uint32_t count) {
   auto x = meet(s, count);
   if (!x)
@@ -379,8 +450,8 @@ measured measure(setting& s, uint32_t count) {
   joined.ours.add(x->joined_seconds);
   joined.met = x->joined_seconds <= joined_seconds_max;
   print(joined);
-  if (s.restarts_hollow()) {
-    const auto done = restart(s, *x);
+  if (s.restarts_hollow() || s.elects_hollow()) {
+    const auto done = s.elects_hollow() ? elect(s, *x) : restart(s, *x);
     if (const auto what = x->trouble(); !what.empty())
       print_note("  troubles of the agents, the last", what);
     return done;
