@@ -34,7 +34,7 @@ constexpr auto polls_max = 30;
 constexpr auto polls_of_seed_max = 150;
 /// One of several seeds that has not answered for so long, because its host is off, is
 /// left for the next one. The last of a search is not: the network may be slow.
-constexpr auto seed_patience = std::chrono::seconds{1};
+constexpr auto seed_silence_max = std::chrono::seconds{1};
 
 /// A leader that is not where the job began says so there this often: who is started
 /// there again must not begin a second job.
@@ -1034,7 +1034,7 @@ void voter_leadership::state::try_next_seed() {
   }
   ++seeds_tried_;
   try_at(config_.seeds[seed_tried_ % count]);
-  leave_seed_ = now() + seed_patience;
+  leave_seed_ = now() + seed_silence_max;
 }
 
 void voter_leadership::state::poll_later() {
@@ -1057,8 +1057,8 @@ void voter_leadership::state::ask_next() {
   const auto known = knowing_ones();
   if (!links || links->endpoint().empty() || known.empty())
     return;
-  const auto patience = wait_ ? 1 : question_patience;
-  const auto next = ptrdiff_t(questions_.next(known.size(), patience));
+  const auto unanswered = wait_ ? 1 : unanswered_max;
+  const auto next = ptrdiff_t(questions_.next(known.size(), unanswered));
   const auto& [who, where] = *std::next(known.begin(), next);
   is_referred_ = false;
   links->ask(who, where, question_from(*links));
@@ -1170,13 +1170,13 @@ void voter_leadership::state::answer(const agent_id& from, const find_leader& x,
 }
 
 void voter_leadership::state::hear(const agent_id& from, const leader_at& x) {
-  if (watch_)
-    return follow(x);
-  if (!seeker_ && !second_seeker_)
-    return;
   if (!wait_)
     questions_.note_answer();
   if (x.leader.value.empty())
+    return; // Who is asked does not know.
+  if (watch_)
+    return follow(x);
+  if (!seeker_ && !second_seeker_)
     return;
   const auto is_of_leader = from == x.leader;
   if (is_of_leader && !x.coordinator.empty())

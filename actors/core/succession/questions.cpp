@@ -9,9 +9,9 @@ namespace actorrun::core {
 questions::questions(const agent_id& self)
   : first_(std::hash<std::string>{}(self.value)) {}
 
-size_t questions::next(size_t known, uint32_t patience) {
-  assert(known > 0 && patience > 0);
-  if (silent_ >= patience || asked_ >= unknowing_max) {
+size_t questions::next(size_t known, uint32_t unanswered) {
+  assert(known > 0 && unanswered > 0);
+  if (silent_ >= unanswered || asked_ >= unknowing_max) {
     ++turn_;
     silent_ = asked_ = 0;
   }

@@ -11,9 +11,9 @@ namespace actorrun::core {
 
 /// Of one that has not answered so many questions, the next one is asked: its host may be
 /// lost.
-inline constexpr uint32_t question_patience = 3;
+inline constexpr uint32_t unanswered_max = 3;
 /// Likewise of one that has answered, and does not know: it may be cut off.
-inline constexpr uint32_t unknowing_max = 40;
+inline constexpr uint32_t unknowing_max = 20;
 
 /// All agents of a job may look for the coordinator at once, and each link costs as much
 /// as a hundred questions. So each asks one of those that may know at a time, and begins
@@ -24,8 +24,8 @@ public:
 
   /// Which one to ask now, 0..known-1.
   /// @param known So many may know, at least one.
-  /// @param patience As `question_patience`, at least 1.
-  size_t next(size_t known, uint32_t patience = question_patience);
+  /// @param unanswered So many questions to one that is silent, at least 1.
+  size_t next(size_t known, uint32_t unanswered = unanswered_max);
 
   /// One has answered, whatever it knows.
   void note_answer() { silent_ = 0; }

@@ -39,9 +39,9 @@ TEST_CASE("questions: one that is silent is left for the next one", "[core]") {
 
 TEST_CASE("questions: one that answers is asked again, for a while", "[core]") {
   auto uut = questions{{"a"}};
-  const auto first = asked(uut, 5, 40, true);
+  const auto first = asked(uut, 5, unknowing_max, true);
   CHECK(set_of(first).size() == 1);
-  const auto then = asked(uut, 5, 40, true);
+  const auto then = asked(uut, 5, unknowing_max, true);
   CHECK(set_of(then) == std::set{(first[0] + 1) % 5});
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("questions: the next search begins with the same one", "[core]") {
   const auto x = uut.next(5);
   asked(uut, 5, 10);
   uut.end();
-  CHECK(asked(uut, 5, 3) == std::vector{x, x, x});
+  CHECK(asked(uut, 5, unanswered_max) == std::vector{x, x, x});
 }
 
 TEST_CASE("questions: one that is alone is asked each time", "[core]") {

@@ -14,7 +14,8 @@ TEST_CASE("descriptor_room: S5 what peers may have leaves a reserve, together",
     const auto x = shares_of(limit);
     CAPTURE(limit);
     // Three stages until an agent is accepted; HTTP and operators.
-    const auto all = 3 * x.pending + x.standby + x.questions + 2 * x.viewers + x.store;
+    const auto all
+      = 3 * x.pending + x.standby + x.questions + 2 * x.viewers + x.store;
     CHECK(all + std::min<size_t>(descriptor_reserve, limit / 2) <= limit);
     CHECK(x.pending > 0);
     CHECK(x.standby > 0);
