@@ -374,6 +374,17 @@ measured ask(setting& s, const hollow_job& x) {
   return {};
 }
 
+/// Starts its coordinator once more on the same port.
+measured begin_again(setting& s, hollow_job& x) {
+  const auto what = on_host(s, x.folder, x.command);
+  auto coordinator = program::start(what);
+  if (!coordinator)
+    return coordinator.error();
+  x.coordinator = std::move(*coordinator);
+  x.log = what.output;
+  return {};
+}
+
 /// Kills the coordinator, and starts it again on the same port.
 measured restart(setting& s, hollow_job& x) {
   auto line = row{.what = "  its coordinator is killed and started again: all"
@@ -386,12 +397,8 @@ measured restart(setting& s, hollow_job& x) {
     const auto begun = stamp_now();
     x.coordinator.signal(SIGKILL);
     x.coordinator.wait(deadline());
-    const auto what = on_host(s, x.folder, x.command);
-    auto coordinator = program::start(what);
-    if (!coordinator)
-      return coordinator.error();
-    x.coordinator = std::move(*coordinator);
-    x.log = what.output;
+    if (const auto begins = begin_again(s, x); !begins)
+      return begins.error();
     const auto joined = await_all(x, "joined ", clock::now() + meeting_max);
     if (!joined)
       return joined.error();
@@ -425,12 +432,8 @@ measured elect(setting& s, hollow_job& x) {
     if (await_all(x, "formed ", clock::now() + lost_generation_wait)
         || x.trouble().starts_with("fenced"))
       line.met = false;
-    const auto what = on_host(s, x.folder, x.command);
-    auto coordinator = program::start(what);
-    if (!coordinator)
-      return coordinator.error();
-    x.coordinator = std::move(*coordinator);
-    x.log = what.output;
+    if (const auto begins = begin_again(s, x); !begins)
+      return begins.error();
     if (const auto home = await_all(x, "joined ", clock::now() + meeting_max);
         !home)
       return home.error();
